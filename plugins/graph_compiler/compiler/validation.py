@@ -1,0 +1,196 @@
+"""Find everything wrong with a declaration before anything is translated. Pure: Pipeline in, Problems out.
+
+One function for each question, gathered in `CHECKS`; to add one, write it and name it there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from difflib import get_close_matches
+
+from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.transformations import (
+    PhysicalTransformation,
+    SideOutputTransformation,
+    Transformation,
+)
+from graph_compiler.errors import Problem
+from graph_compiler.graphs.topology import CycleError, post_order
+from graph_compiler.identifiers import is_legal_name, listing
+
+NO_OPERATORS = "No operators defined in streaming topology. Cannot execute."
+_TEMPLATE = re.compile(r"\{\{\s*(.*?)\s*\}\}|\{%.*?%\}")
+
+
+def find_problems(pipeline: Pipeline) -> tuple[Problem, ...]:
+    """Give every problem, in the order of the checks and then of the declaration."""
+    if not any(transformation.is_root for transformation in pipeline.transformations):
+        return (
+            Problem(
+                message=NO_OPERATORS,
+                hint="end a stream with sink_to(…), or apply an operator to a source",
+            ),
+        )
+    return tuple(problem for check in CHECKS for problem in check(pipeline))
+
+
+def _unknown_inputs(pipeline: Pipeline) -> Iterator[Problem]:
+    known = {transformation.id for transformation in pipeline.transformations}
+    for transformation in pipeline.transformations:
+        for unknown in sorted(set(transformation.inputs) - known):
+            yield _problem(
+                transformation, f"its input {unknown} is not a transformation of this pipeline"
+            )
+
+
+def _cycles(pipeline: Pipeline) -> Iterator[Problem]:
+    by_id = {transformation.id: transformation for transformation in pipeline.transformations}
+    try:
+        post_order(by_id, lambda id: [input for input in by_id[id].inputs if input in by_id])
+    except CycleError as error:
+        cycle = [by_id[id] for id in reversed(error.cycle) if isinstance(id, int)]
+        path = " → ".join(label(transformation) for transformation in cycle)
+        hint = "a dataflow goes one way; take one of these inputs away"
+        yield _problem(cycle[0], f"it reads its own output: {path}", hint=hint)
+
+
+def _duplicate_uids(pipeline: Pipeline) -> Iterator[Problem]:
+    first: dict[str, PhysicalTransformation] = {}
+    for transformation in _operators(pipeline):
+        if transformation.uid is None:
+            continue
+        other = first.setdefault(transformation.uid, transformation)
+        if other is not transformation:
+            yield _problem(
+                transformation,
+                f"its uid '{transformation.uid}' is already that of '{other.name}' ({other.declared_at})",
+                hint="a uid is the identity of one operator's results; give each its own",
+            )
+
+
+def _parallelism(pipeline: Pipeline) -> Iterator[Problem]:
+    for operator in _operators(pipeline):
+        for setting in ("parallelism", "max_parallelism"):
+            value = getattr(operator, setting)
+            if value is not None and not 1 <= value <= 32768:
+                yield _problem(operator, f"{setting} is {value}", allowed="1 to 32768, or unset")
+        if (operator.parallelism or 1) > (operator.max_parallelism or 32768):
+            yield _problem(
+                operator,
+                f"parallelism {operator.parallelism} is over its maximum {operator.max_parallelism}",
+            )
+
+
+def _templates_in_expressions(pipeline: Pipeline) -> Iterator[Problem]:
+    for operator in _operators(pipeline):
+        for expression in operator.operator.expressions():
+            if found := _TEMPLATE.search(expression):
+                name = (found[1] or "").rpartition(".")[2]
+                bound = f":{name}" if name.isidentifier() else ":name"
+                yield _problem(
+                    operator,
+                    f"the expression '{expression}' holds the template {found[0]}",
+                    allowed="templates in paths and connector options; parameters in expressions",
+                    hint=f"declare it in params= of the environment and write {bound}, which is bound as a value",
+                )
+
+
+def _side_outputs(pipeline: Pipeline) -> Iterator[Problem]:
+    by_id = {transformation.id: transformation for transformation in pipeline.transformations}
+    for transformation in pipeline.transformations:
+        if not isinstance(transformation, SideOutputTransformation):
+            continue
+        producer = by_id.get(transformation.inputs[0])
+        tags = (
+            producer.operator.output_tags() if isinstance(producer, PhysicalTransformation) else ()
+        )
+        if transformation.tag not in tags:
+            close = get_close_matches(transformation.tag, tags, n=1)
+            yield Problem(
+                operator=label(producer) if producer else None,
+                message=f"it has no side output '{transformation.tag}'",
+                allowed=listing(tags),
+                hint=f"did you mean '{close[0]}'?"
+                if close
+                else 'filter(…, rejects="tag") makes one',
+                declared_at=transformation.declared_at,
+            )
+
+
+def _sinks(pipeline: Pipeline) -> Iterator[Problem]:
+    writer: dict[str, PhysicalTransformation] = {}
+    reads = {
+        t.operator.connector.path: t for t in _operators(pipeline) if isinstance(t.operator, Source)
+    }
+    for transformation in _operators(pipeline):
+        if not isinstance(transformation.operator, Sink):
+            continue
+        connector = transformation.operator.connector
+        if not connector.is_sink:
+            yield _problem(
+                transformation, f"{type(connector).__name__} cannot be written", allowed="Parquet"
+            )
+        other = writer.setdefault(connector.path, transformation)
+        if other is not transformation:
+            yield _problem(
+                transformation,
+                f"it writes {connector.path}, as '{other.name}' does ({other.declared_at})",
+            )
+        if connector.path in reads:
+            hint = "write elsewhere: a retry would read what the first attempt wrote"
+            yield _problem(
+                transformation,
+                f"it replaces {connector.path}, which '{reads[connector.path].name}' reads",
+                hint=hint,
+            )
+
+
+def _task_ids(pipeline: Pipeline) -> Iterator[Problem]:
+    for operator in _operators(pipeline):
+        if operator.task_id is not None and not is_legal_name(operator.task_id):
+            yield _problem(
+                operator,
+                f"its task_id is '{operator.task_id}'",
+                allowed="letters, digits, '_', '-' and '.', at most 250 of them",
+            )
+
+
+CHECKS: tuple[Callable[[Pipeline], Iterator[Problem]], ...] = (
+    _unknown_inputs,
+    _cycles,
+    _duplicate_uids,
+    _parallelism,
+    _templates_in_expressions,
+    _side_outputs,
+    _sinks,
+    _task_ids,
+)
+
+
+def _operators(pipeline: Pipeline) -> list[PhysicalTransformation]:
+    return [t for t in pipeline.transformations if isinstance(t, PhysicalTransformation)]
+
+
+def label(transformation: Transformation) -> str:
+    """Call a transformation what its author called it."""
+    if isinstance(transformation, PhysicalTransformation):
+        return transformation.name
+    return type(transformation).__name__.removesuffix("Transformation").lower()
+
+
+def _problem(
+    transformation: Transformation,
+    message: str,
+    *,
+    allowed: str | None = None,
+    hint: str | None = None,
+) -> Problem:
+    return Problem(
+        operator=label(transformation),
+        message=message,
+        allowed=allowed,
+        hint=hint,
+        declared_at=transformation.declared_at,
+    )

@@ -1,0 +1,276 @@
+"""The fluent API: each call adds one transformation to the environment and gives the stream behind it.
+
+A stream is the environment and one id, nothing else; settings (`name`, `uid`, …) apply to the operator that
+made the stream, as in PyFlink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, Self
+
+from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.functions import FunctionRef
+from graph_compiler.declaration.locations import caller_location
+from graph_compiler.declaration.operators import (
+    Aggregate,
+    ChainingStrategy,
+    Filter,
+    Join,
+    JoinType,
+    Operator,
+    Select,
+    Sink,
+    Transform,
+    WithColumns,
+)
+from graph_compiler.declaration.partitioners import (
+    BroadcastPartitioner,
+    ForwardPartitioner,
+    HashPartitioner,
+    Partitioner,
+    RebalancePartitioner,
+    RescalePartitioner,
+)
+from graph_compiler.declaration.transformations import (
+    OneInputTransformation,
+    PartitionTransformation,
+    PhysicalTransformation,
+    SideOutputTransformation,
+    SinkTransformation,
+    TwoInputTransformation,
+    UnionTransformation,
+)
+from graph_compiler.errors import InvalidPipelineError, Problem
+
+if TYPE_CHECKING:
+    from graph_compiler.declaration.environment import StreamExecutionEnvironment
+
+
+class _Declared:
+    """What the streams and the sink share: a place in the environment, and the settings of the operator there."""
+
+    def __init__(self, environment: StreamExecutionEnvironment, id: int) -> None:
+        self.environment = environment
+        self.id = id
+
+    def name(self, name: str) -> Self:
+        """Name the operator, for people and for the Airflow task that ends with it."""
+        return self._set("name", name)
+
+    def uid(self, uid: str) -> Self:
+        """Pin the operator's id: staged results and task ids then survive changes around it."""
+        return self._set("uid", uid)
+
+    def task_id(self, task_id: str) -> Self:
+        """Pin the Airflow task id of the region that runs this operator."""
+        return self._set("task_id", task_id)
+
+    def set_parallelism(self, parallelism: int) -> Self:
+        """Run the operator in exactly this many partitions; unset, Spark's adaptive execution decides."""
+        return self._set("parallelism", parallelism)
+
+    def set_max_parallelism(self, max_parallelism: int) -> Self:
+        """Bound the operator's parallelism."""
+        return self._set("max_parallelism", max_parallelism)
+
+    def slot_sharing_group(self, slot_sharing_group: str) -> Self:
+        """Run the operator, and those after it that name no other, in this Spark resource profile."""
+        return self._set("slot_sharing_group", slot_sharing_group)
+
+    def disable_chaining(self) -> Self:
+        """Keep the operator in a job vertex of its own."""
+        return self._set("chaining_strategy", ChainingStrategy.NEVER)
+
+    def start_new_chain(self) -> Self:
+        """Let the operator begin a job vertex; those after it may join."""
+        return self._set("chaining_strategy", ChainingStrategy.HEAD)
+
+    def _set(self, setting: str, value: str | int | ChainingStrategy) -> Self:
+        transformation = self.environment.transformation(self.id)
+        if not isinstance(transformation, PhysicalTransformation):
+            problem = Problem(
+                message=f"{setting} can be set on an operator only; this is a {_kind(transformation)}",
+                declared_at=caller_location(),
+                hint="set it on the operator before or after",
+            )
+            raise InvalidPipelineError(self.environment.name, [problem])
+        self.environment.add(replace(transformation, **{setting: value}))  # type: ignore[arg-type]
+        return self
+
+
+class DataStreamSink(_Declared):
+    """The end of a stream."""
+
+
+class DataStream(_Declared):
+    """Rows with named columns."""
+
+    def filter(self, condition: str, *, rejects: str | None = None) -> DataStream:
+        """Keep the rows for which `condition` is true; the others can be had as `get_side_output(rejects)`."""
+        return self._one_input(Filter(condition, rejects))
+
+    def select(self, *columns: str, **expressions: str) -> DataStream:
+        """Keep these columns, then give each named expression: `select("carrier", late="arr_delay > 15")`."""
+        named = tuple((column, f"`{column}`") for column in columns)
+        return self._one_input(Select(named + tuple(expressions.items())))
+
+    def with_columns(
+        self, columns: Mapping[str, str] | None = None, /, **expressions: str
+    ) -> DataStream:
+        """Add or replace columns: `with_columns(late="arr_delay > 15")`; a mapping for names Python cannot write."""
+        return self._one_input(WithColumns((*(columns or {}).items(), *expressions.items())))
+
+    def transform(self, function: Callable[..., object]) -> DataStream:
+        """Apply an importable function from DataFrame to DataFrame; a lambda is refused (see FunctionRef)."""
+        return self._one_input(Transform(FunctionRef.of(function)))
+
+    def key_by(self, *columns: str) -> KeyedStream:
+        """Bring rows with equal values of `columns` together."""
+        id = self.environment.next_id()
+        self._partition(HashPartitioner(columns, id), id=id)
+        return KeyedStream(self.environment, id, columns)
+
+    def join(
+        self,
+        other: DataStream,
+        on: str | Sequence[str],
+        *,
+        how: Literal["inner", "left", "right", "full", "semi", "anti"] = "inner",
+    ) -> DataStream:
+        """Join where the columns `on` are equal.
+
+        A side that went through `broadcast()` is sent whole to every partition of the other, and nothing is shuffled.
+        """
+        keys = (on,) if isinstance(on, str) else tuple(on)
+        inputs = (self, other)
+        # A broadcast side meets every key wherever it is: then neither side needs to be partitioned by key.
+        if not any(stream._is_broadcast() for stream in inputs):
+            inputs = (self.key_by(*keys), other.key_by(*keys))
+        operator = Join(keys, JoinType(how))
+        return self.environment.add(
+            TwoInputTransformation(
+                id=self.environment.next_id(),
+                inputs=tuple(stream.id for stream in inputs),
+                name=operator.default_name,
+                operator=operator,
+                chaining_strategy=operator.chaining_strategy,
+                state_keys=() if inputs == (self, other) else keys,
+                declared_at=caller_location(),
+            )
+        )
+
+    def union(self, *others: DataStream) -> DataStream:
+        """Put the rows of several streams with the same columns together; duplicates stay."""
+        inputs = (self.id, *(other.id for other in others))
+        transformation = UnionTransformation(
+            id=self.environment.next_id(), inputs=inputs, declared_at=caller_location()
+        )
+        return self.environment.add(transformation)
+
+    def get_side_output(self, tag: str) -> DataStream:
+        """Give the rows the operator put aside under `tag`."""
+        transformation = SideOutputTransformation(
+            id=self.environment.next_id(), inputs=(self.id,), tag=tag, declared_at=caller_location()
+        )
+        return self.environment.add(transformation)
+
+    def stage(self, reason: str) -> DataStream:
+        """Commit these rows to durable storage before anything reads them: a cut between two Airflow tasks.
+
+        `reason` is shown wherever the cut is. Only ALL_EXCHANGES_PIPELINED, which asks for one task, overrides it.
+        """
+        return self._partition(None, staging_reason=reason)
+
+    def rebalance(self) -> DataStream:
+        """Spread the rows evenly over all partitions of the next operator."""
+        return self._partition(RebalancePartitioner())
+
+    def rescale(self) -> DataStream:
+        """Spread each partition's rows over a share of the next operator's partitions."""
+        return self._partition(RescalePartitioner())
+
+    def forward(self) -> DataStream:
+        """Keep every partition as it is; the next operator must have the same parallelism."""
+        return self._partition(ForwardPartitioner())
+
+    def broadcast(self) -> DataStream:
+        """Send every row to every partition of the next operator."""
+        return self._partition(BroadcastPartitioner())
+
+    def sink_to(self, sink: FileConnector) -> DataStreamSink:
+        """Write the rows: they replace what the sink's path holds, once the whole task has succeeded."""
+        operator = Sink(sink)
+        id = self.environment.next_id()
+        self.environment.add(
+            SinkTransformation(
+                id=id,
+                inputs=(self.id,),
+                name=operator.default_name,
+                operator=operator,
+                chaining_strategy=operator.chaining_strategy,
+                declared_at=caller_location(),
+            )
+        )
+        return DataStreamSink(self.environment, id)
+
+    def _one_input(self, operator: Operator, state_keys: tuple[str, ...] = ()) -> DataStream:
+        return self.environment.add(
+            OneInputTransformation(
+                id=self.environment.next_id(),
+                inputs=(self.id,),
+                name=operator.default_name,
+                operator=operator,
+                chaining_strategy=operator.chaining_strategy,
+                state_keys=state_keys,
+                declared_at=caller_location(),
+            )
+        )
+
+    def _partition(
+        self,
+        partitioner: Partitioner | None,
+        *,
+        staging_reason: str | None = None,
+        id: int | None = None,
+    ) -> DataStream:
+        return self.environment.add(
+            PartitionTransformation(
+                id=self.environment.next_id() if id is None else id,
+                inputs=(self.id,),
+                partitioner=partitioner,
+                staging_reason=staging_reason,
+                declared_at=caller_location(),
+            )
+        )
+
+    def _is_broadcast(self) -> bool:
+        """Say whether rows from here are broadcast: follow partitions upward, the nearest partitioner decides."""
+        transformation = self.environment.transformation(self.id)
+        while isinstance(transformation, PartitionTransformation):
+            if transformation.partitioner is not None:
+                return transformation.partitioner.is_broadcast
+            transformation = self.environment.transformation(transformation.inputs[0])
+        return False
+
+
+class KeyedStream(DataStream):
+    """Rows that are together by key."""
+
+    def __init__(
+        self, environment: StreamExecutionEnvironment, id: int, keys: tuple[str, ...]
+    ) -> None:
+        super().__init__(environment, id)
+        self._keys = keys
+
+    def aggregate(
+        self, aggregates: Mapping[str, str] | None = None, /, **expressions: str
+    ) -> DataStream:
+        """Give one row for each key: `aggregate(flights="count(*)", mean_delay="avg(arr_delay)")`."""
+        columns = (*(aggregates or {}).items(), *expressions.items())
+        return self._one_input(Aggregate(self._keys, columns), state_keys=self._keys)
+
+
+def _kind(transformation: object) -> str:
+    return type(transformation).__name__.removesuffix("Transformation").lower()

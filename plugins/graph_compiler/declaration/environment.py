@@ -1,0 +1,110 @@
+"""The place a pipeline is declared in.
+
+    env = StreamExecutionEnvironment("flights")
+    env.from_source(Csv("…/flights.csv"), "flights").filter("dep_time IS NOT NULL").sink_to(Parquet("…"))
+
+It counts ids and collects transformations; everything else is done by the compiler on the frozen `Pipeline`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.data_stream import DataStream
+from graph_compiler.declaration.locations import caller_location
+from graph_compiler.declaration.operators import Source
+from graph_compiler.declaration.pipeline import ParameterValue, Pipeline
+from graph_compiler.declaration.transformations import SourceTransformation, Transformation
+from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.identifiers import is_legal_name
+
+if TYPE_CHECKING:
+    from graph_compiler.graphs.stream_graph import StreamGraph
+
+
+class StreamExecutionEnvironment:
+    """Collects the transformations of one pipeline.
+
+    `config` holds options under Flink's keys; `params` the run's parameters with their defaults: `{{ params.x }}`
+    in paths and connector options, `:x` in expressions. `name` becomes the Airflow Dag id.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        config: Mapping[str, str | int | bool] | None = None,
+        params: Mapping[str, ParameterValue] | None = None,
+    ) -> None:
+        if not is_legal_name(name):
+            problem = Problem(
+                message=f"'{name}' cannot be a pipeline's name",
+                allowed="letters, digits, '_', '-' and '.', at most 250 of them",
+            )
+            raise InvalidPipelineError(name, [problem])
+        self.name = name
+        self._config = {key: _as_text(value) for key, value in (config or {}).items()}
+        self._params = dict(params or {})
+        self._transformations: dict[int, Transformation] = {}
+        self._last_id = 0
+
+    def from_source(self, source: FileConnector, source_name: str) -> DataStream:
+        """Start a stream of the rows `source` holds."""
+        operator = Source(source)
+        return self.add(
+            SourceTransformation(
+                id=self.next_id(),
+                name=source_name,
+                operator=operator,
+                chaining_strategy=operator.chaining_strategy,
+                declared_at=caller_location(),
+            )
+        )
+
+    def pipeline(self) -> Pipeline:
+        """Give the declaration so far as one frozen value."""
+        return Pipeline(
+            name=self.name,
+            transformations=tuple(
+                self._transformations[id] for id in sorted(self._transformations)
+            ),
+            config=tuple(sorted(self._config.items())),
+            params=tuple(self._params.items()),
+        )
+
+    def get_stream_graph(
+        self, job_name: str | None = None, clear_transformations: bool = True
+    ) -> StreamGraph:
+        """Translate the declaration; like Flink, forget the transformations afterwards unless told otherwise.
+
+        Raises InvalidPipelineError with every problem found, an empty environment among them.
+        """
+        # Imported when called: declaring must not load the compiler, which Spark's driver has no packages for.
+        from graph_compiler.compiler.stream_graph_generator import generate_stream_graph
+
+        pipeline = self.pipeline()
+        stream_graph = generate_stream_graph(replace(pipeline, name=job_name or self.name))
+        if clear_transformations:
+            self._transformations.clear()
+        return stream_graph
+
+    def next_id(self) -> int:
+        """Count one transformation. The counter is this environment's own: Flink's is the process's (DESIGN D2)."""
+        self._last_id += 1
+        return self._last_id
+
+    def add(self, transformation: Transformation) -> DataStream:
+        """Take a transformation in; one with a known id replaces it."""
+        self._transformations[transformation.id] = transformation
+        return DataStream(self, transformation.id)
+
+    def transformation(self, id: int) -> Transformation:
+        """Give the transformation as it stands now."""
+        return self._transformations[id]
+
+
+def _as_text(value: str | int | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,77 @@
+"""Functions cross to Spark by name, never pickled.
+
+    FunctionRef.of(clean)   →   FunctionRef("pipelines.flights", "clean", "9f86d081…")
+
+The name must lead back to the function in another process: lambdas, nested functions, methods of objects and
+functions of a script or a Dag file do not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+from graph_compiler.errors import FunctionNotImportableError
+
+# Airflow loads a Dag file under this mangled module name, which no other process can import.
+_DAG_FILE_MODULE = "unusual_prefix_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionRef:
+    """A module-level function by its importable name; `source_digest` is the sha256 of its module's source."""
+
+    module: str
+    name: str
+    source_digest: str
+
+    @classmethod
+    def of(cls, function: Callable[..., object]) -> FunctionRef:
+        """Refer to `function`; raises FunctionNotImportableError with the place to move it to."""
+        if reason := _why_not_importable(function):
+            where = inspect.getsourcefile(function) or "an unknown file"
+            line = function.__code__.co_firstlineno if inspect.isfunction(function) else 0
+            raise FunctionNotImportableError(
+                f"{reason} ({where}:{line}); Spark runs in another process and imports functions by name\n"
+                "  allowed: a function defined with `def` at the top level of an importable module\n"
+                "  hint: move it to a module in pipelines/ and pass it by name, such as pipelines.flights.clean"
+            )
+        source = inspect.getsource(sys.modules[function.__module__])
+        digest = hashlib.sha256(source.encode()).hexdigest()
+        return cls(module=function.__module__, name=function.__qualname__, source_digest=digest)
+
+    def __str__(self) -> str:
+        """Give the form `module:name`."""
+        return f"{self.module}:{self.name}"
+
+    def load(self) -> Callable[..., object]:
+        """Import the function; raises FunctionNotImportableError where the name leads nowhere."""
+        try:
+            function = getattr(import_module(self.module), self.name)
+        except (ImportError, AttributeError) as error:
+            raise FunctionNotImportableError(
+                f"cannot import {self}: {error}\n"
+                f"  hint: put the folder of '{self.module}' on PYTHONPATH of Spark's driver"
+            ) from error
+        assert callable(function)
+        return function  # type: ignore[no-any-return]  # getattr gives Any; callable was just checked
+
+
+def _why_not_importable(function: Callable[..., object]) -> str | None:
+    name = getattr(function, "__qualname__", None)
+    module = getattr(function, "__module__", None)
+    if not inspect.isfunction(function) or name is None or module is None:
+        return f"{function!r} is not a plain function"
+    if function.__name__ == "<lambda>":
+        return "a lambda has no name to import it by"
+    if "<locals>" in name or "." in name:
+        return f"'{name}' is defined inside another function or class"
+    if module == "__main__":
+        return f"'{name}' is defined in the script that is running"
+    if module.startswith(_DAG_FILE_MODULE):
+        return f"'{name}' is defined in a Dag file"
+    return None

@@ -1,0 +1,138 @@
+"""What an operator does, as frozen values that the Spark side evaluates (`spark_runtime/evaluate.py`).
+
+Expressions are Spark SQL text, columns are names. `:late_after` in an expression is the pipeline's parameter
+`late_after`, bound as a typed value; Jinja is refused there (see `Operator.expressions`).
+To add one: a value here, and its evaluation there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.functions import FunctionRef
+
+
+class ChainingStrategy(StrEnum):
+    """Whether an operator may join the chain of its input (Flink's noun)."""
+
+    ALWAYS = "ALWAYS"
+    NEVER = "NEVER"
+    HEAD = "HEAD"
+    HEAD_WITH_SOURCES = "HEAD_WITH_SOURCES"
+
+
+class JoinType(StrEnum):
+    """Which rows of a join survive without a partner; Spark's names."""
+
+    INNER = "inner"
+    LEFT = "left"
+    RIGHT = "right"
+    FULL = "full"
+    SEMI = "semi"
+    ANTI = "anti"
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """Common shape; the leaves below are the kinds."""
+
+    default_name: ClassVar[str]
+    chaining_strategy: ClassVar[ChainingStrategy] = ChainingStrategy.ALWAYS
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give every piece of SQL text in it, where Jinja is refused and `:name` is a parameter."""
+        return ()
+
+    def output_tags(self) -> tuple[str, ...]:
+        """Give the tags of its side outputs."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Source(Operator):
+    """Reads a connector."""
+
+    default_name: ClassVar[str] = "Source"
+    connector: FileConnector
+
+
+@dataclass(frozen=True, slots=True)
+class Sink(Operator):
+    """Replaces what the connector's path holds, once its whole region has succeeded."""
+
+    default_name: ClassVar[str] = "Sink"
+    connector: FileConnector
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(Operator):
+    """Keeps rows for which `condition` is true; the others (false, NULL) go to the side output `rejects`, if named."""
+
+    default_name: ClassVar[str] = "Filter"
+    condition: str
+    rejects: str | None = None
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the condition."""
+        return (self.condition,)
+
+    def output_tags(self) -> tuple[str, ...]:
+        """Give the tag for rejected rows."""
+        return () if self.rejects is None else (self.rejects,)
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Operator):
+    """Gives exactly these columns: (name, expression) in order."""
+
+    default_name: ClassVar[str] = "Select"
+    columns: tuple[tuple[str, str], ...]
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the columns' expressions."""
+        return tuple(expression for _, expression in self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class WithColumns(Operator):
+    """Adds these columns, or replaces those of the same name: (name, expression)."""
+
+    default_name: ClassVar[str] = "With Columns"
+    columns: tuple[tuple[str, str], ...]
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the columns' expressions."""
+        return tuple(expression for _, expression in self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Transform(Operator):
+    """Applies a function from DataFrame to DataFrame."""
+
+    default_name: ClassVar[str] = "Transform"
+    function: FunctionRef
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Operator):
+    """One row for each key: the key columns, then (name, aggregate expression) in order."""
+
+    default_name: ClassVar[str] = "Aggregate"
+    keys: tuple[str, ...]
+    aggregates: tuple[tuple[str, str], ...]
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the aggregates."""
+        return tuple(expression for _, expression in self.aggregates)
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Operator):
+    """Joins two inputs where the columns `on` are equal: these first, then the others of the left and of the right."""
+
+    default_name: ClassVar[str] = "Join"
+    on: tuple[str, ...]
+    how: JoinType

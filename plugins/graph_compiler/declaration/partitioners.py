@@ -1,0 +1,92 @@
+"""How rows travel along an edge: frozen values with what the compiler needs to know of each kind.
+
+`name` is Flink's `toString()` (part of edge ids and plans); `distribution_pattern` says which partitions a
+subtask reads; `is_forward` whether two chained operators may stand at the ends.
+To add one: a value here, and its registration in `spark_runtime/exchange.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+
+class DistributionPattern(StrEnum):
+    """Which partitions a consumer subtask reads: some (POINTWISE) or all."""
+
+    POINTWISE = "POINTWISE"
+    ALL_TO_ALL = "ALL_TO_ALL"
+
+
+class ExchangeMode(StrEnum):
+    """The exchange a declaration asks for; UNDEFINED leaves it to the shuffle mode (StreamExchangeMode)."""
+
+    UNDEFINED = "UNDEFINED"
+    PIPELINED = "PIPELINED"
+    BATCH = "BATCH"
+
+
+@dataclass(frozen=True, slots=True)
+class Partitioner:
+    """Common shape; the leaves below are the kinds."""
+
+    name: ClassVar[str]
+    distribution_pattern: ClassVar[DistributionPattern] = DistributionPattern.ALL_TO_ALL
+    is_forward: ClassVar[bool] = False
+    is_broadcast: ClassVar[bool] = False
+
+    @property
+    def label(self) -> str:
+        """The form for people: `hash(carrier, dest)`, `rebalance`."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardPartitioner(Partitioner):
+    """Subtask i to subtask i."""
+
+    name: ClassVar[str] = "FORWARD"
+    distribution_pattern: ClassVar[DistributionPattern] = DistributionPattern.POINTWISE
+    is_forward: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class RebalancePartitioner(Partitioner):
+    """Evenly over all subtasks."""
+
+    name: ClassVar[str] = "REBALANCE"
+
+
+@dataclass(frozen=True, slots=True)
+class RescalePartitioner(Partitioner):
+    """Evenly over a local share of the subtasks."""
+
+    name: ClassVar[str] = "RESCALE"
+    distribution_pattern: ClassVar[DistributionPattern] = DistributionPattern.POINTWISE
+
+
+@dataclass(frozen=True, slots=True)
+class BroadcastPartitioner(Partitioner):
+    """Every row to every subtask."""
+
+    name: ClassVar[str] = "BROADCAST"
+    is_broadcast: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class HashPartitioner(Partitioner):
+    """By the hash of the key columns.
+
+    Equal only to itself by keys *and* `selector`: in Flink two `keyBy` calls are two selector objects, and whether
+    two edges share a data set hangs on that. `selector` is the id of the `key_by`'s transformation.
+    """
+
+    name: ClassVar[str] = "HASH"
+    keys: tuple[str, ...]
+    selector: int
+
+    @property
+    def label(self) -> str:
+        """`hash(carrier, dest)`."""
+        return f"hash({', '.join(self.keys)})"

@@ -1,0 +1,20 @@
+"""A whole declaration as one frozen value: what the environment hands to the compiler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from graph_compiler.declaration.transformations import Transformation
+
+ParameterValue: TypeAlias = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """A named set of transformations in the order of their ids, with raw options and typed parameter defaults."""
+
+    name: str
+    transformations: tuple[Transformation, ...]
+    config: tuple[tuple[str, str], ...] = ()
+    params: tuple[tuple[str, ParameterValue], ...] = ()

@@ -1,0 +1,95 @@
+"""What the user declared: frozen values that name their inputs by id.
+
+    source(1) ← filter(2) ← key_by(3) ← aggregate(4) ← sink(5)
+
+Ids are counted by the environment, one for each call that makes a transformation, as in Flink. The virtual ones
+(union, partition, side output) become no operator; the compiler resolves them into edges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from graph_compiler.declaration.operators import ChainingStrategy, Operator
+from graph_compiler.declaration.partitioners import ExchangeMode, Partitioner
+from graph_compiler.errors import SourceLocation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transformation:
+    """Common shape; the leaves below are the kinds."""
+
+    is_root: ClassVar[bool] = False
+    """Whether it is translated even if nothing reads it (in Flink: registered with the environment)."""
+
+    id: int
+    inputs: tuple[int, ...] = ()
+    declared_at: SourceLocation | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhysicalTransformation(Transformation):
+    """One that becomes a stream node. `parallelism` None means: not set on this operator."""
+
+    is_root: ClassVar[bool] = True
+
+    name: str
+    operator: Operator
+    uid: str | None = None
+    parallelism: int | None = None
+    max_parallelism: int | None = None
+    slot_sharing_group: str | None = None
+    task_id: str | None = None
+    chaining_strategy: ChainingStrategy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceTransformation(PhysicalTransformation):
+    """No input."""
+
+    is_root: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneInputTransformation(PhysicalTransformation):
+    """One input; keyed by `state_keys` when these are not empty."""
+
+    state_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoInputTransformation(PhysicalTransformation):
+    """Two inputs, left and right; keyed by `state_keys` when these are not empty."""
+
+    state_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkTransformation(PhysicalTransformation):
+    """One input, no output."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnionTransformation(Transformation):
+    """Virtual: the rows of all inputs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideOutputTransformation(Transformation):
+    """Virtual: the rows its input gave out under `tag`."""
+
+    tag: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionTransformation(Transformation):
+    """Virtual: how rows travel from here. `partitioner` None keeps what the compiler would choose.
+
+    An `exchange_mode` of BATCH is staged in every shuffle mode, as in Flink; `staging_reason`, the user's from
+    `.stage(reason)`, in all but ALL_EXCHANGES_PIPELINED.
+    """
+
+    partitioner: Partitioner | None
+    exchange_mode: ExchangeMode = ExchangeMode.UNDEFINED
+    staging_reason: str | None = None

@@ -1,0 +1,170 @@
+"""CompiledPipeline → one RegionDescriptor for each deployment region."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from graph_compiler.deployment.descriptor import (
+    InputDescriptor,
+    OperatorDescriptor,
+    RegionDescriptor,
+    ResultDescriptor,
+    VertexDescriptor,
+)
+from graph_compiler.deployment.fingerprints import digest, fingerprints
+from graph_compiler.deployment.wire import to_wire
+from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.job_graph import JobVertex
+from graph_compiler.graphs.regions import DeploymentRegion
+from graph_compiler.graphs.stream_graph import JobType, StreamEdge, StreamNode
+from graph_compiler.identifiers import IntermediateDataSetId, OperatorId
+
+SESSION: Mapping[str, str] = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+}
+"""Settings pinned for every application, since they can change a result."""
+
+_Output = tuple[int, str | None]  # a node and the tag of its output, None for the main one
+
+
+def describe_regions(compiled: CompiledPipeline) -> tuple[RegionDescriptor, ...]:
+    """Describe every region, in an order in which they can run.
+
+    Raises InvalidPipelineError for a streaming pipeline, which can be compiled but not deployed.
+    """
+    if compiled.stream_graph.job_type is JobType.STREAMING:
+        problem = Problem(
+            message="execution.runtime-mode is STREAMING",
+            allowed="BATCH; streaming pipelines cannot be deployed yet",
+        )
+        raise InvalidPipelineError(compiled.pipeline.name, [problem])
+    facts = _Facts(
+        compiled=compiled,
+        staged_results=_staged_results(compiled),
+        fingerprints=fingerprints(
+            compiled.stream_graph, {**SESSION, "spark.version": _spark_version()}
+        ),
+        operator_ids=_operator_ids(compiled),
+    )
+    plan_id = _plan_id(facts)
+    return tuple(_describe_region(region, plan_id, facts) for region in compiled.deployment.regions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    """What all regions of a pipeline are described from."""
+
+    compiled: CompiledPipeline
+    staged_results: Mapping[_Output, IntermediateDataSetId]
+    fingerprints: Mapping[int, str]
+    operator_ids: Mapping[int, OperatorId]
+
+    def staged_result(self, edge: StreamEdge) -> IntermediateDataSetId | None:
+        """Give the staged result an edge reads from, None where it stays in memory."""
+        is_staged = any(
+            staged.edge.stream_edge == edge for staged in self.compiled.deployment.staged_edges
+        )
+        return self.staged_results[edge.source_id, edge.output_tag] if is_staged else None
+
+
+def _staged_results(compiled: CompiledPipeline) -> dict[_Output, IntermediateDataSetId]:
+    """Give one result for each staged output, however many data sets the job graph has for it.
+
+    Two consumers that hash by different keys have two data sets in Flink, each in its own partitioning. Staged data is
+    written once, in the producer's partitioning (DESIGN D7), and has the id of the first of them.
+    """
+    found: dict[_Output, IntermediateDataSetId] = {}
+    for staged in compiled.deployment.staged_edges:
+        edge = staged.edge.stream_edge
+        found.setdefault((edge.source_id, edge.output_tag), staged.edge.data_set_id)
+    return found
+
+
+def _operator_ids(compiled: CompiledPipeline) -> dict[int, OperatorId]:
+    pairs = (
+        zip(vertex.node_ids, reversed(vertex.operator_ids), strict=True)
+        for vertex in compiled.job_graph.vertices
+    )
+    return {node_id: operator_id for vertex in pairs for node_id, operator_id in vertex}
+
+
+def _plan_id(facts: _Facts) -> str:
+    """Digest the regions, the cuts and what every operator computes; line numbers stay out."""
+    deployment = facts.compiled.deployment
+    regions = [[region.id, list(region.vertex_ids)] for region in deployment.regions]
+    staged = [
+        [staged.edge.stream_edge.id, staged.reason.value] for staged in deployment.staged_edges
+    ]
+    return digest(
+        {"regions": regions, "staged": staged, "operators": to_wire(dict(facts.fingerprints))}
+    )[:32]
+
+
+def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> RegionDescriptor:
+    vertices = [facts.compiled.job_graph.vertex[id] for id in region.vertex_ids]
+    node_ids = {node_id for vertex in vertices for node_id in vertex.node_ids}
+    return RegionDescriptor(
+        pipeline=facts.compiled.pipeline.name,
+        plan_id=plan_id,
+        region_id=region.id,
+        vertices=tuple(_describe_vertex(vertex, facts) for vertex in vertices),
+        results=tuple(
+            _describe_result(output, id, facts)
+            for output, id in facts.staged_results.items()
+            if output[0] in node_ids
+        ),
+        session=tuple(SESSION.items()),
+    )
+
+
+def _describe_vertex(vertex: JobVertex, facts: _Facts) -> VertexDescriptor:
+    nodes = [facts.compiled.stream_graph.node[id] for id in vertex.node_ids]
+    return VertexDescriptor(
+        vertex_id=vertex.id,
+        name=vertex.name,
+        operators=tuple(_describe_operator(node, facts) for node in nodes),
+    )
+
+
+def _describe_operator(node: StreamNode, facts: _Facts) -> OperatorDescriptor:
+    return OperatorDescriptor(
+        node_id=node.id,
+        operator_id=facts.operator_ids[node.id],
+        name=node.declared_name,
+        operator=node.operator,
+        parallelism=node.parallelism if node.parallelism_configured else None,
+        inputs=tuple(
+            InputDescriptor(
+                node_id=edge.source_id,
+                output_tag=edge.output_tag,
+                type_number=edge.type_number,
+                partitioner=edge.partitioner,
+                staged_result=facts.staged_result(edge),
+            )
+            for edge in facts.compiled.stream_graph.in_edges[node.id]
+        ),
+        declared_at=node.declared_at,
+    )
+
+
+def _describe_result(output: _Output, id: IntermediateDataSetId, facts: _Facts) -> ResultDescriptor:
+    node = facts.compiled.stream_graph.node[output[0]]
+    return ResultDescriptor(
+        id=id,
+        node_id=node.id,
+        output_tag=output[1],
+        fingerprint=digest([facts.fingerprints[node.id], output[1]]),
+        partitions=node.parallelism if node.parallelism_configured else None,
+    )
+
+
+def _spark_version() -> str:
+    """Give the version of the pyspark that is installed beside Airflow; workers run the same."""
+    try:
+        return version("pyspark")
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,120 @@
+"""What crosses to Spark: a region as the compiler left it, and the execution that runs it.
+
+    RegionDescriptor          a function of the declaration; vertices, operators, results
+    TaskDeploymentDescriptor  the same with templates rendered, plus run, attempt and staging root; Flink's noun
+
+The driver reads it with the standard library; `wire.from_wire` checks every field.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import cast
+
+from graph_compiler.declaration.operators import Operator
+from graph_compiler.declaration.partitioners import Partitioner
+from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.deployment.wire import Json, from_wire, to_wire
+from graph_compiler.errors import DescriptorError, SourceLocation
+from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId, RegionId
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputDescriptor:
+    """One in-edge of an operator.
+
+    `staged_result` None means the producer `node_id` runs in this application; else its rows are read from there.
+    Inputs of one `type_number` are put together (union).
+    """
+
+    node_id: int
+    output_tag: str | None
+    type_number: int
+    partitioner: Partitioner
+    staged_result: IntermediateDataSetId | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorDescriptor:
+    """One operator. `parallelism` None: adaptive execution decides."""
+
+    node_id: int
+    operator_id: OperatorId
+    name: str
+    operator: Operator
+    parallelism: int | None
+    inputs: tuple[InputDescriptor, ...]
+    declared_at: SourceLocation | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VertexDescriptor:
+    """A job vertex with its chain, head first."""
+
+    vertex_id: JobVertexId
+    name: str
+    operators: tuple[OperatorDescriptor, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultDescriptor:
+    """A result this region stages: the output of `node_id`, under `output_tag` where it is a side output.
+
+    `partitions` None: as many as the plan gives.
+    """
+
+    id: IntermediateDataSetId
+    node_id: int
+    output_tag: str | None
+    fingerprint: str
+    partitions: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionDescriptor:
+    """One deployment region, before templates are rendered. `plan_id` is that of the whole pipeline."""
+
+    pipeline: str
+    plan_id: str
+    region_id: RegionId
+    vertices: tuple[VertexDescriptor, ...]
+    results: tuple[ResultDescriptor, ...]
+    session: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionAttempt:
+    """One attempt at a region: Airflow's try `attempt_number` + 1. `execution_id` is new for every try."""
+
+    run_id: str
+    execution_id: str
+    attempt_number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDeploymentDescriptor:
+    """All that one Spark application needs to know. `parameters` are bound to `:name` in expressions."""
+
+    version: int
+    region: RegionDescriptor
+    attempt: ExecutionAttempt
+    staging_root: str
+    parameters: tuple[tuple[str, ParameterValue], ...]
+
+    def to_json(self) -> str:
+        """Encode for the Spark side."""
+        return json.dumps(to_wire(self), indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> TaskDeploymentDescriptor:
+        """Decode; raises DescriptorError where form or version differ."""
+        document = cast(Json, json.loads(text))
+        version = document.get("version") if isinstance(document, dict) else None
+        if version != VERSION:
+            raise DescriptorError(
+                f"the descriptor has version {version!r}; this runtime reads version {VERSION}"
+            )
+        return from_wire(cls, document)

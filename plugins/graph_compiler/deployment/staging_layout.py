@@ -1,0 +1,83 @@
+"""Where everything of a run lies below the staging root. The only place that joins these paths.
+
+<root>/<pipeline>/<run>/
+    tasks/<region>/<execution id>/descriptor.json, report.json
+    data/<data set id>/epoch-<e>-<execution id>/part-….parquet
+    manifests/<data set id>/<e>.json          apart from the data: losing data leaves the record
+    publications/<operator id>/<execution id>.intent.json, ….done.json
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graph_compiler.errors import StagingError
+from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId, path_segment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagingLayout:
+    """Paths of one run. `root` is an absolute path, as `local_root` gives it."""
+
+    root: str
+    pipeline: str
+    run_id: str
+
+    @property
+    def run(self) -> str:
+        """Give the folder of this run."""
+        return f"{self.root}/{path_segment(self.pipeline)}/{path_segment(self.run_id)}"
+
+    @property
+    def tasks(self) -> str:
+        """Give the folder of all regions' executions."""
+        return f"{self.run}/tasks"
+
+    def descriptor(self, region_id: RegionId, execution_id: str) -> str:
+        """Give the path of the document that crosses to Spark."""
+        return (
+            f"{self.tasks}/{path_segment(region_id)}/{path_segment(execution_id)}/descriptor.json"
+        )
+
+    def report(self, region_id: RegionId, execution_id: str) -> str:
+        """Give the path of the document that comes back."""
+        return f"{self.tasks}/{path_segment(region_id)}/{path_segment(execution_id)}/report.json"
+
+    def data(self, result_id: IntermediateDataSetId, *, epoch: int, execution_id: str) -> str:
+        """Give the folder for one epoch's data."""
+        return f"{self.run}/data/{result_id}/epoch-{epoch}-{path_segment(execution_id)}"
+
+    def manifests(self, result_id: IntermediateDataSetId) -> str:
+        """Give the folder of a result's manifests."""
+        return f"{self.run}/manifests/{result_id}"
+
+    def manifest(self, result_id: IntermediateDataSetId, epoch: int) -> str:
+        """Give the key of one epoch's manifest."""
+        return f"{self.manifests(result_id)}/{epoch}.json"
+
+    def publications(self, operator_id: OperatorId) -> str:
+        """Give the folder of a sink's intents."""
+        return f"{self.run}/publications/{operator_id}"
+
+    def intent(self, operator_id: OperatorId, execution_id: str) -> str:
+        """Give the key of what a sink is about to publish."""
+        return f"{self.publications(operator_id)}/{path_segment(execution_id)}.intent.json"
+
+    def done(self, operator_id: OperatorId, execution_id: str) -> str:
+        """Give the key that says an intent was carried out."""
+        return f"{self.publications(operator_id)}/{path_segment(execution_id)}.done.json"
+
+
+def local_root(uri: str) -> str:
+    """Give the absolute path of a staging root; raises StagingError for a scheme that has no commit store."""
+    path = uri.removeprefix("file://") if uri.startswith("file:///") else uri
+    scheme, separator, _ = path.partition("://")
+    if separator:
+        raise StagingError(
+            f"staging root '{uri}': no commit store for '{scheme}:'; allowed: 'file:' or an absolute path"
+        )
+    if not path.startswith("/"):
+        raise StagingError(
+            f"staging root '{uri}' is relative; allowed: 'file:' or an absolute path"
+        )
+    return path.rstrip("/")

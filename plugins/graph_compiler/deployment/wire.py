@@ -1,0 +1,143 @@
+"""Values to JSON and back, by their types alone, with the standard library (Spark's driver has no other).
+
+    to_wire(Filter("delay > 5"))   →   {"type": "Filter", "condition": "delay > 5", "rejects": null}
+    from_wire(Operator, {…})       →   Filter("delay > 5")
+
+Every dataclass carries its type's name, so a field of a base type finds its leaf again. Anything unexpected
+(a key, a kind, a missing field) raises DescriptorError with its place in the document.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from graph_compiler.errors import DescriptorError
+
+Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
+Value = TypeVar("Value")
+
+
+def to_wire(value: object) -> Json:
+    """Encode a dataclass, tuple, mapping of strings, enum or plain value."""
+    if is_dataclass(value) and not isinstance(value, type):
+        encoded: dict[str, Json] = {"type": type(value).__name__}
+        return encoded | {
+            field.name: to_wire(getattr(value, field.name)) for field in fields(value)
+        }
+    if isinstance(value, Enum):
+        return to_wire(value.value)
+    if isinstance(value, tuple | list):
+        return [to_wire(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): to_wire(item) for key, item in value.items()}
+    assert value is None or isinstance(value, bool | int | float | str), (
+        f"{value!r} cannot cross the wire"
+    )
+    return value
+
+
+def from_wire(expected: type[Value], data: Json) -> Value:
+    """Decode a dataclass; raises DescriptorError where the document does not fit the type."""
+    return _decode(expected, data, expected.__name__)  # type: ignore[no-any-return]  # built from type hints
+
+
+def _decode(expected: Any, data: Json, where: str) -> Any:
+    origin = get_origin(expected)
+    if origin in (Union, types.UnionType):
+        return _decode_union(get_args(expected), data, where)
+    if origin is tuple:
+        return _decode_tuple(get_args(expected), data, where)
+    if origin in (dict, Mapping):
+        _check(isinstance(data, dict), where, "an object", data)
+        item = get_args(expected)[1]
+        return {key: _decode(item, value, f"{where}.{key}") for key, value in _items(data)}
+    if isinstance(expected, type) and is_dataclass(expected):
+        return _decode_dataclass(expected, data, where)
+    if isinstance(expected, type) and issubclass(expected, Enum):
+        try:
+            return expected(data)
+        except ValueError:
+            raise DescriptorError(
+                f"{where}: found {data!r}; allowed: {[str(member) for member in expected]}"
+            ) from None
+    plain = getattr(expected, "__supertype__", expected)  # a NewType is its supertype on the wire
+    fits = isinstance(data, plain) and (plain is bool or not isinstance(data, bool))
+    _check(fits, where, getattr(plain, "__name__", str(plain)), data)
+    return data
+
+
+def _decode_union(options: tuple[Any, ...], data: Json, where: str) -> Any:
+    if data is None and type(None) in options:
+        return None
+    concrete = [option for option in options if option is not type(None)]
+    if len(concrete) == 1:
+        return _decode(concrete[0], data, where)
+    _check(type(data) in concrete, where, " or ".join(option.__name__ for option in concrete), data)
+    return data
+
+
+def _decode_tuple(items: tuple[Any, ...], data: Json, where: str) -> tuple[Any, ...]:
+    _check(isinstance(data, list), where, "a list", data)
+    assert isinstance(data, list)
+    if len(items) == 2 and items[1] is ...:
+        return tuple(
+            _decode(items[0], item, f"{where}[{number}]") for number, item in enumerate(data)
+        )
+    _check(len(items) == len(data), where, f"{len(items)} items", data)
+    pairs = enumerate(zip(items, data, strict=True))
+    return tuple(_decode(item, value, f"{where}[{number}]") for number, (item, value) in pairs)
+
+
+def _decode_dataclass(expected: type[Any], data: Json, where: str) -> Any:
+    _check(
+        isinstance(data, dict) and "type" in data,
+        where,
+        f"an object with the type of a {expected.__name__}",
+        data,
+    )
+    content = dict(_items(data))
+    kind = _leaves(expected).get(str(content.pop("type")))
+    if kind is None:
+        raise DescriptorError(
+            f"{where}: found type {dict(_items(data))['type']!r}; allowed: {sorted(_leaves(expected))}"
+        )
+    hints = _hints(kind)
+    if set(content) != set(hints):
+        odd = sorted(set(content) ^ set(hints))
+        raise DescriptorError(
+            f"{where}: a {kind.__name__} has the fields {sorted(hints)}; these differ: {odd}"
+        )
+    return kind(
+        **{name: _decode(hints[name], value, f"{where}.{name}") for name, value in content.items()}
+    )
+
+
+def _leaves(base: type[Any]) -> dict[str, type[Any]]:
+    """Give the type itself and its subclasses by name."""
+    found = {base.__name__: base}
+    subclasses: list[type[Any]] = base.__subclasses__()
+    for subclass in subclasses:
+        # slots=True makes a second class and leaves the first behind: the module knows which one counts
+        if getattr(sys.modules[subclass.__module__], subclass.__name__, None) is subclass:
+            found |= _leaves(subclass)
+    return found
+
+
+def _hints(kind: type) -> dict[str, Any]:
+    known = get_type_hints(kind)
+    return {field.name: known[field.name] for field in fields(kind)}
+
+
+def _items(data: Json) -> Iterator[tuple[str, Json]]:
+    assert isinstance(data, dict)
+    return iter(data.items())
+
+
+def _check(condition: bool, where: str, wanted: str, found: Json) -> None:
+    if not condition:
+        raise DescriptorError(f"{where}: found {found!r:.200}; allowed: {wanted}")

@@ -1,0 +1,95 @@
+"""Every error this package raises on purpose, as one tree.
+
+    GraphCompilerError
+    ├── InvalidPipelineError        a declaration is refused; carries every Problem found
+    ├── FunctionNotImportableError  a function cannot reach the Spark side by name
+    ├── DescriptorError             a wire document cannot be read
+    ├── StagingError                staged data cannot be committed or found
+    │   └── PartitionNotFoundError  a committed result is gone or damaged (Flink's noun)
+    └── PublicationError            a sink's target cannot take the new files
+
+An impossible state is an AssertionError and not part of the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SourceLocation:
+    """Where something was declared: a file and its 1-based line."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        """Give the form that editors and terminals make clickable."""
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing wrong with a declaration, in words for the person who wrote it.
+
+    `message` says what was found; `allowed` what would be accepted; `hint` what to do about it.
+    """
+
+    message: str
+    operator: str | None = None
+    declared_at: SourceLocation | None = None
+    allowed: str | None = None
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        """Render as one line, followed by an indented line for each further fact."""
+        lines = [f"{self.operator}: {self.message}" if self.operator else self.message]
+        if self.allowed:
+            lines.append(f"  allowed: {self.allowed}")
+        if self.hint:
+            lines.append(f"  hint: {self.hint}")
+        if self.declared_at:
+            lines.append(f"  declared at {self.declared_at}")
+        return "\n".join(lines)
+
+
+class GraphCompilerError(Exception):
+    """The root: catch this to catch everything this package raises on purpose."""
+
+
+class InvalidPipelineError(GraphCompilerError):
+    """A pipeline's declaration is refused; `problems` holds all of them, in declaration order."""
+
+    def __init__(self, pipeline: str, problems: Sequence[Problem]) -> None:
+        assert problems, "a refusal needs a problem"
+        self.pipeline = pipeline
+        self.problems = tuple(problems)
+        super().__init__(pipeline, self.problems)
+
+    def __str__(self) -> str:
+        """List every problem below one headline."""
+        count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
+        body = "\n".join(str(problem) for problem in self.problems)
+        indented = "\n".join(f"  {line}" for line in body.splitlines())
+        return f"pipeline '{self.pipeline}' has {count}\n{indented}"
+
+
+class FunctionNotImportableError(GraphCompilerError):
+    """A function was given that the Spark side cannot import by name."""
+
+
+class DescriptorError(GraphCompilerError):
+    """A document that crosses between processes has the wrong form or version."""
+
+
+class StagingError(GraphCompilerError):
+    """Staged data cannot be committed, found or trusted."""
+
+
+class PartitionNotFoundError(StagingError):
+    """A committed result partition is missing or does not match its manifest."""
+
+
+class PublicationError(GraphCompilerError):
+    """A sink's target cannot take the files that were written for it."""

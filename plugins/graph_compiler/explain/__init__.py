@@ -1,0 +1,1 @@
+"""Renders a compiled pipeline for people; decides nothing."""

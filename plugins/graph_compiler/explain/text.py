@@ -1,0 +1,67 @@
+"""A compiled pipeline as text: tasks, what runs in each, and every cut with its reason.
+
+flights · 9 operators · 6 vertices · 2 tasks
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.job_graph import JobEdge, JobVertex
+from graph_compiler.graphs.regions import DeploymentRegion, StagedEdge
+
+
+def explain_text(compiled: CompiledPipeline) -> str:
+    """Give the plan as lines a person can read; a function of the declaration alone."""
+    return "\n".join(_lines(compiled))
+
+
+def _lines(compiled: CompiledPipeline) -> Iterator[str]:
+    graph, regions = compiled.job_graph, compiled.deployment.regions
+    operators = len(compiled.stream_graph.nodes)
+    sizes = (
+        _count(operators, "operator"),
+        _count(len(graph.vertices), "vertex"),
+        _count(len(regions), "task"),
+    )
+    yield " · ".join((compiled.pipeline.name, *sizes))
+    staged = {cut.edge.stream_edge.id: cut for cut in compiled.deployment.staged_edges}
+    for region in regions:
+        yield ""
+        yield f"task {region.id}"
+        for vertex_id in region.vertex_ids:
+            yield from _vertex_lines(graph.vertex[vertex_id], region, compiled, staged)
+    if len(regions) > 1:
+        yield ""
+        yield f"A failure repeats one of {len(regions)} tasks; the others' results are committed."
+
+
+def _vertex_lines(
+    vertex: JobVertex,
+    region: DeploymentRegion,
+    compiled: CompiledPipeline,
+    staged: dict[str, StagedEdge],
+) -> Iterator[str]:
+    parallelism = str(vertex.parallelism) if vertex.parallelism_configured else "adaptive"
+    yield f"  {vertex.name}    [parallelism: {parallelism}]"
+    for edge in compiled.job_graph.in_edges[vertex.id]:
+        yield f"    ◀─ {_edge_words(edge, region, compiled, staged.get(edge.stream_edge.id))}"
+
+
+def _edge_words(
+    edge: JobEdge, region: DeploymentRegion, compiled: CompiledPipeline, cut: StagedEdge | None
+) -> str:
+    producer = compiled.stream_graph.node[edge.stream_edge.source_id].declared_name
+    tag = f".{edge.stream_edge.output_tag}" if edge.stream_edge.output_tag else ""
+    words = f"{producer}{tag} · {edge.stream_edge.partitioner.label}"
+    if cut is None:
+        return f"{words} · in memory"
+    from_region = compiled.deployment.region_of_vertex[edge.source_id]
+    where = "read back here" if from_region.id == region.id else f"by task {from_region.id}"
+    return f"{words} · staged {where}, {cut.explanation}"
+
+
+def _count(number: int, noun: str) -> str:
+    plural = {"vertex": "vertices"}.get(noun, f"{noun}s")
+    return f"{number} {noun if number == 1 else plural}"

@@ -1,0 +1,25 @@
+"""Everything that follows from a declaration, as one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graph_compiler.declaration.options import PipelineOptions
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.graphs.execution_graph import ExecutionGraph
+from graph_compiler.graphs.job_graph import JobGraph
+from graph_compiler.graphs.regions import Deployment, LogicalPipelinedRegion
+from graph_compiler.graphs.stream_graph import StreamGraph
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledPipeline:
+    """Every graph of one pipeline; backends, `explain` and the web view read this and derive nothing twice."""
+
+    pipeline: Pipeline
+    options: PipelineOptions
+    stream_graph: StreamGraph
+    job_graph: JobGraph
+    execution_graph: ExecutionGraph
+    logical_regions: tuple[LogicalPipelinedRegion, ...]
+    deployment: Deployment

@@ -1,0 +1,66 @@
+"""ExecutionGraph: subtasks, the partitions they produce and the groups they consume. Values only.
+
+Subtasks are counted, not listed: a vertex of 16,000 is one value, and an edge of 16,000 × 16,000 one group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from graph_compiler.graphs.distribution import PartitionGroup
+from graph_compiler.graphs.job_graph import JobEdge
+from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ExecutionVertexId:
+    """Subtask `subtask` (from 0) of a job vertex."""
+
+    vertex_id: JobVertexId
+    subtask: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionJobVertex:
+    """A job vertex with its parallelism decided: `parallelism` execution vertices."""
+
+    id: JobVertexId
+    name: str
+    parallelism: int
+    max_parallelism: int
+    produced: tuple[IntermediateDataSetId, ...]
+
+    def execution_vertices(self) -> Iterator[ExecutionVertexId]:
+        """Give the subtasks in order."""
+        return (ExecutionVertexId(self.id, subtask) for subtask in range(self.parallelism))
+
+    def task_name(self, subtask: int) -> str:
+        """Give Flink's task name: `flown (1/4)`."""
+        return f"{self.name} ({subtask + 1}/{self.parallelism})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntermediateResult:
+    """A data set as `partitions` partitions, one for each subtask of its producer."""
+
+    id: IntermediateDataSetId
+    producer_id: JobVertexId
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionEdge:
+    """A job edge with its consumers grouped by the partitions they read."""
+
+    job_edge: JobEdge
+    groups: tuple[PartitionGroup, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionGraph:
+    """Job vertices in topological order; edges as in the job graph."""
+
+    vertices: tuple[ExecutionJobVertex, ...]
+    results: tuple[IntermediateResult, ...]
+    edges: tuple[ExecutionEdge, ...]

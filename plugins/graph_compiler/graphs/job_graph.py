@@ -1,0 +1,113 @@
+"""JobGraph: chains as vertices, data sets between them, and the edges that consume these. Values only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from graph_compiler.declaration.partitioners import DistributionPattern
+from graph_compiler.graphs.stream_graph import JobType, StreamEdge
+from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId
+
+
+class ResultPartitionType(StrEnum):
+    """Where a result lives. In Flink buffers or local files; here BLOCKING is a staged directory."""
+
+    PIPELINED_BOUNDED = "PIPELINED_BOUNDED"
+    BLOCKING = "BLOCKING"
+
+    @property
+    def is_blocking(self) -> bool:
+        """Whether consumers start after the producer has finished."""
+        return self is ResultPartitionType.BLOCKING
+
+    @property
+    def must_be_pipelined_consumed(self) -> bool:
+        """Whether producer and consumer must run together."""
+        return self is ResultPartitionType.PIPELINED_BOUNDED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobVertex:
+    """One chain of operators. `node_ids` begins with the head, `operator_ids` ends with it (Flink's order)."""
+
+    id: JobVertexId
+    name: str
+    node_ids: tuple[int, ...]
+    operator_ids: tuple[OperatorId, ...]
+    parallelism: int
+    parallelism_configured: bool
+    max_parallelism: int | None
+    slot_sharing_group: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntermediateDataSet:
+    """What the operator `node_id` of a vertex gives out: its main output, or the side output `output_tag`."""
+
+    id: IntermediateDataSetId
+    producer_id: JobVertexId
+    node_id: int
+    output_tag: str | None
+    result_type: ResultPartitionType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEdge:
+    """Who consumes a data set, and how; `stream_edge` is the edge it comes from."""
+
+    data_set_id: IntermediateDataSetId
+    source_id: JobVertexId
+    target_id: JobVertexId
+    stream_edge: StreamEdge
+    result_type: ResultPartitionType
+
+    @property
+    def distribution_pattern(self) -> DistributionPattern:
+        """Which partitions a consumer subtask reads."""
+        return self.stream_edge.partitioner.distribution_pattern
+
+    @property
+    def ship_strategy(self) -> str:
+        """Flink's name of the partitioner."""
+        return self.stream_edge.partitioner.name
+
+
+@dataclass(frozen=True)
+class JobGraph:
+    """Vertices in topological order (Flink's `getVerticesSortedTopologicallyFromSources`), edges by target input.
+
+    `creation_order` is Flink's `getVertices` order: consumers tend to come first.
+    """
+
+    job_name: str
+    job_type: JobType
+    vertices: tuple[JobVertex, ...]
+    data_sets: tuple[IntermediateDataSet, ...]
+    edges: tuple[JobEdge, ...]
+    creation_order: tuple[JobVertexId, ...]
+
+    @cached_property
+    def vertex(self) -> Mapping[JobVertexId, JobVertex]:
+        """Vertices by id."""
+        return {vertex.id: vertex for vertex in self.vertices}
+
+    @cached_property
+    def data_set(self) -> Mapping[IntermediateDataSetId, IntermediateDataSet]:
+        """Data sets by id."""
+        return {data_set.id: data_set for data_set in self.data_sets}
+
+    @cached_property
+    def vertex_of_node(self) -> Mapping[int, JobVertex]:
+        """The vertex whose chain holds a stream node."""
+        return {node_id: vertex for vertex in self.vertices for node_id in vertex.node_ids}
+
+    @cached_property
+    def in_edges(self) -> Mapping[JobVertexId, Sequence[JobEdge]]:
+        """Edges by target, in input order."""
+        found: dict[JobVertexId, list[JobEdge]] = {vertex.id: [] for vertex in self.vertices}
+        for edge in self.edges:
+            found[edge.target_id].append(edge)
+        return found

@@ -1,0 +1,92 @@
+"""StreamGraph: operators and the edges between them, after virtual nodes are resolved.
+
+Values only. Node ids are transformation ids; virtual nodes take ids of their own after those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from graph_compiler.declaration.operators import ChainingStrategy, Operator
+from graph_compiler.declaration.partitioners import ExchangeMode, Partitioner
+from graph_compiler.errors import SourceLocation
+
+
+class JobType(StrEnum):
+    """Whether the job ends by itself."""
+
+    BATCH = "BATCH"
+    STREAMING = "STREAMING"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamNode:
+    """One operator. `name` is Flink's display name, `declared_name` what the user called it."""
+
+    id: int
+    name: str
+    declared_name: str
+    operator: Operator
+    parallelism: int
+    parallelism_configured: bool
+    max_parallelism: int | None
+    slot_sharing_group: str
+    chaining_strategy: ChainingStrategy
+    uid: str | None
+    task_id: str | None
+    keys: tuple[str, ...]
+    declared_at: SourceLocation | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamEdge:
+    """A connection of two operators. `type_number` is 0 for a single input, else the input's number from 1.
+
+    `id` is Flink's edge id; `staging_reason` the user's words where `.stage(reason)` was on the way.
+    """
+
+    id: str
+    source_id: int
+    target_id: int
+    type_number: int
+    partitioner: Partitioner
+    exchange_mode: ExchangeMode
+    output_tag: str | None
+    staging_reason: str | None
+
+
+@dataclass(frozen=True)
+class StreamGraph:
+    """Nodes in the order they were translated, edges in the order they were made.
+
+    `in_edges` and `out_edges` are derived once and list a node's edges in that same order.
+    """
+
+    job_name: str
+    job_type: JobType
+    nodes: tuple[StreamNode, ...]
+    edges: tuple[StreamEdge, ...]
+
+    @cached_property
+    def node(self) -> Mapping[int, StreamNode]:
+        """Nodes by id."""
+        return {node.id: node for node in self.nodes}
+
+    @cached_property
+    def in_edges(self) -> Mapping[int, Sequence[StreamEdge]]:
+        """Edges by target id."""
+        found: dict[int, list[StreamEdge]] = {node.id: [] for node in self.nodes}
+        for edge in self.edges:
+            found[edge.target_id].append(edge)
+        return found
+
+    @cached_property
+    def out_edges(self) -> Mapping[int, Sequence[StreamEdge]]:
+        """Edges by source id."""
+        found: dict[int, list[StreamEdge]] = {node.id: [] for node in self.nodes}
+        for edge in self.edges:
+            found[edge.source_id].append(edge)
+        return found

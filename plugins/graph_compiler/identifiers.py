@@ -1,0 +1,62 @@
+"""Names that other systems see (task ids, directory names), built in this one place.
+
+Airflow allows letters, digits, `-`, `.` and `_` in a task id, 250 characters at most. File systems take
+nearly anything, but a person reads these paths: run ids keep their letters, the rest is percent-encoded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NewType
+from urllib.parse import quote
+
+OperatorId = NewType("OperatorId", str)
+"""32 hex digits: the hash of a stream node (Flink's StreamGraphHasherV2)."""
+JobVertexId = NewType("JobVertexId", str)
+"""The operator id of a chain's head."""
+IntermediateDataSetId = NewType("IntermediateDataSetId", str)
+"""`<job vertex id>-<n>`: the n-th data set a vertex produces."""
+RegionId = NewType("RegionId", str)
+"""The Airflow task id of a deployment region."""
+
+TASK_ID_LENGTH = 250
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+def is_legal_name(name: str) -> bool:
+    """Say whether `name` can stand as an Airflow Dag id, task id and directory name as it is."""
+    return len(name) <= TASK_ID_LENGTH and _NAME.fullmatch(name) is not None
+
+
+def task_id(name: str) -> str:
+    """Turn an operator's name into a legal Airflow task id: `"Sink: late routes"` → `"Sink_late_routes"`."""
+    cleaned = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_.-")
+    return (cleaned or "task")[:TASK_ID_LENGTH]
+
+
+def distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """Suffix repeated names in order of appearance: `("a", "a")` → `("a", "a_2")`."""
+    taken: set[str] = set()
+    result = []
+    for name in names:
+        candidate, number = name, 1
+        while candidate in taken:
+            number += 1
+            suffix = f"_{number}"
+            candidate = name[: TASK_ID_LENGTH - len(suffix)] + suffix
+        taken.add(candidate)
+        result.append(candidate)
+    return tuple(result)
+
+
+def path_segment(name: str) -> str:
+    """Encode any name as one path segment, readable where that is safe: run ids keep `_`, `-` and digits."""
+    encoded = quote(name, safe="").replace("~", "%7E")
+    return encoded if encoded.strip(".") else encoded.replace(".", "%2E")
+
+
+def listing(names: Iterable[str]) -> str:
+    """Join names for a message: `a, b and c`."""
+    *rest, last = list(names) or ["nothing"]
+    return f"{', '.join(rest)} and {last}" if rest else last

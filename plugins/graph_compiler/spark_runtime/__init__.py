@@ -1,0 +1,1 @@
+"""The Spark side: the only place that imports pyspark. A descriptor comes in, a report goes out."""

@@ -1,0 +1,72 @@
+"""Small documents that at most one writer may put under a key: what commits stand on (DESIGN D10).
+
+One implementation for each storage scheme; `file:` here.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Protocol
+
+
+class CommitStore(Protocol):
+    """Keys are absolute paths, as `StagingLayout` gives them."""
+
+    def put_if_absent(self, key: str, content: bytes) -> bool:
+        """Write all of `content` or nothing; False when the key already exists."""
+
+    def get(self, key: str) -> bytes | None:
+        """Give the content, None when there is none."""
+
+    def keys(self, folder: str) -> list[str]:
+        """List the keys directly below a folder, in no promised order."""
+
+
+class LocalCommitStore:
+    """`file:`: a complete file is linked to its name, which the file system grants to one writer only."""
+
+    def put_if_absent(self, key: str, content: bytes) -> bool:
+        """Write, flush to disk, link; False when the key already exists."""
+        path = Path(key)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        unlinked = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            with open(
+                os.open(unlinked, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb"
+            ) as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.link(unlinked, path)
+        except FileExistsError:
+            return False
+        finally:
+            unlinked.unlink(missing_ok=True)
+        sync_folder(path.parent)
+        return True
+
+    def get(self, key: str) -> bytes | None:
+        """Give the content, None when there is none."""
+        try:
+            return Path(key).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def keys(self, folder: str) -> list[str]:
+        """List the files directly below a folder."""
+        path = Path(folder)
+        return (
+            [str(entry) for entry in path.iterdir() if not entry.name.startswith(".")]
+            if path.is_dir()
+            else []
+        )
+
+
+def sync_folder(folder: Path) -> None:
+    """Make new names in a folder survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

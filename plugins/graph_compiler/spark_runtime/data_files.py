@@ -1,0 +1,48 @@
+"""The Parquet files that one write left in a folder, with what their footers say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from graph_compiler.deployment.manifest import DataFile, ManifestPartition
+
+_PART = re.compile(r"part-(\d+)-.*\.parquet")
+
+
+def written_partitions(
+    spark: SparkSession, folder: str, *, partitions: int | None
+) -> tuple[ManifestPartition, ...]:
+    """List partitions 0 to n-1 with their files; n is `partitions`, or what the files show where that is None.
+
+    Spark numbers a file by the task that wrote it. A partition without rows may have no file.
+    """
+    found: dict[int, list[DataFile]] = {}
+    for path in sorted(Path(folder).iterdir()):
+        if part := _PART.fullmatch(path.name):
+            file = DataFile(
+                name=path.name, rows=_footer_rows(spark, path), bytes=path.stat().st_size
+            )
+            found.setdefault(int(part[1]), []).append(file)
+    count = partitions if partitions is not None else max(found, default=-1) + 1
+    return tuple(
+        ManifestPartition(index=index, files=tuple(found.get(index, ())))
+        for index in range(max(count, len(found)))
+    )
+
+
+def _footer_rows(spark: SparkSession, path: Path) -> int:
+    """Read a Parquet footer on the driver: no Spark job, and exact."""
+    jvm, context = spark._jvm, spark._jsc
+    assert jvm is not None
+    assert context is not None
+    hadoop_path = jvm.org.apache.hadoop.fs.Path(str(path))
+    configuration = context.hadoopConfiguration()
+    file = jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(hadoop_path, configuration)
+    reader = jvm.org.apache.parquet.hadoop.ParquetFileReader.open(file)
+    try:
+        return int(reader.getRecordCount())
+    finally:
+        reader.close()

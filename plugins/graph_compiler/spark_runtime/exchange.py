@@ -1,0 +1,64 @@
+"""What an edge's partitioner does to its rows: as little as Spark can do with (DESIGN D7).
+
+Spark's own operators distribute rows by key themselves, and better (partial aggregation, broadcast joins, adaptive
+execution). So a hash edge adds an exchange only where the consumer is a function of the user's, which Spark knows
+nothing of, or where the user has set the consumer's parallelism.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import broadcast
+
+from graph_compiler.declaration.operators import Transform
+from graph_compiler.declaration.partitioners import (
+    BroadcastPartitioner,
+    ForwardPartitioner,
+    HashPartitioner,
+    Partitioner,
+    RebalancePartitioner,
+    RescalePartitioner,
+)
+from graph_compiler.deployment.descriptor import OperatorDescriptor
+
+
+@singledispatch
+def distribute(
+    partitioner: Partitioner, rows: DataFrame, consumer: OperatorDescriptor
+) -> DataFrame:
+    """Give the rows as the consumer is to see them."""
+    raise AssertionError(f"no exchange for {type(partitioner).__name__}")
+
+
+@distribute.register
+def _(_: ForwardPartitioner, rows: DataFrame, consumer: OperatorDescriptor) -> DataFrame:
+    return rows
+
+
+@distribute.register
+def _(partitioner: HashPartitioner, rows: DataFrame, consumer: OperatorDescriptor) -> DataFrame:
+    keys = [rows[f"`{key}`"] for key in partitioner.keys]
+    if consumer.parallelism is not None:
+        return rows.repartition(consumer.parallelism, *keys)
+    return rows.repartition(*keys) if isinstance(consumer.operator, Transform) else rows
+
+
+@distribute.register
+def _(_: RebalancePartitioner, rows: DataFrame, consumer: OperatorDescriptor) -> DataFrame:
+    return (
+        rows.hint("rebalance")
+        if consumer.parallelism is None
+        else rows.repartition(consumer.parallelism)
+    )
+
+
+@distribute.register
+def _(_: RescalePartitioner, rows: DataFrame, consumer: OperatorDescriptor) -> DataFrame:
+    return rows if consumer.parallelism is None else rows.repartition(consumer.parallelism)
+
+
+@distribute.register
+def _(_: BroadcastPartitioner, rows: DataFrame, consumer: OperatorDescriptor) -> DataFrame:
+    return broadcast(rows)

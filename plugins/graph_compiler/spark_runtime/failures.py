@@ -1,0 +1,86 @@
+"""Turn what went wrong into words, and say what it means for a retry."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+
+from graph_compiler.deployment.report import Failure, ThrowableType
+from graph_compiler.errors import (
+    DescriptorError,
+    FunctionNotImportableError,
+    PartitionNotFoundError,
+    PublicationError,
+)
+from graph_compiler.identifiers import listing
+from graph_compiler.spark_runtime.region import OperatorFailedError
+
+_NON_RECOVERABLE = (
+    AnalysisException,
+    ParseException,
+    DescriptorError,
+    FunctionNotImportableError,
+    PublicationError,
+    TypeError,
+)
+
+
+def explain_failure(error: Exception) -> Failure:
+    """Give the failure of an execution, its first cause in front."""
+    if not isinstance(error, OperatorFailedError):
+        return Failure(
+            throwable_type=_throwable_type(error),
+            operator=None,
+            declared_at=None,
+            message=_words(error),
+        )
+    cause = error.__cause__
+    assert isinstance(cause, Exception)
+    return Failure(
+        throwable_type=_throwable_type(cause),
+        operator=error.operator.name,
+        declared_at=error.operator.declared_at,
+        message=_operator_words(cause, error),
+    )
+
+
+def _throwable_type(error: Exception) -> ThrowableType:
+    if isinstance(error, PartitionNotFoundError):
+        return ThrowableType.PARTITION_DATA_MISSING_ERROR
+    if isinstance(error, _NON_RECOVERABLE):
+        return ThrowableType.NON_RECOVERABLE_ERROR
+    if isinstance(error, Py4JError | ConnectionError) and not isinstance(error, PySparkException):
+        return ThrowableType.ENVIRONMENT_ERROR  # the JVM is gone, or does not answer
+    return ThrowableType.RECOVERABLE_ERROR
+
+
+def _operator_words(cause: Exception, error: OperatorFailedError) -> str:
+    condition = (cause.getCondition() or "") if isinstance(cause, PySparkException) else ""
+    parameters = (cause.getMessageParameters() or {}) if isinstance(cause, PySparkException) else {}
+    if condition == "PATH_NOT_FOUND":
+        return f"its input {parameters.get('path')} does not exist"
+    if condition.startswith("UNRESOLVED_COLUMN"):
+        missing = parameters.get("objectName", "?").replace("`", "")
+        return _missing_column(
+            missing, [column for columns in error.inputs.values() for column in columns]
+        )
+    if condition == "UNBOUND_SQL_PARAMETER":
+        name = parameters.get("name", "?")
+        hint = "add it to params= of the environment"
+        return f"it uses the parameter :{name}, which is not declared\n  hint: {hint}"
+    return _words(cause)
+
+
+def _missing_column(missing: str, columns: list[str]) -> str:
+    close = get_close_matches(missing, columns, n=1)
+    hint = f"\n  hint: did you mean '{close[0]}'?" if close else ""
+    return f"there is no column '{missing}'\n  found: {listing(columns)}{hint}"
+
+
+def _words(error: Exception) -> str:
+    """Give the first paragraph of a message; Spark puts plans and stack traces after it."""
+    text = str(error).strip() or type(error).__name__
+    first = text.split("\n\n")[0].split("\n\tat ")[0].split("\nJVM stacktrace")[0]
+    return first if isinstance(error, PySparkException) else f"{type(error).__name__}: {first}"

@@ -1,0 +1,114 @@
+"""Stage a result, and read one back (DESIGN D10).
+
+    write data  →  read footers  →  put manifest, if no other execution has put this epoch's
+
+Readers see what a committed manifest names and nothing else, so an execution that dies on the way leaves no trace
+but files no one reads.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor
+from graph_compiler.deployment.manifest import Manifest
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.wire import Json, from_wire, to_wire
+from graph_compiler.errors import PartitionNotFoundError, StagingError
+from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.spark_runtime.commit_store import CommitStore
+from graph_compiler.spark_runtime.data_files import written_partitions
+
+MANIFEST_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagingArea:
+    """The staged results of one run, as one execution sees them."""
+
+    spark: SparkSession
+    store: CommitStore
+    layout: StagingLayout
+    attempt: ExecutionAttempt
+    plan_id: str
+
+    def stage(self, result: ResultDescriptor, rows: DataFrame) -> Manifest:
+        """Write and commit a result; gives the manifest that holds, this execution's or an equal winner's."""
+        latest = self.latest_manifest(result.id)
+        epoch = 0 if latest is None else latest.epoch + 1
+        location = self.layout.data(result.id, epoch=epoch, execution_id=self.attempt.execution_id)
+        Path(location).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        rows.write.parquet(location)
+        manifest = Manifest(
+            version=MANIFEST_VERSION,
+            result_id=result.id,
+            epoch=epoch,
+            parent_epoch=None if latest is None else latest.epoch,
+            attempt=self.attempt,
+            plan_id=self.plan_id,
+            fingerprint=result.fingerprint,
+            location=location,
+            schema=rows.schema.json(),
+            partitions=written_partitions(self.spark, location, partitions=result.partitions),
+        )
+        return self._commit(manifest)
+
+    def read(self, result_id: IntermediateDataSetId) -> DataFrame:
+        """Read the latest committed epoch; raises PartitionNotFoundError where files are not as committed."""
+        manifest = self.latest_manifest(result_id)
+        if manifest is None:
+            raise PartitionNotFoundError(
+                f"no result {result_id} is committed in {self.layout.manifests(result_id)}\n"
+                "  hint: clear the task that stages it"
+            )
+        _verify(manifest)
+        schema = StructType.fromJson(json.loads(manifest.schema))
+        paths = [f"{manifest.location}/{file.name}" for file in manifest.files]
+        return (
+            self.spark.read.schema(schema).parquet(*paths)
+            if paths
+            else self.spark.createDataFrame([], schema)
+        )
+
+    def latest_manifest(self, result_id: IntermediateDataSetId) -> Manifest | None:
+        """Give the manifest of the highest committed epoch."""
+        epochs = [int(Path(key).stem) for key in self.store.keys(self.layout.manifests(result_id))]
+        return self._manifest(result_id, max(epochs)) if epochs else None
+
+    def _commit(self, manifest: Manifest) -> Manifest:
+        key = self.layout.manifest(manifest.result_id, manifest.epoch)
+        if self.store.put_if_absent(key, json.dumps(to_wire(manifest), indent=1).encode()):
+            return manifest
+        winner = self._manifest(manifest.result_id, manifest.epoch)
+        if (winner.fingerprint, winner.plan_id) != (manifest.fingerprint, manifest.plan_id):
+            raise StagingError(
+                f"epoch {manifest.epoch} of {manifest.result_id} was committed by execution "
+                f"{winner.attempt.execution_id} of another plan ({winner.plan_id}, here {manifest.plan_id})"
+            )
+        shutil.rmtree(
+            manifest.location, ignore_errors=True
+        )  # not named by any manifest: nobody reads it
+        return winner
+
+    def _manifest(self, result_id: IntermediateDataSetId, epoch: int) -> Manifest:
+        content = self.store.get(self.layout.manifest(result_id, epoch))
+        assert content is not None, "manifests are never deleted while their run lives"
+        return from_wire(Manifest, cast(Json, json.loads(content)))
+
+
+def _verify(manifest: Manifest) -> None:
+    for file in manifest.files:
+        path = Path(manifest.location, file.name)
+        size = path.stat().st_size if path.is_file() else None
+        if size != file.bytes:
+            found = "is missing" if size is None else f"has {size} bytes, not {file.bytes}"
+            raise PartitionNotFoundError(
+                f"{path} {found} (epoch {manifest.epoch} of {manifest.result_id}); clear the task that staged it"
+            )
