@@ -15,6 +15,7 @@ from graph_compiler.declaration.transformations import (
     PhysicalTransformation,
     SideOutputTransformation,
     Transformation,
+    label,
 )
 from graph_compiler.errors import Problem
 from graph_compiler.graphs.topology import CycleError, post_order
@@ -171,13 +172,6 @@ CHECKS: tuple[Callable[[Pipeline], Iterator[Problem]], ...] = (
 
 def _operators(pipeline: Pipeline) -> list[PhysicalTransformation]:
     return [t for t in pipeline.transformations if isinstance(t, PhysicalTransformation)]
-
-
-def label(transformation: Transformation) -> str:
-    """Call a transformation what its author called it."""
-    if isinstance(transformation, PhysicalTransformation):
-        return transformation.name
-    return type(transformation).__name__.removesuffix("Transformation").lower()
 
 
 def _problem(

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self
 
 from graph_compiler.declaration.connectors import FileConnector
-from graph_compiler.declaration.functions import FunctionRef
+from graph_compiler.declaration.functions import IMPORTABLE, WHERE_TO_MOVE, FunctionRef
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import (
     Aggregate,
@@ -41,8 +41,9 @@ from graph_compiler.declaration.transformations import (
     SinkTransformation,
     TwoInputTransformation,
     UnionTransformation,
+    label,
 )
-from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.errors import FunctionNotImportableError, InvalidPipelineError, Problem
 
 if TYPE_CHECKING:
     from graph_compiler.declaration.environment import StreamExecutionEnvironment
@@ -91,13 +92,17 @@ class _Declared:
         transformation = self.environment.transformation(self.id)
         if not isinstance(transformation, PhysicalTransformation):
             problem = Problem(
-                message=f"{setting} can be set on an operator only; this is a {_kind(transformation)}",
+                message=f"{setting} can be set on an operator only; this is a {label(transformation)}",
                 declared_at=caller_location(),
                 hint="set it on the operator before or after",
             )
             raise InvalidPipelineError(self.environment.name, [problem])
         self.environment.add(replace(transformation, **{setting: value}))  # type: ignore[arg-type]
         return self
+
+    def _label(self) -> str:
+        """Call the operator behind this what its author called it, else say what kind of thing it is."""
+        return label(self.environment.transformation(self.id))
 
 
 class DataStreamSink(_Declared):
@@ -123,8 +128,19 @@ class DataStream(_Declared):
         return self._one_input(WithColumns((*(columns or {}).items(), *expressions.items())))
 
     def transform(self, function: Callable[..., object]) -> DataStream:
-        """Apply an importable function from DataFrame to DataFrame; a lambda is refused (see FunctionRef)."""
-        return self._one_input(Transform(FunctionRef.of(function)))
+        """Apply an importable function from DataFrame to DataFrame; raises InvalidPipelineError for a lambda."""
+        try:
+            reference = FunctionRef.of(function)
+        except FunctionNotImportableError as error:
+            problem = Problem(
+                operator=f"{Transform.default_name} of '{self._label()}'",
+                message=str(error),
+                allowed=IMPORTABLE,
+                hint=WHERE_TO_MOVE,
+                declared_at=caller_location(),
+            )
+            raise InvalidPipelineError(self.environment.name, [problem]) from None
+        return self._one_input(Transform(reference))
 
     def key_by(self, *columns: str) -> KeyedStream:
         """Bring rows with equal values of `columns` together."""
@@ -270,7 +286,3 @@ class KeyedStream(DataStream):
         """Give one row for each key: `aggregate(flights="count(*)", mean_delay="avg(arr_delay)")`."""
         columns = (*(aggregates or {}).items(), *expressions.items())
         return self._one_input(Aggregate(self._keys, columns), state_keys=self._keys)
-
-
-def _kind(transformation: object) -> str:
-    return type(transformation).__name__.removesuffix("Transformation").lower()

@@ -17,6 +17,8 @@ from importlib import import_module
 
 from graph_compiler.errors import FunctionNotImportableError
 
+IMPORTABLE = "a function defined with `def` at the top level of an importable module"
+WHERE_TO_MOVE = "move it to a module in pipelines/ and pass it by its name there"
 # Airflow loads a Dag file under this mangled module name, which no other process can import.
 _DAG_FILE_MODULE = "unusual_prefix_"
 
@@ -31,14 +33,10 @@ class FunctionRef:
 
     @classmethod
     def of(cls, function: Callable[..., object]) -> FunctionRef:
-        """Refer to `function`; raises FunctionNotImportableError with the place to move it to."""
+        """Refer to `function`; raises FunctionNotImportableError where its name does not lead back to it."""
         if reason := _why_not_importable(function):
-            where = inspect.getsourcefile(function) or "an unknown file"
-            line = function.__code__.co_firstlineno if inspect.isfunction(function) else 0
             raise FunctionNotImportableError(
-                f"{reason} ({where}:{line}); Spark runs in another process and imports functions by name\n"
-                "  allowed: a function defined with `def` at the top level of an importable module\n"
-                "  hint: move it to a module in pipelines/ and pass it by name, such as pipelines.flights.clean"
+                f"{reason}; Spark imports functions by name, in another process"
             )
         source = inspect.getsource(sys.modules[function.__module__])
         digest = hashlib.sha256(source.encode()).hexdigest()
@@ -67,7 +65,7 @@ def _why_not_importable(function: Callable[..., object]) -> str | None:
     if not inspect.isfunction(function) or name is None or module is None:
         return f"{function!r} is not a plain function"
     if function.__name__ == "<lambda>":
-        return "a lambda has no name to import it by"
+        return "a lambda has no name"
     if "<locals>" in name or "." in name:
         return f"'{name}' is defined inside another function or class"
     if module == "__main__":

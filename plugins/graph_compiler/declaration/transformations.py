@@ -93,3 +93,10 @@ class PartitionTransformation(Transformation):
     partitioner: Partitioner | None
     exchange_mode: ExchangeMode = ExchangeMode.UNDEFINED
     staging_reason: str | None = None
+
+
+def label(transformation: Transformation) -> str:
+    """Call a transformation what its author called it, else say what kind of thing it is."""
+    if isinstance(transformation, PhysicalTransformation):
+        return transformation.name
+    return type(transformation).__name__.removesuffix("Transformation").lower()

@@ -47,7 +47,7 @@ class Scope:
 
 def evaluate(operator: Operator, inputs: Mapping[int, list[DataFrame]], scope: Scope) -> DataFrame:
     """Give the operator's main output. `inputs` has the rows by input number: 0 for a single one, else from 1."""
-    return _evaluate(operator, [_union(inputs[number]) for number in sorted(inputs)], scope)
+    return _evaluate(operator, [union(inputs[number]) for number in sorted(inputs)], scope)
 
 
 def evaluate_side_output(
@@ -55,7 +55,7 @@ def evaluate_side_output(
 ) -> DataFrame:
     """Give the rows the operator puts aside under `tag`."""
     return _evaluate_side_output(
-        operator, tag, [_union(inputs[number]) for number in sorted(inputs)], scope
+        operator, tag, [union(inputs[number]) for number in sorted(inputs)], scope
     )
 
 
@@ -119,7 +119,8 @@ def _(operator: Filter, tag: str, inputs: list[DataFrame], scope: Scope) -> Data
     return scope.select("*", inputs[0], f"WHERE NOT coalesce({_lines(operator.condition)}, false)")
 
 
-def _union(streams: list[DataFrame]) -> DataFrame:
+def union(streams: list[DataFrame]) -> DataFrame:
+    """Put streams with the same columns together, by name."""
     return reduce(DataFrame.unionByName, streams)
 
 

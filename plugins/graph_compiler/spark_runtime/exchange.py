@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import singledispatch
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import broadcast
 
 from graph_compiler.declaration.operators import Transform
@@ -39,10 +39,11 @@ def _(_: ForwardPartitioner, rows: DataFrame, consumer: OperatorDescriptor) -> D
 
 @distribute.register
 def _(partitioner: HashPartitioner, rows: DataFrame, consumer: OperatorDescriptor) -> DataFrame:
-    keys = [rows[f"`{key}`"] for key in partitioner.keys]
     if consumer.parallelism is not None:
-        return rows.repartition(consumer.parallelism, *keys)
-    return rows.repartition(*keys) if isinstance(consumer.operator, Transform) else rows
+        return rows.repartition(consumer.parallelism, *_columns(partitioner, rows))
+    if isinstance(consumer.operator, Transform):
+        return rows.repartition(*_columns(partitioner, rows))
+    return rows
 
 
 @distribute.register
@@ -62,3 +63,7 @@ def _(_: RescalePartitioner, rows: DataFrame, consumer: OperatorDescriptor) -> D
 @distribute.register
 def _(_: BroadcastPartitioner, rows: DataFrame, consumer: OperatorDescriptor) -> DataFrame:
     return broadcast(rows)
+
+
+def _columns(partitioner: HashPartitioner, rows: DataFrame) -> list[Column]:
+    return [rows[f"`{key}`"] for key in partitioner.keys]

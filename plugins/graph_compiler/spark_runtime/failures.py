@@ -61,11 +61,9 @@ def _operator_words(cause: Exception, error: OperatorFailedError) -> str:
     parameters = (cause.getMessageParameters() or {}) if isinstance(cause, PySparkException) else {}
     if condition == "PATH_NOT_FOUND":
         return f"its input {parameters.get('path')} does not exist"
-    if condition.startswith("UNRESOLVED_COLUMN"):
-        missing = parameters.get("objectName", "?").replace("`", "")
-        return _missing_column(
-            missing, [column for columns in error.inputs.values() for column in columns]
-        )
+    if condition.startswith(("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN_FOR_JOIN")):
+        missing = (parameters.get("objectName") or parameters.get("colName", "?")).replace("`", "")
+        return _missing_column(missing, error.columns)
     if condition == "UNBOUND_SQL_PARAMETER":
         name = parameters.get("name", "?")
         hint = "add it to params= of the environment"

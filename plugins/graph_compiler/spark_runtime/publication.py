@@ -120,10 +120,10 @@ class Publisher:
         for name in intent.remove:
             (target / name).unlink(missing_ok=True)
         sync_folder(target)
-        self.store.put_if_absent(self.layout.done(intent.operator_id, intent.execution_id), b"{}")
         shutil.rmtree(prepared, ignore_errors=True)
-        if not any(prepared.parent.iterdir()):
+        if prepared.parent.is_dir() and not any(prepared.parent.iterdir()):
             prepared.parent.rmdir()
+        self.store.put_if_absent(self.layout.done(intent.operator_id, intent.execution_id), b"{}")
 
 
 def _data_files(target: Path) -> list[str]:

@@ -24,19 +24,19 @@ from graph_compiler.deployment.report import Output
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.commit_store import CommitStore
-from graph_compiler.spark_runtime.evaluate import Scope, evaluate, evaluate_side_output
+from graph_compiler.spark_runtime.evaluate import Scope, evaluate, evaluate_side_output, union
 from graph_compiler.spark_runtime.exchange import distribute
 from graph_compiler.spark_runtime.publication import Intent, Publisher
 from graph_compiler.spark_runtime.staging import StagingArea
 
 
 class OperatorFailedError(Exception):
-    """An operator failed; the cause is its `__cause__`. `inputs` are the columns it was given, by input number."""
+    """An operator failed; the cause is its `__cause__`. `columns` are those of its inputs, as far as known."""
 
-    def __init__(self, operator: OperatorDescriptor, inputs: dict[int, list[str]]) -> None:
+    def __init__(self, operator: OperatorDescriptor, columns: list[str]) -> None:
         super().__init__(operator.name)
         self.operator = operator
-        self.inputs = inputs
+        self.columns = columns
 
 
 @dataclass(slots=True)
@@ -55,6 +55,18 @@ class _Evaluation:
             rows = distribute(edge.partitioner, self._rows(edge), operator)
             found.setdefault(edge.type_number, []).append(rows)
         return found
+
+    def columns(self, operator: OperatorDescriptor) -> list[str]:
+        """Give the columns of an operator's inputs, as far as these are known."""
+        known = [self.outputs.get((edge.node_id, edge.output_tag)) for edge in operator.inputs]
+        known += [
+            self.staged[edge.staged_result]
+            for edge in operator.inputs
+            if edge.staged_result in self.staged
+        ]
+        return list(
+            dict.fromkeys(column for rows in known if rows is not None for column in rows.columns)
+        )
 
     def _rows(self, edge: InputDescriptor) -> DataFrame:
         if edge.staged_result is None:
@@ -101,8 +113,8 @@ def _run_operator(
     operator: OperatorDescriptor, results: tuple[ResultDescriptor, ...], evaluation: _Evaluation
 ) -> Iterator[Output]:
     """Evaluate one operator with its side outputs, and stage what it gives to other regions."""
-    inputs = evaluation.inputs(operator)
-    with _blaming(operator, inputs):
+    with _blaming(operator, evaluation):
+        inputs = evaluation.inputs(operator)
         rows = evaluate(operator.operator, inputs, evaluation.scope)
         if operator.parallelism is not None and not operator.inputs:
             rows = rows.repartition(operator.parallelism)
@@ -112,30 +124,24 @@ def _run_operator(
             evaluation.outputs[operator.node_id, tag] = side
     for result in results:
         if result.node_id == operator.node_id:
-            with _blaming(operator, inputs):
-                manifest = evaluation.area.stage(
-                    result, evaluation.outputs[result.node_id, result.output_tag]
-                )
-            yield _staged_output(operator, result, manifest)
+            with _blaming(operator, evaluation):
+                rows = evaluation.outputs[result.node_id, result.output_tag]
+                yield _staged_output(operator, result, evaluation.area.stage(result, rows))
 
 
 def _prepare(sink: OperatorDescriptor, publisher: Publisher, evaluation: _Evaluation) -> Intent:
     assert isinstance(sink.operator, Sink)
-    inputs = evaluation.inputs(sink)
-    with _blaming(sink, inputs):
-        (rows, *others) = [rows for streams in inputs.values() for rows in streams]
-        for other in others:
-            rows = rows.unionByName(other)
-        return publisher.prepare(sink.operator_id, sink.operator.connector.path, rows)
+    with _blaming(sink, evaluation):
+        ((_, streams),) = evaluation.inputs(sink).items()
+        return publisher.prepare(sink.operator_id, sink.operator.connector.path, union(streams))
 
 
 @contextmanager
-def _blaming(operator: OperatorDescriptor, inputs: dict[int, list[DataFrame]]) -> Iterator[None]:
+def _blaming(operator: OperatorDescriptor, evaluation: _Evaluation) -> Iterator[None]:
     try:
         yield
     except Exception as cause:
-        columns = {number: streams[0].columns for number, streams in inputs.items()}
-        raise OperatorFailedError(operator, columns) from cause
+        raise OperatorFailedError(operator, evaluation.columns(operator)) from cause
 
 
 def _staged_output(

@@ -1,0 +1,132 @@
+from collections.abc import Callable
+
+import pytest
+
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.regions import StagingReason
+from pipelines.flights import env as flights
+from tests.conftest import staged_detour, with_options
+
+Compile = Callable[[], CompiledPipeline]
+
+
+def regions(compiled: CompiledPipeline) -> dict[str, list[str]]:
+    vertex = compiled.job_graph.vertex
+    return {
+        region.id: [vertex[id].name for id in region.vertex_ids]
+        for region in compiled.deployment.regions
+    }
+
+
+def test_flights_is_two_tasks_and_one_of_them_combines_several_vertices() -> None:
+    assert regions(compile_pipeline(flights.pipeline())) == {
+        "with_weather": [
+            "Source: flights -> flown -> Sink: cancelled",
+            "Source: weather",
+            "with_weather",
+        ],
+        "late_routes": ["Source: carriers", "lateness", "with_carrier_name -> Sink: late_routes"],
+    }
+
+
+def test_all_exchanges_blocking_gives_each_vertex_its_own_region() -> None:
+    compiled = compile_pipeline(
+        with_options(flights.pipeline(), shuffle_mode="ALL_EXCHANGES_BLOCKING")
+    )
+    assert [region.vertex_ids for region in compiled.deployment.regions] == [
+        (vertex.id,) for vertex in compiled.job_graph.vertices
+    ]
+    assert [staged.edge for staged in compiled.deployment.crossing_edges()] == list(
+        compiled.job_graph.edges
+    )
+
+
+def test_all_exchanges_pipelined_gives_one_region() -> None:
+    compiled = compile_pipeline(
+        with_options(flights.pipeline(), shuffle_mode="ALL_EXCHANGES_PIPELINED")
+    )
+    assert len(compiled.deployment.regions) == 1
+    assert compiled.deployment.staged_edges == ()
+
+
+def test_auto_without_a_reason_to_cut_is_one_region(
+    env: StreamExecutionEnvironment, compiled: Compile
+) -> None:
+    env.from_source(Csv("/in"), "in").key_by("x").aggregate(n="count(*)").sink_to(Parquet("/out"))
+    assert len(compiled().deployment.regions) == 1
+
+
+def test_a_staged_detour_cuts_the_direct_edge_too() -> None:
+    compiled = compile_pipeline(staged_detour().pipeline())
+    assert regions(compiled) == {"A": ["Source: a -> A"], "out": ["C", "B -> Sink: out"]}
+    reasons = {
+        cut.edge.stream_edge.target_id: cut.reason for cut in compiled.deployment.staged_edges
+    }
+    assert sorted(reasons.values()) == [StagingReason.DECLARED, StagingReason.WOULD_CYCLE]
+
+
+def test_a_small_source_joined_late_is_not_cut_with_the_cycle(
+    env: StreamExecutionEnvironment, compiled: Compile
+) -> None:
+    a = env.from_source(Csv("/a"), "a").filter("x > 0").name("A")
+    small = env.from_source(Csv("/small"), "small")
+    c = a.stage("dear").key_by("x").aggregate(n="count(*)").name("C")
+    a.join(c, on="x").name("B").join(small.broadcast(), on="x").name("D").sink_to(
+        Parquet("/out")
+    ).name("out")
+    assert "Source: small" in regions(compiled())["out"]
+
+
+def test_another_slot_sharing_group_is_another_task_in_every_mode(
+    env: StreamExecutionEnvironment,
+) -> None:
+    stream = env.from_source(Csv("/in"), "in").filter("x").slot_sharing_group("big")
+    stream.sink_to(Parquet("/out")).name("out")
+    for mode in ("AUTO", "ALL_EXCHANGES_PIPELINED"):
+        compiled = compile_pipeline(with_options(env.pipeline(), shuffle_mode=mode))
+        assert [
+            (region.id, region.slot_sharing_group) for region in compiled.deployment.regions
+        ] == [
+            ("in", "default"),
+            ("out", "big"),
+        ]
+        (cut,) = compiled.deployment.staged_edges
+        assert cut.explanation == "because slot sharing group 'default' ends and 'big' begins"
+
+
+def test_groups_that_alternate_do_not_make_a_cycle(
+    env: StreamExecutionEnvironment, compiled: Compile
+) -> None:
+    """A(g1) → B(g2) → C(g1) beside A → C."""
+    a = env.from_source(Csv("/in"), "A").slot_sharing_group("g1")
+    b = a.filter("x").name("B").slot_sharing_group("g2")
+    a.join(b, on="x").name("C").slot_sharing_group("g1").sink_to(Parquet("/out")).name("out")
+    assert regions(compiled()) == {"A": ["Source: A"], "B": ["B"], "out": ["C -> Sink: out"]}
+    assert [cut.reason for cut in compiled().deployment.staged_edges].count(
+        StagingReason.WOULD_CYCLE
+    ) == 1
+
+
+def test_a_task_is_named_by_uid_then_name_and_a_pinned_id_wins(
+    env: StreamExecutionEnvironment, compiled: Compile
+) -> None:
+    sink = env.from_source(Csv("/in"), "in").sink_to(Parquet("/out")).name("daily sales")
+    assert list(regions(compiled())) == ["daily_sales"]
+    sink.uid("sales-by-day")
+    assert list(regions(compiled())) == ["sales-by-day"]
+    sink.task_id("pinned")
+    assert list(regions(compiled())) == ["pinned"]
+
+
+def test_equal_names_are_told_apart(env: StreamExecutionEnvironment, compiled: Compile) -> None:
+    for path in ("/a", "/b"):
+        env.from_source(Csv(path), path).sink_to(Parquet(f"/out{path}"))
+    assert list(regions(compiled())) == ["Sink", "Sink_2"]
+
+
+@pytest.mark.parametrize("mode", ["AUTO", "ALL_EXCHANGES_BLOCKING", "ALL_EXCHANGES_PIPELINED"])
+def test_compiling_twice_gives_equal_graphs(mode: str) -> None:
+    pipeline = with_options(flights.pipeline(), shuffle_mode=mode)
+    assert compile_pipeline(pipeline) == compile_pipeline(pipeline)

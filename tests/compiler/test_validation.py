@@ -1,0 +1,156 @@
+"""Every refusal: what the person reads."""
+
+from collections.abc import Callable
+
+import pytest
+
+from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
+from graph_compiler.compiler.validation import find_problems
+from graph_compiler.declaration import Pipeline
+from graph_compiler.declaration.operators import ChainingStrategy, Filter
+from graph_compiler.declaration.transformations import (
+    OneInputTransformation,
+    PartitionTransformation,
+)
+
+Environment = StreamExecutionEnvironment
+
+
+def words(env: Environment) -> list[str]:
+    with pytest.raises(InvalidPipelineError) as refusal:
+        env.get_stream_graph(clear_transformations=False)
+    return [line.strip() for line in str(refusal.value).splitlines() if "declared at" not in line]
+
+
+def test_two_operators_with_one_uid(env: Environment) -> None:
+    stream = env.from_source(Csv("/in"), "in").filter("x").name("first").uid("same")
+    stream.filter("y").name("second").uid("same").sink_to(Parquet("/out"))
+    found = words(env)
+    assert found[0] == "pipeline 'sales' has 1 problem"
+    assert found[1].startswith("second: its uid 'same' is already that of 'first' (")
+    assert found[2] == "hint: a uid is the identity of one operator's results; give each its own"
+
+
+def test_a_cycle_that_does_not_go_through_an_iteration() -> None:
+    def transformation(id: int, input: int, name: str) -> OneInputTransformation:
+        always = ChainingStrategy.ALWAYS
+        return OneInputTransformation(
+            id=id, inputs=(input,), name=name, operator=Filter("x"), chaining_strategy=always
+        )
+
+    pipeline = Pipeline(
+        name="loop", transformations=(transformation(1, 2, "one"), transformation(2, 1, "two"))
+    )
+    (problem,) = find_problems(pipeline)
+    assert problem.message in (
+        "it reads its own output: one → two → one",
+        "it reads its own output: two → one → two",
+    )
+
+
+def test_an_unknown_input() -> None:
+    lost = PartitionTransformation(id=1, inputs=(7,), partitioner=None)
+    operator = OneInputTransformation(
+        id=2, inputs=(1,), name="f", operator=Filter("x"), chaining_strategy=ChainingStrategy.ALWAYS
+    )
+    (problem,) = find_problems(Pipeline(name="p", transformations=(lost, operator)))
+    assert str(problem) == "partition: its input 7 is not a transformation of this pipeline"
+
+
+REFUSALS: list[tuple[str, Callable[[Environment], object], list[str]]] = [
+    (
+        "template in an expression",
+        lambda env: (
+            env.from_source(Csv("/in"), "in").filter("day = '{{ params.day }}'").name("today")
+        ),
+        [
+            "today: the expression 'day = '{{ params.day }}'' holds the template {{ params.day }}",
+            "allowed: templates in paths and connector options; parameters in expressions",
+            "hint: declare it in params= of the environment and write :day, which is bound as a value",
+        ],
+    ),
+    (
+        "unknown side output",
+        lambda env: (
+            env.from_source(Csv("/in"), "in")
+            .filter("x", rejects="late")
+            .name("f")
+            .get_side_output("lat")
+            .filter("y")
+        ),
+        ["f: it has no side output 'lat'", "allowed: late", "hint: did you mean 'late'?"],
+    ),
+    (
+        "parallelism of zero",
+        lambda env: env.from_source(Csv("/in"), "in").filter("x").name("f").set_parallelism(0),
+        ["f: parallelism is 0", "allowed: 1 to 32768, or unset"],
+    ),
+    (
+        "parallelism over its maximum",
+        lambda env: (
+            env.from_source(Csv("/in"), "in")
+            .filter("x")
+            .name("f")
+            .set_parallelism(9)
+            .set_max_parallelism(8)
+        ),
+        ["f: parallelism 9 is over its maximum 8"],
+    ),
+    (
+        "forward with another parallelism",
+        lambda env: (
+            env.from_source(Csv("/in"), "in").forward().filter("x").name("f").set_parallelism(2)
+        ),
+        [
+            "f: forward partitioning does not allow change of parallelism: 'in' has 1, 'f' has 2",
+            "hint: use rebalance() or rescale() between them, or set the same parallelism",
+        ],
+    ),
+    (
+        "a sink that replaces a source",
+        lambda env: env.from_source(Parquet("/same"), "in").sink_to(Parquet("/same")).name("out"),
+        [
+            "out: it replaces /same, which 'in' reads",
+            "hint: write elsewhere: a retry would read what the first attempt wrote",
+        ],
+    ),
+    (
+        "a sink that cannot be written",
+        lambda env: env.from_source(Csv("/in"), "in").sink_to(Csv("/out")).name("out"),
+        ["out: Csv cannot be written", "allowed: Parquet"],
+    ),
+    (
+        "a task id Airflow refuses",
+        lambda env: (
+            env.from_source(Csv("/in"), "in").sink_to(Parquet("/out")).name("out").task_id("a b")
+        ),
+        [
+            "out: its task_id is 'a b'",
+            "allowed: letters, digits, '_', '-' and '.', at most 250 of them",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("declare", "expected"), [case[1:] for case in REFUSALS], ids=[case[0] for case in REFUSALS]
+)
+def test_refusals(
+    env: Environment, declare: Callable[[Environment], object], expected: list[str]
+) -> None:
+    declare(env)
+    assert words(env)[1:] == expected
+
+
+def test_a_regular_expression_with_braces_is_no_template(env: Environment) -> None:
+    env.from_source(Csv("/in"), "in").filter("tailnum RLIKE '[{#%]+'").sink_to(Parquet("/out"))
+    env.get_stream_graph()
+
+
+def test_all_problems_are_reported_at_once_with_their_lines(env: Environment) -> None:
+    stream = env.from_source(Csv("/in"), "in").filter("x").name("f").set_parallelism(-1)
+    stream.sink_to(Csv("/out")).name("out")
+    with pytest.raises(InvalidPipelineError) as refusal:
+        env.get_stream_graph()
+    assert [problem.operator for problem in refusal.value.problems] == ["f", "out"]
+    assert str(refusal.value).count(f"declared at {__file__}:") == 2

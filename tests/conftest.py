@@ -1,0 +1,57 @@
+"""Builders only: small pipelines as values, and the flights pipeline with other options."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration import Pipeline
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+
+SHUFFLE_MODES = ("AUTO", "ALL_EXCHANGES_BLOCKING", "ALL_EXCHANGES_PIPELINED")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="rewrite the expected texts in tests/golden"
+    )
+
+
+@pytest.fixture
+def env() -> StreamExecutionEnvironment:
+    return StreamExecutionEnvironment("sales")
+
+
+@pytest.fixture
+def compiled(env: StreamExecutionEnvironment) -> Callable[[], CompiledPipeline]:
+    """Compile what `env` holds by then."""
+    return lambda: compile_pipeline(env.pipeline())
+
+
+def with_options(pipeline: Pipeline, **options: str) -> Pipeline:
+    """Give the pipeline with options; `_` in a key stands for `.` or `-` as Flink writes it."""
+    keys = {
+        "shuffle_mode": "execution.batch-shuffle-mode",
+        "chaining": "pipeline.operator-chaining.enabled",
+    }
+    return replace(pipeline, config=tuple((keys[key], value) for key, value in options.items()))
+
+
+def word_count() -> StreamExecutionEnvironment:
+    """source → words → [hash] → counts → sink."""
+    env = StreamExecutionEnvironment("word_count")
+    env.from_source(Csv("/in/words.csv"), "lines").select("word").name("words").key_by(
+        "word"
+    ).aggregate(n="count(*)").name("counts").sink_to(Parquet("/out/counts")).name("counts_out")
+    return env
+
+
+def staged_detour() -> StreamExecutionEnvironment:
+    """A → join directly, and A → staged → C → join: the direct edge would close a cycle."""
+    env = StreamExecutionEnvironment("staged_detour")
+    a = env.from_source(Csv("/in/a.csv"), "a").filter("x > 0").name("A")
+    c = a.stage("dear").key_by("x").aggregate(n="count(*)").name("C")
+    a.join(c, on="x").name("B").sink_to(Parquet("/out/b")).name("out")
+    return env

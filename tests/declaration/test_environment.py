@@ -1,0 +1,107 @@
+import pytest
+
+from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
+from graph_compiler.declaration.transformations import OneInputTransformation
+from tests.conftest import word_count
+
+
+def test_an_empty_environment_is_refused_in_flinks_words(env: StreamExecutionEnvironment) -> None:
+    with pytest.raises(
+        InvalidPipelineError, match="No operators defined in streaming topology. Cannot execute."
+    ):
+        env.get_stream_graph()
+
+
+def test_a_source_alone_is_no_topology(env: StreamExecutionEnvironment) -> None:
+    env.from_source(Csv("/in"), "in")
+    with pytest.raises(InvalidPipelineError, match="No operators defined"):
+        env.get_stream_graph()
+
+
+def test_get_stream_graph_forgets_the_transformations_as_flink_does() -> None:
+    env = word_count()
+    graph = env.get_stream_graph("counting")
+    assert graph.job_name == "counting"
+    assert [node.declared_name for node in graph.nodes] == [
+        "lines",
+        "words",
+        "counts",
+        "counts_out",
+    ]
+    with pytest.raises(InvalidPipelineError, match="No operators defined"):
+        env.get_stream_graph()
+
+
+def test_get_stream_graph_keeps_them_on_wish() -> None:
+    env = word_count()
+    first = env.get_stream_graph(clear_transformations=False)
+    assert env.get_stream_graph(clear_transformations=False) == first
+
+
+def test_settings_change_the_operator_whatever_stream_object_holds_it(
+    env: StreamExecutionEnvironment,
+) -> None:
+    stream = env.from_source(Csv("/in"), "in").filter("x > 0")
+    same = (
+        stream.name("positive")
+        .uid("p")
+        .set_parallelism(3)
+        .slot_sharing_group("big")
+        .disable_chaining()
+    )
+    transformation = env.transformation(stream.id)
+    assert same is stream
+    assert isinstance(transformation, OneInputTransformation)
+    assert (transformation.name, transformation.uid, transformation.parallelism) == (
+        "positive",
+        "p",
+        3,
+    )
+    assert (transformation.slot_sharing_group, transformation.chaining_strategy) == ("big", "NEVER")
+
+
+def test_a_setting_on_a_virtual_stream_is_refused(env: StreamExecutionEnvironment) -> None:
+    with pytest.raises(
+        InvalidPipelineError, match=r"name can be set on an operator only; this is a partition"
+    ):
+        env.from_source(Csv("/in"), "in").rebalance().name("no")
+
+
+def test_a_declaration_remembers_where_it_was_made(env: StreamExecutionEnvironment) -> None:
+    stream = env.from_source(Csv("/in"), "in").filter("x > 0")
+    location = env.transformation(stream.id).declared_at
+    assert location is not None
+    assert location.file == __file__
+
+
+def test_a_name_airflow_would_refuse_is_refused() -> None:
+    with pytest.raises(InvalidPipelineError, match="'late routes' cannot be a pipeline's name"):
+        StreamExecutionEnvironment("late routes")
+
+
+def test_ids_count_from_one_in_every_environment() -> None:
+    assert word_count().pipeline() == word_count().pipeline()
+    assert [transformation.id for transformation in word_count().pipeline().transformations] == [
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
+
+
+def test_a_join_with_a_broadcast_side_partitions_neither(env: StreamExecutionEnvironment) -> None:
+    big, small = env.from_source(Csv("/big"), "big"), env.from_source(Csv("/small"), "small")
+    big.join(small.broadcast(), on="k").sink_to(Parquet("/out"))
+    graph = env.get_stream_graph()
+    assert [edge.partitioner.name for edge in graph.edges] == ["FORWARD", "BROADCAST", "FORWARD"]
+
+
+def test_a_join_partitions_both_sides_by_key(env: StreamExecutionEnvironment) -> None:
+    left, right = env.from_source(Csv("/l"), "l"), env.from_source(Csv("/r"), "r")
+    left.join(right, on=["a", "b"]).sink_to(Parquet("/out"))
+    assert [edge.partitioner.label for edge in env.get_stream_graph().edges] == [
+        "hash(a, b)",
+        "hash(a, b)",
+        "forward",
+    ]

@@ -1,0 +1,57 @@
+import pytest
+
+from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.describe import describe_regions
+from pipelines.flights import env as flights
+
+
+def plan_id(condition: str, *, comment: str = "") -> str:
+    env = StreamExecutionEnvironment("p")
+    assert comment is not None
+    env.from_source(Csv("/in"), "in").filter(condition).stage("s").sink_to(Parquet("/out"))
+    return describe_regions(compile_pipeline(env.pipeline()))[0].plan_id
+
+
+def test_the_plan_id_tells_what_is_computed_and_not_where_it_was_declared() -> None:
+    one = plan_id("x > 0")
+    two = plan_id(
+        "x > 0",
+        comment="declared by a call on another line",
+    )
+    assert one == two != plan_id("x > 1")
+
+
+def test_a_result_read_by_several_tasks_is_staged_once(env: StreamExecutionEnvironment) -> None:
+    staged = env.from_source(Csv("/in"), "in").stage("dear")
+    for key in ("a", "b"):
+        staged.key_by(key).aggregate(n="count(*)").sink_to(Parquet(f"/out/{key}")).name(
+            key
+        ).slot_sharing_group(key)
+    compiled = compile_pipeline(env.pipeline())
+    producer, *consumers = describe_regions(compiled)
+    assert len(compiled.job_graph.data_sets) >= 2
+    assert [result.node_id for result in producer.results] == [1]
+    read = {
+        edge.staged_result
+        for region in consumers
+        for v in region.vertices
+        for op in v.operators
+        for edge in op.inputs
+    }
+    assert producer.results[0].id in read
+
+
+def test_a_staged_input_names_its_result_and_a_pipelined_one_does_not() -> None:
+    producer, consumer = describe_regions(compile_pipeline(flights.pipeline()))
+    inputs = {op.name: op.inputs for vertex in consumer.vertices for op in vertex.operators}
+    assert inputs["lateness"][0].staged_result == producer.results[0].id
+    assert [edge.staged_result for edge in inputs["with_carrier_name"]] == [None, None]
+
+
+def test_a_streaming_pipeline_compiles_and_is_not_deployed() -> None:
+    env = StreamExecutionEnvironment("p", config={"execution.runtime-mode": "STREAMING"})
+    env.from_source(Csv("/in"), "in").sink_to(Parquet("/out"))
+    compiled = compile_pipeline(env.pipeline())
+    with pytest.raises(InvalidPipelineError, match="streaming pipelines cannot be deployed yet"):
+        describe_regions(compiled)

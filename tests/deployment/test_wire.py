@@ -1,0 +1,77 @@
+import pytest
+
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.operators import Filter, Operator
+from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.descriptor import (
+    VERSION,
+    ExecutionAttempt,
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.templates import fill_places, find_places
+from graph_compiler.deployment.wire import Json, from_wire, to_wire
+from graph_compiler.errors import DescriptorError
+from pipelines.flights import env as flights
+from tests.conftest import SHUFFLE_MODES, with_options
+
+
+def test_a_value_finds_its_leaf_type_again() -> None:
+    assert from_wire(Operator, to_wire(Filter("x > 0", "no"))) == Filter("x > 0", "no")
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"type": "Fliter"}, r"Operator: found type 'Fliter'; allowed: \['Aggregate'"),
+        (
+            {"type": "Filter", "condition": "x"},
+            r"a Filter has the fields \['condition', 'rejects'\]; .*\['rejects'\]",
+        ),
+        (
+            {"type": "Filter", "condition": 3, "rejects": None},
+            r"Operator.condition: found 3; allowed: str",
+        ),
+        ([], r"Operator: found \[\]; allowed: an object with the type of a Operator"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_place(document: Json, words: str) -> None:
+    with pytest.raises(DescriptorError, match=words):
+        from_wire(Operator, document)
+
+
+@pytest.mark.parametrize("mode", SHUFFLE_MODES)
+def test_every_region_survives_the_wire(mode: str) -> None:
+    for region in describe_regions(
+        compile_pipeline(with_options(flights.pipeline(), shuffle_mode=mode))
+    ):
+        assert from_wire(RegionDescriptor, to_wire(region)) == region
+
+
+def test_another_version_is_refused() -> None:
+    region = describe_regions(compile_pipeline(flights.pipeline()))[0]
+    attempt = ExecutionAttempt(run_id="r", execution_id="e", attempt_number=0)
+    task = TaskDeploymentDescriptor(
+        version=VERSION,
+        region=region,
+        attempt=attempt,
+        staging_root="/s",
+        parameters=(("late_after", 15),),
+    )
+    assert TaskDeploymentDescriptor.from_json(task.to_json()) == task
+    with pytest.raises(DescriptorError, match="has version 99; this runtime reads version 1"):
+        TaskDeploymentDescriptor.from_json(
+            task.to_json().replace('"version": 1,', '"version": 99,', 1)
+        )
+
+
+def test_templates_are_found_and_filled_in_places_only() -> None:
+    region = describe_regions(compile_pipeline(flights.pipeline()))[0]
+    places = find_places(region)
+    assert places == {
+        "flights.path": "{{ params.input }}/flights.csv",
+        "cancelled.path": "{{ params.output }}/cancelled",
+        "weather.path": "{{ params.input }}/weather.csv",
+    }
+    filled = fill_places(region, {key: f"/rendered/{key}" for key in places})
+    assert set(find_places(filled).values()) == {f"/rendered/{key}" for key in places}

@@ -1,0 +1,73 @@
+"""One Spark session for all in-process tests, and a runner for whole pipelines in it."""
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration import Pipeline
+from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.deployment.describe import SESSION, describe_regions
+from graph_compiler.deployment.descriptor import (
+    VERSION,
+    ExecutionAttempt,
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.report import ExecutionReport
+from graph_compiler.deployment.templates import fill_places, find_places
+from graph_compiler.spark_runtime.main import execute
+
+Execute = Callable[[RegionDescriptor], ExecutionReport]
+RunPipeline = Callable[..., list[ExecutionReport]]
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    builder = SparkSession.builder.master("local[2]").appName("tests")
+    settings = {**SESSION, "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "4"}
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def run_pipeline(spark: SparkSession, tmp_path: Path) -> RunPipeline:
+    """Run every region of a pipeline in order, each through its descriptor's JSON, until one fails."""
+    numbers = itertools.count()
+
+    def run(
+        pipeline: Pipeline, params: Mapping[str, ParameterValue] | None = None
+    ) -> list[ExecutionReport]:
+        params = {**dict(pipeline.params), **(params or {})}
+        reports = []
+        for region in describe_regions(compile_pipeline(pipeline)):
+            task = TaskDeploymentDescriptor(
+                version=VERSION,
+                region=fill_places(region, _rendered(find_places(region), params)),
+                attempt=ExecutionAttempt(
+                    run_id="run", execution_id=f"e{next(numbers)}", attempt_number=0
+                ),
+                staging_root=str(tmp_path / "staging"),
+                parameters=tuple(params.items()),
+            )
+            reports.append(execute(TaskDeploymentDescriptor.from_json(task.to_json()), spark))
+            if reports[-1].failure is not None:
+                break
+        return reports
+
+    return run
+
+
+def _rendered(places: Mapping[str, str], params: Mapping[str, ParameterValue]) -> dict[str, str]:
+    rendered = {}
+    for key, text in places.items():
+        for name, value in params.items():
+            text = text.replace(f"{{{{ params.{name} }}}}", str(value))  # noqa: PLW2901
+        rendered[key] = text
+    return rendered

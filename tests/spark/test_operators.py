@@ -1,0 +1,144 @@
+"""What each operator does to rows, fused and staged."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame
+
+from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment
+from tests.conftest import with_options
+from tests.reference import published
+from tests.spark.conftest import RunPipeline
+
+pytestmark = pytest.mark.spark
+
+ROWS = "k,v\na,1\na,2\nb,3\nc,\n"
+OTHER = "k,w\na,10\nb,20\nd,40\n"
+
+
+def doubled(rows: DataFrame) -> DataFrame:
+    return rows.selectExpr("k", "v * 2 AS v")
+
+
+def partition_numbers(rows: DataFrame) -> DataFrame:
+    return rows.selectExpr("k", "spark_partition_id() AS p")
+
+
+def not_rows(rows: DataFrame) -> int:
+    return len(rows.columns)
+
+
+Declare = Callable[[DataStream, DataStream], DataStream]
+
+CASES: dict[str, tuple[Declare, list[tuple[object, ...]]]] = {
+    "filter": (lambda s, _: s.filter("v > 1"), [("a", 2), ("b", 3)]),
+    "side output: false and null": (
+        lambda s, _: s.filter("v > 1", rejects="r").get_side_output("r"),
+        [("a", 1), ("c", None)],
+    ),
+    "filter with a comment": (
+        lambda s, _: s.filter("v > 1 -- one\nAND k = 'a' -- two"),
+        [("a", 2)],
+    ),
+    "filter by a parameter": (lambda s, _: s.filter("v > :least AND k = :key"), [("a", 2)]),
+    "braces in an expression": (lambda s, _: s.filter("k RLIKE '[{#%a]+'"), [("a", 1), ("a", 2)]),
+    "select": (
+        lambda s, _: s.select("v", key="upper(k)"),
+        [(1, "A"), (2, "A"), (3, "B"), (None, "C")],
+    ),
+    "with_columns adds and replaces": (
+        lambda s, _: s.with_columns(v="v + 1", big="v > 2").filter("k = 'b'"),
+        [("b", 4, True)],
+    ),
+    "transform": (lambda s, _: s.transform(doubled), [("a", 2), ("a", 4), ("b", 6), ("c", None)]),
+    "aggregate": (
+        lambda s, _: s.key_by("k").aggregate(n="count(*)", total="sum(v)"),
+        [("a", 2, 3), ("b", 1, 3), ("c", 1, None)],
+    ),
+    "join inner": (lambda s, o: s.join(o, on="k"), [("a", 1, 10), ("a", 2, 10), ("b", 3, 20)]),
+    "join left, broadcast": (
+        lambda s, o: s.join(o.broadcast(), on="k", how="left").filter("k != 'a'"),
+        [("b", 3, 20), ("c", None, None)],
+    ),
+    "join anti": (lambda s, o: s.join(o, on="k", how="anti"), [("c", None)]),
+    "union keeps duplicates, by name": (
+        lambda s, o: s.filter("k = 'b'").union(o.select(v="w - 17", k="k").filter("k = 'b'")),
+        [("b", 3), ("b", 3)],
+    ),
+    "rebalance": (lambda s, _: s.rebalance().filter("k = 'b'"), [("b", 3)]),
+}
+
+
+def rows_of(
+    declare: Declare, mode: str, run_pipeline: RunPipeline, folder: Path
+) -> list[tuple[object, ...]]:
+    (folder / "in.csv").write_text(ROWS)
+    (folder / "other.csv").write_text(OTHER)
+    env = StreamExecutionEnvironment("p", params={"least": 1, "key": "a"})
+    streams = [env.from_source(Csv(f"{folder}/{name}.csv"), name) for name in ("in", "other")]
+    declare(streams[0], streams[1]).sink_to(Parquet(f"{folder}/out")).name("out")
+    reports = run_pipeline(
+        with_options(env.pipeline(), shuffle_mode=mode, chaining=str(mode == "AUTO").lower())
+    )
+    assert reports[-1].failure is None, reports[-1].failure
+    return sorted(published(folder / "out")[1], key=str)
+
+
+@pytest.mark.parametrize("mode", ["AUTO", "ALL_EXCHANGES_BLOCKING"])
+@pytest.mark.parametrize(("declare", "expected"), CASES.values(), ids=CASES.keys())
+def test_rows(
+    declare: Declare,
+    expected: list[tuple[object, ...]],
+    mode: str,
+    run_pipeline: RunPipeline,
+    tmp_path: Path,
+) -> None:
+    assert rows_of(declare, mode, run_pipeline, tmp_path) == sorted(expected, key=str)
+
+
+def test_set_parallelism_is_honoured_exactly_and_empty_partitions_are_listed(
+    run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    def declare(stream: DataStream, _: DataStream) -> DataStream:
+        return (
+            stream.key_by("k")
+            .aggregate(n="count(*)")
+            .set_parallelism(7)
+            .name("counts")
+            .stage("to look at it")
+        )
+
+    rows_of(declare, "AUTO", run_pipeline, tmp_path)
+    (manifest,) = (tmp_path / "staging" / "p" / "run" / "manifests").glob("*/0.json")
+    document = json.loads(manifest.read_text())
+    assert [partition["index"] for partition in document["partitions"]] == list(range(7))
+    assert (
+        sum(file["rows"] for partition in document["partitions"] for file in partition["files"])
+        == 3
+    )
+
+
+def test_a_function_behind_key_by_sees_equal_keys_together(
+    run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    rows = rows_of(
+        lambda s, _: s.key_by("k").transform(partition_numbers), "AUTO", run_pipeline, tmp_path
+    )
+    assert len(rows) == 4
+    assert len(set(rows)) == 3
+
+
+def test_a_function_that_gives_no_dataframe_is_named(
+    run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    (tmp_path / "in.csv").write_text(ROWS)
+    env = StreamExecutionEnvironment("p")
+    env.from_source(Csv(f"{tmp_path}/in.csv"), "in").transform(not_rows).name("bad").sink_to(
+        Parquet(f"{tmp_path}/out")
+    )
+    failure = run_pipeline(env.pipeline())[-1].failure
+    assert failure is not None
+    assert (failure.operator, failure.throwable_type) == ("bad", "NON_RECOVERABLE_ERROR")
+    assert "gave a int; it must give a DataFrame" in failure.message

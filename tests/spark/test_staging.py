@@ -1,0 +1,115 @@
+"""Commits: epochs, who wins, what readers trust."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.errors import PartitionNotFoundError, StagingError
+from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.spark_runtime.commit_store import LocalCommitStore
+from graph_compiler.spark_runtime.staging import StagingArea
+
+pytestmark = pytest.mark.spark
+
+RESULT = ResultDescriptor(
+    id=IntermediateDataSetId("cbc357cc-0"),
+    node_id=1,
+    output_tag=None,
+    fingerprint="f",
+    partitions=None,
+)
+
+
+@pytest.fixture
+def area(spark: SparkSession, tmp_path: Path) -> StagingArea:
+    return StagingArea(
+        spark=spark,
+        store=LocalCommitStore(),
+        layout=StagingLayout(root=str(tmp_path), pipeline="p", run_id="r"),
+        attempt=ExecutionAttempt(run_id="r", execution_id="one", attempt_number=0),
+        plan_id="plan",
+    )
+
+
+def other_execution(area: StagingArea, execution_id: str, plan_id: str = "plan") -> StagingArea:
+    attempt = ExecutionAttempt(run_id="r", execution_id=execution_id, attempt_number=1)
+    return replace(area, attempt=attempt, plan_id=plan_id)
+
+
+def test_a_staged_result_is_read_back_with_schema_and_rows(area: StagingArea) -> None:
+    rows = area.spark.range(100).selectExpr("id", "id % 7 AS k", "cast(null AS decimal(9,2)) AS d")
+    manifest = area.stage(RESULT, rows)
+    assert (manifest.epoch, manifest.parent_epoch, manifest.rows) == (0, None, 100)
+    back = area.read(RESULT.id)
+    assert back.schema.simpleString() == rows.schema.simpleString()
+    assert sorted(back.collect()) == sorted(rows.collect())
+
+
+def test_every_execution_commits_the_next_epoch_and_readers_take_the_latest(
+    area: StagingArea,
+) -> None:
+    area.stage(RESULT, area.spark.range(1))
+    second = other_execution(area, "two").stage(RESULT, area.spark.range(2))
+    assert (second.epoch, second.parent_epoch) == (1, 0)
+    assert area.read(RESULT.id).count() == 2
+
+
+def test_who_loses_an_epoch_adopts_an_equal_winner(
+    area: StagingArea, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    winner = area.stage(RESULT, area.spark.range(1))
+    late = other_execution(area, "two")
+    monkeypatch.setattr(
+        StagingArea, "latest_manifest", lambda *_: None
+    )  # it looked before the winner committed
+    assert late.stage(RESULT, area.spark.range(1)) == winner
+    assert not Path(area.layout.data(RESULT.id, epoch=0, execution_id="two")).exists()
+
+
+def test_who_loses_an_epoch_to_another_plan_fails(
+    area: StagingArea, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    area.stage(RESULT, area.spark.range(1))
+    monkeypatch.setattr(StagingArea, "latest_manifest", lambda *_: None)
+    with pytest.raises(StagingError, match="committed by execution one of another plan"):
+        other_execution(area, "two", "another").stage(RESULT, area.spark.range(1))
+
+
+@pytest.mark.parametrize("damage", ["delete", "truncate"])
+def test_damaged_data_is_never_read(area: StagingArea, damage: str) -> None:
+    manifest = area.stage(RESULT, area.spark.range(10))
+    file = Path(manifest.location, manifest.files[0].name)
+    if damage == "delete":
+        file.unlink()
+    else:
+        file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(
+        PartitionNotFoundError, match="is missing" if damage == "delete" else "bytes, not"
+    ):
+        area.read(RESULT.id)
+
+
+def test_data_without_a_manifest_is_not_there(area: StagingArea) -> None:
+    location = area.layout.data(RESULT.id, epoch=0, execution_id="died")
+    area.spark.range(3).write.parquet(location)
+    with pytest.raises(PartitionNotFoundError, match="no result cbc357cc-0 is committed"):
+        area.read(RESULT.id)
+
+
+def test_an_empty_result_keeps_its_schema(area: StagingArea) -> None:
+    area.stage(RESULT, area.spark.range(0).selectExpr("id", "'x' AS s"))
+    assert area.read(RESULT.id).columns == ["id", "s"]
+    assert area.read(RESULT.id).count() == 0
+
+
+def test_one_writer_wins_a_key(tmp_path: Path) -> None:
+    store, key = LocalCommitStore(), str(tmp_path / "deep" / "key")
+    assert store.put_if_absent(key, b"first")
+    assert not store.put_if_absent(key, b"second")
+    assert store.get(key) == b"first"
+    assert store.keys(str(tmp_path / "deep")) == [key]
+    assert store.get(str(tmp_path / "other")) is None
