@@ -1,4 +1,4 @@
-"""What the flights pipeline must give, computed by DuckDB from the same files; and how two sets of rows are compared."""
+"""What the flights pipeline must give, computed by DuckDB from the same files; and how rows are compared."""
 
 import math
 from pathlib import Path

@@ -30,7 +30,7 @@ def test_a_forked_chain_is_named_as_flink_names_it(
     kept.get_side_output("rest").sink_to(Parquet("/out/rest")).name("rest_out")
     (vertex,) = compiled().job_graph.vertices
     assert vertex.name == "Source: in -> kept -> (narrow -> Sink: kept_out, Sink: rest_out)"
-    assert vertex.operator_ids[-1] == vertex.id
+    assert str(vertex.operator_ids[-1]) == str(vertex.id)
 
 
 def test_every_node_is_in_one_chain_and_every_edge_inside_one_or_a_job_edge() -> None:

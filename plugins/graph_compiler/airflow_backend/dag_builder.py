@@ -13,21 +13,23 @@ from typing import Any
 from airflow.sdk import DAG, Asset, Param
 from airflow.sdk.definitions.edges import EdgeInfoType
 
+from graph_compiler.airflow_backend.concurrency import shared_targets
 from graph_compiler.airflow_backend.region_operator import RegionOperator
 from graph_compiler.airflow_backend.settings import Settings, read_settings
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
+from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe import describe_regions
 from graph_compiler.explain.text import explain_text
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.identifiers import RegionId
+from graph_compiler.identifiers import RegionId, listing
 
 DEFAULT_ARGUMENTS: Mapping[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
 """Retries are on: a retried region reads what others committed, so it costs its own work and no more."""
 
 
 def build_dag(
-    env: StreamExecutionEnvironment,
+    declared: StreamExecutionEnvironment | Pipeline,
     *,
     schedule: str | timedelta | Asset | Sequence[Asset] | None,
     start_date: datetime,
@@ -39,7 +41,8 @@ def build_dag(
 
     `default_args` are Airflow's, for every task. Raises InvalidPipelineError with every problem found.
     """
-    compiled = compile_pipeline(env.pipeline())
+    pipeline = declared if isinstance(declared, Pipeline) else declared.pipeline()
+    compiled = compile_pipeline(pipeline)
     dag = DAG(
         compiled.pipeline.name,
         schedule=schedule,
@@ -48,8 +51,13 @@ def build_dag(
         tags=[*tags, "graph_compiler"],
         params={name: Param(default) for name, default in compiled.pipeline.params},
         default_args={**DEFAULT_ARGUMENTS, **(default_args or {})},
-        doc_md=f"```\n{explain_text(compiled)}\n```",
     )
+    dag.doc_md = f"```\n{explain_text(compiled)}\n```"
+    if shared := shared_targets(compiled, dag.get_template_env()):
+        dag.max_active_runs = 1
+        dag.doc_md += (
+            f"\nOne run at a time: every run replaces the same target of {listing(shared)}."
+        )
     # Airflow takes the file that calls DAG(); the file that calls build_dag is meant.
     dag.fileloc = sys._getframe(1).f_code.co_filename
     _add_tasks(dag, compiled, read_settings())

@@ -86,7 +86,9 @@ def _follow(
                 line = progress_line(id, found[id])
                 if line and shown.get(id) != line:
                     shown[id] = line
-                    console.print(f"{time.time() - started:6.1f} s  {line}", highlight=False)
+                    console.print(
+                        f"{time.time() - started:6.1f} s  {line}", highlight=False, soft_wrap=True
+                    )
             if ended:
                 return found
             time.sleep(POLL_SECONDS)

@@ -59,6 +59,11 @@ def evaluate_side_output(
     )
 
 
+def evaluations() -> set[type]:
+    """Give every operator type that can be evaluated."""
+    return set(_evaluate.registry)
+
+
 @singledispatch
 def _evaluate(operator: Operator, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     raise AssertionError(f"no evaluation for {type(operator).__name__}")

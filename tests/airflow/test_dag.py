@@ -1,0 +1,130 @@
+"""The Dag Airflow sees: tasks, dependencies, labels, retries; ids against the job graph's, both ways."""
+
+import sys
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from pipelines.flights import env as flights
+from tests.airflow.conftest import ROOT
+from tests.conftest import SHUFFLE_MODES, with_options
+
+if TYPE_CHECKING:
+    from airflow.sdk import DAG
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
+]
+
+
+def build(mode: str) -> tuple["DAG", CompiledPipeline]:
+    from graph_compiler.airflow_backend import build_dag
+
+    pipeline = with_options(flights.pipeline(), shuffle_mode=mode)
+    return build_dag(
+        pipeline, schedule="@daily", start_date=datetime(2013, 1, 1)
+    ), compile_pipeline(pipeline)
+
+
+def dependencies(dag: "DAG") -> list[tuple[str, str]]:
+    return sorted(
+        (task.task_id, downstream) for task in dag.tasks for downstream in task.downstream_task_ids
+    )
+
+
+def test_blocking_every_vertex_is_one_task_and_every_edge_one_dependency() -> None:
+    from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+
+    dag, compiled = build("ALL_EXCHANGES_BLOCKING")
+    task_of = {id: region.id for region in compiled.deployment.regions for id in region.vertex_ids}
+    assert sorted(task_of) == sorted(vertex.id for vertex in compiled.job_graph.vertices)
+    assert sorted(task_of.values()) == sorted(dag.task_ids)
+    assert len(set(task_of.values())) == len(task_of) == 6
+    assert all(isinstance(task, SparkSubmitOperator) for task in dag.tasks)
+    edges = [
+        (task_of[edge.source_id], task_of[edge.target_id]) for edge in compiled.job_graph.edges
+    ]
+    assert len(set(edges)) == len(edges) == 5
+    assert sorted(edges) == dependencies(dag)
+
+
+def test_pipelined_is_one_task_and_auto_lies_between() -> None:
+    assert build("ALL_EXCHANGES_PIPELINED")[0].task_ids == ["late_routes"]
+    dag, _ = build("AUTO")
+    assert sorted(dag.task_ids) == ["late_routes", "with_weather"]
+    assert dependencies(dag) == [("with_weather", "late_routes")]
+
+
+def test_a_dependency_says_how_rows_travel() -> None:
+    assert build("AUTO")[0].get_edge_info("with_weather", "late_routes") == {
+        "label": "HASH · BLOCKING"
+    }
+    dag, _ = build("ALL_EXCHANGES_BLOCKING")
+    assert dag.get_edge_info("carriers", "late_routes") == {"label": "BROADCAST · BLOCKING"}
+
+
+def test_retries_are_on_and_can_be_set() -> None:
+    from graph_compiler.airflow_backend import build_dag
+
+    assert {task.retries for task in build("AUTO")[0].tasks} == {2}
+    start = datetime(2013, 1, 1)
+    dag = build_dag(flights, schedule=None, start_date=start, default_args={"retries": 5})
+    assert {task.retries for task in dag.tasks} == {5}
+
+
+def test_runs_that_replace_one_target_wait_for_each_other_and_the_dag_says_so() -> None:
+    dag, _ = build("AUTO")
+    assert dag.max_active_runs == 1
+    assert str(dag.doc_md).endswith(
+        "One run at a time: every run replaces the same target of late_routes and cancelled."
+    )
+
+
+def test_only_places_and_parameters_meet_jinja() -> None:
+    dag, _ = build("AUTO")
+    task: Any = dag.get_task("with_weather")
+    assert task.places["flights.path"] == "{{ params.input }}/flights.csv"
+    assert set(task.parameters) == {"input", "output", "late_after", "run_date"}
+    rendered = [getattr(task, field) for field in task.template_fields]
+    assert not any("dep_time IS NOT NULL" in str(value) for value in rendered)
+
+
+@pytest.mark.parametrize("mode", SHUFFLE_MODES)
+def test_parsing_again_changes_nothing_airflow_stores(mode: str) -> None:
+    from airflow.serialization.serialized_objects import DagSerialization
+
+    one, other = (DagSerialization.to_dict(build(mode)[0]) for _ in range(2))
+    assert one == other
+
+
+def test_the_dags_folder_parses_without_errors() -> None:
+    from airflow.dag_processing.dagbag import DagBag
+
+    bag = DagBag(dag_folder=ROOT / "dags")
+    assert bag.import_errors == {}
+    assert bag.dags["flights"].fileloc == str(ROOT / "dags" / "flights.py")
+    assert str(bag.dags["flights"].doc_md).startswith(
+        "```\nflights · 9 operators · 6 vertices · 2 tasks"
+    )
+
+
+def test_airflows_scanner_sees_the_plugin_module_and_nothing_else() -> None:
+    from airflow import plugins_manager
+
+    plugins, errors = plugins_manager._get_plugins()
+    assert errors == {}
+    assert "graph_compiler" in [plugin.name for plugin in plugins]
+    shadows = {path.stem for path in (ROOT / "plugins" / "graph_compiler").rglob("*.py")} - {
+        "__init__",
+        "__main__",
+    }
+    loaded_as_top_level = {
+        name
+        for name in shadows
+        if "plugins/graph_compiler" in str(getattr(sys.modules.get(name), "__file__", ""))
+    }
+    assert loaded_as_top_level == {"graph_compiler_plugin"}

@@ -1,0 +1,137 @@
+"""From a rendered task to a descriptor on disk, and from a report back to Airflow's words; spark-submit is replaced."""
+
+import json
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.report import ExecutionReport, Failure, Output, ThrowableType
+from graph_compiler.deployment.wire import to_wire
+from pipelines.flights import env as flights
+
+if TYPE_CHECKING:
+    from graph_compiler.airflow_backend.region_operator import RegionOperator
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
+]
+
+
+@pytest.fixture
+def operator(tmp_path: Path) -> "RegionOperator":
+    from graph_compiler.airflow_backend.region_operator import RegionOperator
+    from graph_compiler.airflow_backend.settings import Settings
+
+    region = describe_regions(compile_pipeline(flights.pipeline()))[0]
+    operator = RegionOperator(
+        region=region,
+        params_of_pipeline=dict(flights.pipeline().params),
+        settings=Settings(staging_root=str(tmp_path / "staging")),
+    )
+    operator.places = {key: f"/in/{key}" for key in operator.places}
+    operator.parameters = {
+        "run_date": "2013-01-01",
+        "input": "/in",
+        "output": "/out",
+        "late_after": "20",
+    }
+    return operator
+
+
+def run(
+    operator: "RegionOperator", report: ExecutionReport | None, monkeypatch: pytest.MonkeyPatch
+) -> Any:
+    """Execute with a spark-submit that leaves `report`, and fails where this does."""
+    from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+    from airflow.sdk.exceptions import AirflowException
+
+    def submit(hook: Any, _: str) -> None:
+        (descriptor,) = hook._application_args
+        if report is not None:
+            Path(descriptor).with_name("report.json").write_text(json.dumps(to_wire(report)))
+        if report is None or report.failure is not None:
+            raise AirflowException("Cannot execute: spark-submit … Error code is: 1.")
+
+    monkeypatch.setattr(SparkSubmitHook, "submit", submit)
+    context: Any = {"ti": SimpleNamespace(run_id="manual__1", id="01a1", try_number=2)}
+    return operator.execute(context)
+
+
+def finished(*outputs: Output) -> ExecutionReport:
+    return ExecutionReport(version=1, application_id="local-1", outputs=outputs, failure=None)
+
+
+def failed(throwable_type: ThrowableType) -> ExecutionReport:
+    failure = Failure(
+        throwable_type=throwable_type, operator="flown", declared_at=None, message="no column 'x'"
+    )
+    return ExecutionReport(version=1, application_id="local-1", outputs=(), failure=failure)
+
+
+def test_the_descriptor_is_private_typed_and_whole(
+    operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    output = Output(kind="sink", name="cancelled", location="/out/cancelled", rows=3, bytes=9)
+    assert run(operator, finished(output), monkeypatch) == {"sink:cancelled": 3}
+    path = (
+        tmp_path
+        / "staging"
+        / "flights"
+        / "manual__1"
+        / "tasks"
+        / "with_weather"
+        / "01a1"
+        / "descriptor.json"
+    )
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    task = TaskDeploymentDescriptor.from_json(path.read_text())
+    assert task.attempt.attempt_number == 1
+    assert dict(task.parameters)["late_after"] == 20
+    assert task.region.vertices[0].operators[0].operator.connector.path == "/in/flights.path"  # type: ignore[attr-defined]
+
+
+def test_a_recoverable_failure_is_retried_and_speaks(
+    operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+    with pytest.raises(AirflowException) as raised:
+        run(operator, failed(ThrowableType.RECOVERABLE_ERROR), monkeypatch)
+    assert not isinstance(raised.value, AirflowFailException)
+    assert str(raised.value) == "pipeline 'flights', operator 'flown': no column 'x'"
+
+
+def test_a_failure_that_would_recur_burns_no_retries(
+    operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow.sdk.exceptions import AirflowFailException
+
+    with pytest.raises(AirflowFailException, match="operator 'flown'"):
+        run(operator, failed(ThrowableType.NON_RECOVERABLE_ERROR), monkeypatch)
+
+
+def test_a_driver_that_died_says_so(
+    operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow.sdk.exceptions import AirflowException
+
+    with pytest.raises(
+        AirflowException, match="the Spark driver ended without a report: .*Error code is: 1"
+    ):
+        run(operator, None, monkeypatch)
+
+
+def test_a_staging_root_without_a_commit_store_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from graph_compiler.airflow_backend.settings import read_settings
+    from graph_compiler.errors import StagingError
+
+    monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", "s3://bucket")
+    with pytest.raises(StagingError, match="no commit store for 's3:'"):
+        read_settings()

@@ -1,0 +1,47 @@
+"""What importing costs: each claim in a process of its own."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def modules_after(code: str) -> set[str]:
+    """Run code in a fresh interpreter and give the top-level modules it has loaded."""
+    program = f"import sys; sys.path[:0] = ['plugins', '.']; {code}; print(*{{m.split('.')[0] for m in sys.modules}})"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+def test_declaring_loads_the_standard_library_and_nothing_else() -> None:
+    loaded = modules_after("import pipelines.flights")
+    foreign = (
+        loaded
+        - set(sys.stdlib_module_names)
+        - {"graph_compiler", "pipelines", "__main__", "__mp_main__"}
+    )
+    assert not {name for name in foreign if not name.startswith("_")}, foreign
+
+
+def test_compiling_loads_neither_airflow_nor_pyspark() -> None:
+    loaded = modules_after(
+        "from pipelines.flights import env; "
+        "from graph_compiler.compiler.pipeline_compiler import compile_pipeline; "
+        "from graph_compiler.deployment.describe import describe_regions; "
+        "from graph_compiler.explain.text import explain_text; "
+        "compiled = compile_pipeline(env.pipeline()); describe_regions(compiled); explain_text(compiled)"
+    )
+    assert "pydantic" in loaded
+    assert not loaded & {"airflow", "pyspark", "py4j", "typer", "rich"}
+
+
+@pytest.mark.spark
+def test_the_driver_needs_neither_pydantic_nor_mmh3_nor_airflow() -> None:
+    loaded = modules_after("import graph_compiler.spark_runtime.main, pipelines.flights")
+    assert "pyspark" in loaded
+    assert not loaded & {"airflow", "pydantic", "mmh3", "typer", "rich"}

@@ -1,0 +1,72 @@
+"""A real Airflow in a home of its own, and real spark-submit."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
+from tests.reference import DATA
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Home:
+    """One Airflow home; `output` is where the flights pipeline is told to write."""
+
+    folder: Path
+
+    @property
+    def output(self) -> Path:
+        return self.folder / "output"
+
+    @property
+    def params(self) -> dict[str, str]:
+        return {"input": str(DATA), "output": str(self.output)}
+
+    def environment(self, **more: str) -> dict[str, str]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("AIRFLOW_HOME", str(self.folder))
+            for name in [name for name in os.environ if name.startswith("AIRFLOW_")]:
+                if name != "AIRFLOW_HOME":
+                    patch.delenv(name)
+            return (
+                dict(os.environ) | EmbeddedAirflow(ROOT).environment() | {"COLUMNS": "180"} | more
+            )
+
+    def cli(
+        self, *arguments: str, environment: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `graph-compiler …`."""
+        return self.command("-m", "graph_compiler", *arguments, environment=environment)
+
+    def command(
+        self, *arguments: str, environment: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `python …` in the project with this home."""
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env=dict(environment or self.environment()),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=600,
+        )
+
+    def executions(self) -> dict[str, list[Path]]:
+        """Give the folders of all executions, by task."""
+        found: dict[str, list[Path]] = {}
+        for descriptor in sorted(self.folder.glob("staging/flights/*/tasks/*/*/descriptor.json")):
+            found.setdefault(descriptor.parts[-3], []).append(descriptor.parent)
+        return found
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "airflow")

@@ -1,0 +1,83 @@
+"""What `make run` does, as a person meets it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.conftest import Home
+from tests.reference import CANCELLED, LATE_ROUTES, assert_same_rows, expected, published
+
+pytestmark = pytest.mark.e2e
+
+
+def test_run_shows_tasks_outputs_and_the_headline_and_the_rows_are_right(home: Home) -> None:
+    params = [
+        word for name, value in home.params.items() for word in ("--param", f"{name}={value}")
+    ]
+    done = home.cli("run", "flights", "--date", "2013-01-01", "--sort", "late_flights", *params)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert_same_rows(published(home.output / "late_routes"), expected(LATE_ROUTES))
+    assert_same_rows(published(home.output / "cancelled"), expected(CANCELLED))
+    assert {task: len(attempts) for task, attempts in home.executions().items()} == {
+        "with_weather": 1,
+        "late_routes": 1,
+    }
+    for words in (
+        "with_weather: running",
+        "late_routes: finished in",
+        "328,521",
+        "8,255",
+        "Delta Air Lines Inc.",
+    ):
+        assert words in done.stdout
+    assert str(home.output / "late_routes") in done.stdout.replace("\n", "")
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_missing_input_path_fails_at_once_in_words_and_writes_nothing(home: Home) -> None:
+    done = home.cli(
+        "run", "flights", "--param", "input=/nowhere", "--param", f"output={home.output}"
+    )
+    assert done.returncode == 1
+    failure = done.stdout[done.stdout.index("pipeline 'flights'") :].splitlines()
+    assert (
+        failure[0]
+        == "pipeline 'flights', operator 'flights': its input file:/nowhere/flights.csv does not exist"
+    )
+    assert "declared at" in failure[1]
+    assert "pipelines/flights.py" in failure[1]
+    assert failure[2] == "  task 'with_weather' failed after 1 attempt"
+    log = Path(failure[3].removeprefix("  log: "))
+    assert "PATH_NOT_FOUND" in log.read_text()
+    assert not home.output.exists()
+    assert list(home.folder.glob("staging/flights/*/manifests/*")) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["explain", "fligths"], "there is no module pipelines/fligths.py"),
+        (["run", "fligths"], "hint: did you mean 'flights'?"),
+        (["explain", "nycflights13_data"], "has no StreamExecutionEnvironment called 'env'"),
+    ],
+)
+def test_a_name_that_is_no_pipeline(home: Home, arguments: list[str], words: str) -> None:
+    done = home.cli(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_explain_shows_the_plan(home: Home) -> None:
+    golden = Path(__file__).parents[1] / "golden" / "pipelines" / "flights.AUTO.explain.txt"
+    assert home.cli("explain", "flights").stdout == golden.read_text()
+
+
+def test_env_is_a_shell_script(home: Home) -> None:
+    lines = home.cli("env").stdout.splitlines()
+    assert all(line.startswith("export ") for line in lines)
+    assert f"export AIRFLOW_HOME={home.folder}" in lines
+    assert json.loads(
+        next(line for line in lines if "SPARK_DEFAULT" in line).split("=", 1)[1].strip("'")
+    )["host"]
