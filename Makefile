@@ -7,7 +7,8 @@ WITH_JAVA := scripts/with-java
 export PYTHONPATH := $(CURDIR):$(CURDIR)/plugins
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: help run explain test test-core test-long lint format lock clean
+
+.PHONY: help run explain env test test-core test-long bench lint format lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -19,6 +20,9 @@ run: $(READY) $(DATA) ## run the flights pipeline once under Airflow and Spark, 
 explain: $(READY) ## show the tasks the flights pipeline compiles to, and why
 	@$(BIN)/python -m graph_compiler explain flights
 
+env: $(READY) $(DATA) ## print the settings of the project's own Airflow: eval "$$(make -s env)"
+	@$(WITH_JAVA) $(BIN)/python -m graph_compiler env
+
 test: $(READY) $(DATA) ## run the tests (a few minutes)
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m 'not long'
 
@@ -28,6 +32,9 @@ test-long: $(READY) $(DATA) ## run the tests that take long: a scheduled run und
 test-core: $(READY) ## run the compiler's tests where neither airflow nor pyspark is installed
 	@scripts/make-venv .venv-core requirements-core.lock
 	@.venv-core/bin/python -m pytest -m 'not (spark or airflow or e2e or long)'
+
+bench: $(READY) ## measure compiling and parsing
+	@$(BIN)/python -m pytest benchmarks -q --benchmark-only --benchmark-columns=median,min,rounds
 
 lint: $(READY) ## ruff, mypy --strict, import-linter
 	@$(BIN)/ruff check .

@@ -48,6 +48,8 @@ class EmbeddedAirflow:
             ),
             "SPARK_LOCAL_IP": "127.0.0.1",
         }
+        if "JAVA_HOME" in os.environ:
+            fixed["JAVA_HOME"] = os.environ["JAVA_HOME"]
         return fixed | {name: os.environ.get(name, value) for name, value in defaults.items()}
 
     def prepare(self, log: Path) -> None:

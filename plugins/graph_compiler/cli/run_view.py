@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
+from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -17,6 +18,7 @@ from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import RegionId
 
 PREVIEW_ROWS = 5
+PREVIEW_BYTES = 50_000_000
 Executions = Mapping[RegionId, tuple[Execution, ...]]
 
 
@@ -40,7 +42,7 @@ def task_table(compiled: CompiledPipeline, found: Executions, *, elapsed: float 
             _symbol(last),
             region.id,
             Text(vertices),
-            str(last.attempt_number) if last else "",
+            str(last.attempt_number + 1) if last else "",
             f"{(last.ended or time.time()) - last.started:.1f} s" if last else "",
             "\n".join(f"{output.name} {output.rows:,}" for output in _outputs(last)),
         )
@@ -52,7 +54,7 @@ def progress_line(region_id: RegionId, attempts: tuple[Execution, ...]) -> str |
     if not attempts:
         return None
     last = attempts[-1]
-    attempt = f" (attempt {last.attempt_number})" if last.attempt_number else ""
+    attempt = f" (attempt {last.attempt_number + 1})" if last.attempt_number else ""
     if last.report is None or last.ended is None:
         return f"{region_id}{attempt}: running"
     if last.report.failure is not None:
@@ -77,7 +79,7 @@ def outputs_table(found: Executions) -> Table:
 def preview_table(
     compiled: CompiledPipeline, found: Executions, sorted_by: str | None
 ) -> Table | None:
-    """Show a few rows of the first sink declared, largest `sorted_by` first; None where it has none."""
+    """Show a few rows of the first sink declared, largest `sorted_by` first; None where it has none, or is large."""
     # Imported when called: `explain` and `env` need not wait for it.
     from pyarrow import parquet
 
@@ -88,15 +90,19 @@ def preview_table(
     )
     outputs = [output for attempts in found.values() for output in _outputs(attempts[-1])]
     sink = next(output for output in outputs if output.kind == "sink" and output.name == name)
+    if not sink.rows or sink.bytes > PREVIEW_BYTES:
+        return None
     rows = parquet.read_table(sink.location)
     if sorted_by in rows.column_names:
         rows = rows.sort_by([(sorted_by, "descending")])
+    first_rows = rows.slice(0, PREVIEW_ROWS).to_pylist()
     table = _table(f"{name}, {f'largest {sorted_by} first' if sorted_by else 'first rows'}")
-    for column in rows.column_names:
-        table.add_column(column.replace("_", " "))
-    for row in rows.slice(0, PREVIEW_ROWS).to_pylist():
+    for column, value in first_rows[0].items():
+        justify: JustifyMethod = "right" if isinstance(value, int | float) else "left"
+        table.add_column(column.replace("_", " "), justify=justify)
+    for row in first_rows:
         table.add_row(*(_cell(value) for value in row.values()))
-    return table if rows.num_rows else None
+    return table
 
 
 def failure_words(compiled: CompiledPipeline, found: Executions, log: Path) -> str:
@@ -141,4 +147,8 @@ def _table(title: str) -> Table:
 def _cell(value: object) -> Text:
     if value is None:
         return Text("")
-    return Text(f"{value:,.2f}" if isinstance(value, float) else str(value))
+    if isinstance(value, float):
+        return Text(f"{value:,.1f}")
+    return Text(
+        f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    )

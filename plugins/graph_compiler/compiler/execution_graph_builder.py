@@ -24,9 +24,7 @@ def build_execution_graph(graph: JobGraph) -> ExecutionGraph:
                 parallelism=vertex.parallelism,
                 max_parallelism=vertex.max_parallelism
                 or default_max_parallelism(vertex.parallelism),
-                produced=tuple(
-                    data_set.id for data_set in graph.data_sets if data_set.producer_id == vertex.id
-                ),
+                produced=tuple(data_set.id for data_set in graph.produced[vertex.id]),
             )
             for vertex in graph.vertices
         ),

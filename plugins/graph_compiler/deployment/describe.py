@@ -46,6 +46,9 @@ def describe_regions(compiled: CompiledPipeline) -> tuple[RegionDescriptor, ...]
         raise InvalidPipelineError(compiled.pipeline.name, [problem])
     facts = _Facts(
         compiled=compiled,
+        staged_edge_ids=frozenset(
+            cut.edge.stream_edge.id for cut in compiled.deployment.staged_edges
+        ),
         staged_results=_staged_results(compiled),
         fingerprints=fingerprints(
             compiled.stream_graph, {**SESSION, "spark.version": _spark_version()}
@@ -61,16 +64,16 @@ class _Facts:
     """What all regions of a pipeline are described from."""
 
     compiled: CompiledPipeline
+    staged_edge_ids: frozenset[str]
     staged_results: Mapping[_Output, IntermediateDataSetId]
     fingerprints: Mapping[int, str]
     operator_ids: Mapping[int, OperatorId]
 
     def staged_result(self, edge: StreamEdge) -> IntermediateDataSetId | None:
         """Give the staged result an edge reads from, None where it stays in memory."""
-        is_staged = any(
-            staged.edge.stream_edge == edge for staged in self.compiled.deployment.staged_edges
-        )
-        return self.staged_results[edge.source_id, edge.output_tag] if is_staged else None
+        if edge.id not in self.staged_edge_ids:
+            return None
+        return self.staged_results[edge.source_id, edge.output_tag]
 
 
 def _staged_results(compiled: CompiledPipeline) -> dict[_Output, IntermediateDataSetId]:

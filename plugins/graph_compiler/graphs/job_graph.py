@@ -100,6 +100,16 @@ class JobGraph:
         return {data_set.id: data_set for data_set in self.data_sets}
 
     @cached_property
+    def produced(self) -> Mapping[JobVertexId, Sequence[IntermediateDataSet]]:
+        """Data sets by producer."""
+        found: dict[JobVertexId, list[IntermediateDataSet]] = {
+            vertex.id: [] for vertex in self.vertices
+        }
+        for data_set in self.data_sets:
+            found[data_set.producer_id].append(data_set)
+        return found
+
+    @cached_property
     def vertex_of_node(self) -> Mapping[int, JobVertex]:
         """The vertex whose chain holds a stream node."""
         return {node_id: vertex for vertex in self.vertices for node_id in vertex.node_ids}
