@@ -20,7 +20,7 @@ run: $(READY) $(DATA) ## run the flights pipeline once under Airflow and Spark, 
 explain: $(READY) ## show the tasks the flights pipeline compiles to, and why
 	@$(BIN)/python -m graph_compiler explain flights
 
-env: $(READY) $(DATA) ## print the settings of the project's own Airflow: eval "$$(make -s env)"
+env: $(READY) $(DATA) ## print the settings of the project's own Airflow, for a shell to eval
 	@$(WITH_JAVA) $(BIN)/python -m graph_compiler env
 
 test: $(READY) $(DATA) ## run the tests (a few minutes)
@@ -51,8 +51,9 @@ lock: $(READY) ## resolve the dependencies anew
 clean: ## forget Airflow's home, staged data and outputs; the environment stays
 	rm -rf .airflow output
 
+# On standard error, so that `make -s env` prints nothing but settings.
 $(READY): requirements.lock requirements-uv.lock scripts/make-venv
-	@scripts/make-venv
+	@scripts/make-venv >&2
 
 $(DATA): | $(READY)
 	@$(BIN)/python -m pipelines.nycflights13_data $(@D)

@@ -39,6 +39,7 @@ class EmbeddedAirflow:
             "AIRFLOW__CORE__DAGS_FOLDER": str(self.project / "dags"),
             "AIRFLOW__CORE__PLUGINS_FOLDER": str(self.project / "plugins"),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "AIRFLOW__CORE__PARALLELISM": "4",  # of 32 idle workers, 30 would wait for this machine's cores
             "AIRFLOW__GRAPH_COMPILER__STAGING_ROOT": str(self.home / "staging"),
             "AIRFLOW__GRAPH_COMPILER__SPARK_CONF": json.dumps(
                 {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "8"}
