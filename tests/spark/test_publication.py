@@ -62,6 +62,23 @@ def test_an_interrupted_publication_is_finished_by_the_next_execution(
     assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
 
 
+def test_an_interrupted_publication_is_taken_back_when_another_run_has_published_since(
+    spark: SparkSession, publisher: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "target"
+    dying = replace(publisher, execution_id="dying")
+    intent = dying.prepare(SINK, str(target), spark.range(10, 14, 1, 2))
+    _die_after(2, monkeypatch)  # the intent's own file, and one of two data files
+    with pytest.raises(KeyboardInterrupt):
+        dying.publish(intent)
+    monkeypatch.undo()
+    other_run = replace(publisher, layout=replace(publisher.layout, run_id="other"))
+    other_run.publish(other_run.prepare(SINK, str(target), spark.range(3)))
+
+    replace(publisher, execution_id="next").finish_earlier(SINK)
+    assert ids(spark, target) == [0, 1, 2]
+
+
 def test_finishing_what_is_finished_changes_nothing(
     spark: SparkSession, publisher: Publisher, tmp_path: Path
 ) -> None:

@@ -34,7 +34,7 @@ from graph_compiler.deployment.wire import Json, from_wire
 PACKAGE = Path(graph_compiler.__file__).parent
 APPLICATION = PACKAGE / "spark_runtime" / "main.py"
 # The logical date where the run has one; asset-triggered and some API runs have none, and all have run_after.
-RUN_DATE = "{{ (logical_date or dag_run.run_after) | ds }}"
+RUN_DATE = "{{ (dag_run.logical_date or dag_run.run_after) | ds }}"
 
 
 class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider ships no types

@@ -5,8 +5,8 @@
     publish    move the new files in, take the old ones away
     done       put
 
-An execution that finds an intent without its done carries it out first. File names hold the execution's id, so doing a
-step again changes nothing.
+An execution that finds an intent without its done carries it out first; if another has published since, it takes back
+what was begun. File names hold the execution's id, so doing a step again changes nothing.
 """
 
 from __future__ import annotations
@@ -102,13 +102,17 @@ class Publisher:
         self._carry_out(intent)
 
     def finish_earlier(self, operator_id: OperatorId) -> None:
-        """Carry out what earlier executions of this run decided and did not finish."""
+        """Settle what earlier executions of this run decided and did not finish."""
         keys = sorted(self.store.keys(self.layout.publications(operator_id)))
         for key in keys:
             if key.endswith(_INTENT) and key.removesuffix(_INTENT) + _DONE not in keys:
                 content = self.store.get(key)
                 assert content is not None, "intents are never deleted while their run lives"
-                self._carry_out(from_wire(Intent, cast(Json, json.loads(content))))
+                intent = from_wire(Intent, cast(Json, json.loads(content)))
+                if _is_superseded(intent):
+                    self._take_back(intent)
+                else:
+                    self._carry_out(intent)
 
     def _carry_out(self, intent: Intent) -> None:
         target, prepared = Path(intent.target), Path(intent.prepared)
@@ -119,11 +123,26 @@ class Publisher:
                 source.rename(target / file.name)
         for name in intent.remove:
             (target / name).unlink(missing_ok=True)
-        sync_folder(target)
+        self._settle(intent)
+
+    def _take_back(self, intent: Intent) -> None:
+        for file in intent.add:
+            Path(intent.target, file.name).unlink(missing_ok=True)
+        self._settle(intent)
+
+    def _settle(self, intent: Intent) -> None:
+        prepared = Path(intent.prepared)
+        sync_folder(Path(intent.target))
         shutil.rmtree(prepared, ignore_errors=True)
         if prepared.parent.is_dir() and not any(prepared.parent.iterdir()):
             prepared.parent.rmdir()
         self.store.put_if_absent(self.layout.done(intent.operator_id, intent.execution_id), b"{}")
+
+
+def _is_superseded(intent: Intent) -> bool:
+    """Say whether the target holds files this intent knows nothing of: somebody published after it."""
+    known = {*intent.remove, *(file.name for file in intent.add)}
+    return not known.issuperset(_data_files(Path(intent.target)))
 
 
 def _data_files(target: Path) -> list[str]:
