@@ -1,6 +1,7 @@
 """One Spark session for all in-process tests, and a runner for whole pipelines in it."""
 
 import itertools
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -34,6 +35,8 @@ def spark() -> Iterator[SparkSession]:
     session = builder.getOrCreate()
     yield session
     session.stop()
+    # py4j says goodbye when the interpreter ends, to a stream pytest has closed by then
+    logging.getLogger("py4j").setLevel(logging.WARNING)
 
 
 @pytest.fixture
