@@ -27,7 +27,7 @@ MISTAKES = {
         'orders.transform(lambda rows: rows).sink_to(Parquet("/out"))',
         [
             "pipeline 'sales' has 1 problem",
-            "Transform of 'orders': a lambda has no name",
+            "behind 'orders': transform cannot take this function: a lambda has no name",
             "hint: move it to a module",
         ],
     ),

@@ -5,8 +5,11 @@
     ├── FunctionNotImportableError  a function cannot reach the Spark side by name
     ├── DescriptorError             a wire document cannot be read
     ├── StagingError                staged data cannot be committed or found
-    │   └── PartitionNotFoundError  a committed result is gone or damaged (Flink's noun)
+    │   ├── PartitionNotFoundError  a committed result is gone or damaged (Flink's noun)
+    │   └── StaleResultError        a committed result was computed by another version of the pipeline
+    ├── ParameterError              a run's parameter has a value of another type
     └── PublicationError            a sink's target cannot take the new files
+        └── PublicationConflictError    another execution was first; trying again is right
 
 An impossible state is an AssertionError and not part of the tree.
 """
@@ -91,5 +94,17 @@ class PartitionNotFoundError(StagingError):
     """A committed result partition is missing or does not match its manifest."""
 
 
+class StaleResultError(StagingError):
+    """A committed result does not hold what its reader was compiled for: the pipeline changed between the two."""
+
+
 class PublicationError(GraphCompilerError):
     """A sink's target cannot take the files that were written for it."""
+
+
+class PublicationConflictError(PublicationError):
+    """Another execution has published to the same target; this one has changed nothing, and may try again."""
+
+
+class ParameterError(GraphCompilerError):
+    """A run's parameter is not declared, or its value is not of its default's type."""

@@ -35,7 +35,10 @@ def operator(tmp_path: Path) -> "RegionOperator":
         params_of_pipeline=dict(flights.pipeline().params),
         settings=Settings(staging_root=str(tmp_path / "staging")),
     )
-    operator.places = {key: f"/in/{key}" for key in operator.places}
+    operator.places = {
+        key: value.replace("{{ params.input }}", "/in").replace("{{ params.output }}", "/out")
+        for key, value in operator.places.items()
+    }
     operator.parameters = {
         "run_date": "2013-01-01",
         "input": "/in",
@@ -79,7 +82,7 @@ def test_the_descriptor_is_private_typed_and_whole(
     operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     output = Output(kind="sink", name="cancelled", location="/out/cancelled", rows=3, bytes=9)
-    assert run(operator, finished(output), monkeypatch) == {"sink:cancelled": 3}
+    assert run(operator, finished(output), monkeypatch) == {"/out/cancelled": 3}
     path = (
         tmp_path
         / "staging"
@@ -94,7 +97,7 @@ def test_the_descriptor_is_private_typed_and_whole(
     task = TaskDeploymentDescriptor.from_json(path.read_text())
     assert task.attempt.attempt_number == 1
     assert dict(task.parameters)["late_after"] == 20
-    assert task.region.vertices[0].operators[0].operator.connector.path == "/in/flights.path"  # type: ignore[attr-defined]
+    assert task.region.vertices[0].operators[0].operator.connector.path == "/in/flights.csv"  # type: ignore[attr-defined]
 
 
 def test_a_recoverable_failure_is_retried_and_speaks(
@@ -135,3 +138,46 @@ def test_a_staging_root_without_a_commit_store_is_refused(monkeypatch: pytest.Mo
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", "s3://bucket")
     with pytest.raises(StagingError, match="no commit store for 's3:'"):
         read_settings()
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/in", "cancelled: it replaces all of /in, and 'flights' reads /in/flights.csv"),
+        ("output/cancelled", "cancelled: its target is 'output/cancelled'"),
+        ("s3://bucket/out", "cancelled: its target is 's3://bucket/out'"),
+        ("/out/../in", "cancelled: its target is '/out/../in'"),
+    ],
+)
+def test_a_target_that_cannot_be_published_to_is_refused_before_anything_runs(
+    path: str,
+    words: str,
+    operator: "RegionOperator",
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    from airflow.sdk.exceptions import AirflowFailException
+
+    operator.places["cancelled.path"] = path
+    with pytest.raises(AirflowFailException) as raised:
+        run(operator, finished(), monkeypatch)
+    assert words in str(raised.value)
+    assert not (tmp_path / "staging").exists()
+
+
+def test_a_parameter_of_another_type_is_refused_by_name(
+    operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow.sdk.exceptions import AirflowFailException
+
+    operator.parameters["late_after"] = "soon"
+    with pytest.raises(
+        AirflowFailException, match="pipeline 'flights': parameter 'late_after' is 'soon'"
+    ):
+        run(operator, finished(), monkeypatch)
+
+
+def test_what_airflow_stores_of_a_task_holds_nothing_of_this_host(
+    operator: "RegionOperator",
+) -> None:
+    assert operator.env_vars is None

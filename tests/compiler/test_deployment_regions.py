@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.regions import StagingReason
@@ -118,6 +118,31 @@ def test_a_task_is_named_by_uid_then_name_and_a_pinned_id_wins(
     assert list(regions(compiled())) == ["sales-by-day"]
     sink.task_id("pinned")
     assert list(regions(compiled())) == ["pinned"]
+
+
+def test_a_pinned_task_id_is_not_taken_by_a_name(
+    env: StreamExecutionEnvironment, compiled: Compile
+) -> None:
+    env.from_source(Csv("/a"), "a").sink_to(Parquet("/out/a")).name("out")
+    env.from_source(Csv("/b"), "b").sink_to(Parquet("/out/b")).name("b_out").task_id("out")
+    assert list(regions(compiled())) == ["out_2", "out"]
+
+
+def test_pins_that_meet_are_refused(env: StreamExecutionEnvironment, compiled: Compile) -> None:
+    source = env.from_source(Csv("/a"), "a").task_id("one")
+    sink = source.sink_to(Parquet("/out/a")).name("out").task_id("two")
+    with pytest.raises(
+        InvalidPipelineError,
+        match="a: its task_id is 'one'; that of 'out', which runs in the same task, is 'two'",
+    ):
+        compiled()
+    sink.task_id("one")
+    env.from_source(Csv("/b"), "b").sink_to(Parquet("/out/b")).name("other").task_id("one")
+    with pytest.raises(
+        InvalidPipelineError,
+        match="other: its task_id is 'one'; that of 'a', which runs in another task, is the same",
+    ):
+        compiled()
 
 
 def test_equal_names_are_told_apart(env: StreamExecutionEnvironment, compiled: Compile) -> None:

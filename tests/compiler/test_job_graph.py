@@ -62,6 +62,16 @@ def test_consumers_of_one_staged_output_share_a_data_set_when_they_split_it_alik
     assert len(graph.data_sets) == 2
 
 
+def test_vertices_are_sorted_data_set_by_data_set(env: StreamExecutionEnvironment) -> None:
+    source = env.from_source(Csv("/in"), "in")
+    source.rebalance().filter("x").name("X").sink_to(Parquet("/out/x"))
+    source.key_by("k").aggregate(n="count(*)").name("Y").sink_to(Parquet("/out/y"))
+    source.rebalance().filter("z").name("Z").sink_to(Parquet("/out/z"))
+    pipeline = with_options(env.pipeline(), shuffle_mode="ALL_EXCHANGES_BLOCKING")
+    names = [vertex.name[0] for vertex in compile_pipeline(pipeline).job_graph.vertices]
+    assert names == ["S", "X", "Z", "Y"]
+
+
 def test_a_long_chain_needs_no_recursion(
     env: StreamExecutionEnvironment, compiled: Compile
 ) -> None:

@@ -62,7 +62,8 @@ def test_settings_change_the_operator_whatever_stream_object_holds_it(
 
 def test_a_setting_on_a_virtual_stream_is_refused(env: StreamExecutionEnvironment) -> None:
     with pytest.raises(
-        InvalidPipelineError, match=r"name can be set on an operator only; this is a partition"
+        InvalidPipelineError,
+        match=r"behind 'partition': name can be set on an operator only; this is a partition",
     ):
         env.from_source(Csv("/in"), "in").rebalance().name("no")
 
@@ -105,3 +106,49 @@ def test_a_join_partitions_both_sides_by_key(env: StreamExecutionEnvironment) ->
         "hash(a, b)",
         "forward",
     ]
+
+
+def test_a_cleared_environment_goes_on_with_its_streams(env: StreamExecutionEnvironment) -> None:
+    orders = env.from_source(Csv("/in"), "orders")
+    sink = orders.sink_to(Parquet("/out/1"))
+    env.get_stream_graph()
+    sink.name("late")
+    orders.filter("x").name("f").sink_to(Parquet("/out/2")).name("second")
+    assert [node.declared_name for node in env.get_stream_graph().nodes] == [
+        "orders",
+        "f",
+        "second",
+    ]
+
+
+@pytest.mark.parametrize("how", ["join", "union"])
+def test_a_stream_of_another_environment_is_refused(
+    how: str, env: StreamExecutionEnvironment
+) -> None:
+    one = env.from_source(Csv("/a"), "a")
+    other = StreamExecutionEnvironment("other").from_source(Csv("/b"), "b")
+    with pytest.raises(
+        InvalidPipelineError,
+        match="behind 'a': it was given a stream of another environment, 'other'",
+    ):
+        one.join(other, on="k") if how == "join" else one.union(other)
+
+
+def test_mistakes_in_calls_are_refused_where_they_are_made(env: StreamExecutionEnvironment) -> None:
+    stream = env.from_source(Csv("/a"), "a")
+    with pytest.raises(InvalidPipelineError, match="there is no join 'outer'"):
+        stream.join(stream, on="k", how="outer")  # type: ignore[arg-type]
+    with pytest.raises(InvalidPipelineError, match=r"key_by was given \['a'\]"):
+        stream.key_by(["a"])  # type: ignore[arg-type]
+    with pytest.raises(InvalidPipelineError, match="key_by was given nothing"):
+        stream.key_by()
+    with pytest.raises(InvalidPipelineError, match=r"stage\(\) was given no reason"):
+        stream.stage(" ")
+
+
+@pytest.mark.parametrize("params", [{"a-b": 1}, {"x": None}, {"x": [1]}])
+def test_a_parameter_that_cannot_be_one_is_refused(params: dict[str, int]) -> None:
+    with pytest.raises(
+        InvalidPipelineError, match="a name Python could use, and a str, int, float or bool"
+    ):
+        StreamExecutionEnvironment("p", params=params)

@@ -25,7 +25,8 @@ def test_a_lambda_is_refused_with_pipeline_operator_and_the_place_to_move_it_to(
     *words, where = str(refusal.value).splitlines()
     assert words == [
         "pipeline 'sales' has 1 problem",
-        "  Transform of 'flown': a lambda has no name; Spark imports functions by name, in another process",
+        "  behind 'flown': transform cannot take this function: "
+        "a lambda has no name; Spark imports functions by name, in another process",
         "    allowed: a function defined with `def` at the top level of an importable module",
         "    hint: move it to a module in pipelines/ and pass it by its name there",
     ]

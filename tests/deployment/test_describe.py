@@ -3,6 +3,7 @@ import pytest
 from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.descriptor import StagedInput
 from pipelines.flights import env as flights
 
 
@@ -33,7 +34,7 @@ def test_a_result_read_by_several_tasks_is_staged_once(env: StreamExecutionEnvir
     assert len(compiled.job_graph.data_sets) >= 2
     assert [result.node_id for result in producer.results] == [1]
     read = {
-        edge.staged_result
+        edge.staged and edge.staged.id
         for region in consumers
         for v in region.vertices
         for op in v.operators
@@ -45,8 +46,10 @@ def test_a_result_read_by_several_tasks_is_staged_once(env: StreamExecutionEnvir
 def test_a_staged_input_names_its_result_and_a_pipelined_one_does_not() -> None:
     producer, consumer = describe_regions(compile_pipeline(flights.pipeline()))
     inputs = {op.name: op.inputs for vertex in consumer.vertices for op in vertex.operators}
-    assert inputs["lateness"][0].staged_result == producer.results[0].id
-    assert [edge.staged_result for edge in inputs["with_carrier_name"]] == [None, None]
+    assert inputs["lateness"][0].staged == StagedInput(
+        id=producer.results[0].id, fingerprint=producer.results[0].fingerprint
+    )
+    assert [edge.staged for edge in inputs["with_carrier_name"]] == [None, None]
 
 
 def test_a_streaming_pipeline_compiles_and_is_not_deployed() -> None:

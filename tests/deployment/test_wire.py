@@ -70,8 +70,10 @@ def test_templates_are_found_and_filled_in_places_only() -> None:
     places = find_places(region)
     assert places == {
         "flights.path": "{{ params.input }}/flights.csv",
+        "flights.null_value": "NA",
         "cancelled.path": "{{ params.output }}/cancelled",
         "weather.path": "{{ params.input }}/weather.csv",
+        "weather.null_value": "NA",
     }
     filled = fill_places(region, {key: f"/rendered/{key}" for key in places})
     assert set(find_places(filled).values()) == {f"/rendered/{key}" for key in places}

@@ -87,6 +87,7 @@ def test_a_failing_sink_leaves_the_other_sinks_of_its_task_as_they_were(
     assert "DIVIDE_BY_ZERO" in failure.message
     assert [file.name for file in (tmp_path / "good").iterdir()] == ["old.parquet"]
     assert not (tmp_path / "bad").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["good", "in.csv", "staging"]
 
 
 def test_a_target_that_is_a_file(

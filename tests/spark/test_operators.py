@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment
 from tests.conftest import with_options
@@ -51,6 +51,10 @@ CASES: dict[str, tuple[Declare, list[tuple[object, ...]]]] = {
     "with_columns adds and replaces": (
         lambda s, _: s.with_columns(v="v + 1", big="v > 2").filter("k = 'b'"),
         [("b", 4, True)],
+    ),
+    "with_columns tells names apart as Spark does": (
+        lambda s, _: s.with_columns(V="v + 1").filter("k = 'b'"),
+        [("b", 4)],
     ),
     "transform": (lambda s, _: s.transform(doubled), [("a", 2), ("a", 4), ("b", 6), ("c", None)]),
     "aggregate": (
@@ -98,26 +102,73 @@ def test_rows(
     assert rows_of(declare, mode, run_pipeline, tmp_path) == sorted(expected, key=str)
 
 
+def partitions_staged(folder: Path) -> list[int]:
+    """Give the rows in each partition of the only staged result."""
+    (manifest,) = (folder / "staging" / "p" / "run" / "manifests").glob("*/0.json")
+    partitions = json.loads(manifest.read_text())["partitions"]
+    assert [partition["index"] for partition in partitions] == list(range(len(partitions)))
+    return [sum(file["rows"] for file in partition["files"]) for partition in partitions]
+
+
 def test_set_parallelism_is_honoured_exactly_and_empty_partitions_are_listed(
     run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     def declare(stream: DataStream, _: DataStream) -> DataStream:
-        return (
-            stream.key_by("k")
-            .aggregate(n="count(*)")
-            .set_parallelism(7)
-            .name("counts")
-            .stage("to look at it")
-        )
+        return stream.key_by("k").aggregate(n="count(*)").set_parallelism(7).stage("to look at it")
 
     rows_of(declare, "AUTO", run_pipeline, tmp_path)
-    (manifest,) = (tmp_path / "staging" / "p" / "run" / "manifests").glob("*/0.json")
-    document = json.loads(manifest.read_text())
-    assert [partition["index"] for partition in document["partitions"]] == list(range(7))
-    assert (
-        sum(file["rows"] for partition in document["partitions"] for file in partition["files"])
-        == 3
+    assert len(partitions_staged(tmp_path)) == 7
+    assert sum(partitions_staged(tmp_path)) == 3
+
+
+def test_set_parallelism_is_honoured_where_the_input_has_more_partitions(
+    run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path
+) -> None:
+    spark.range(0, 6_000, 1, 6).write.parquet(str(tmp_path / "in"))
+    env = StreamExecutionEnvironment("p")
+    late = (
+        env.from_source(Parquet(f"{tmp_path}/in"), "in")
+        .filter("id >= 5500")
+        .name("late")
+        .set_parallelism(1)
     )
+    late.stage("to look at it").sink_to(Parquet(f"{tmp_path}/out")).set_parallelism(1)
+    assert run_pipeline(env.pipeline())[-1].failure is None
+    assert partitions_staged(tmp_path) == [500]
+    assert len(list((tmp_path / "out").glob("*.parquet"))) == 1
+    assert len(published(tmp_path / "out")[1]) == 500
+
+
+def test_a_random_split_puts_every_row_into_exactly_one_output(
+    run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path
+) -> None:
+    spark.range(0, 20_000, 1, 3).write.parquet(str(tmp_path / "in"))
+    env = StreamExecutionEnvironment("p")
+    kept = (
+        env.from_source(Parquet(f"{tmp_path}/in"), "in")
+        .filter("rand() < 0.5", rejects="rest")
+        .name("coin")
+    )
+    kept.sink_to(Parquet(f"{tmp_path}/kept")).name("kept")
+    kept.get_side_output("rest").sink_to(Parquet(f"{tmp_path}/rest")).name("rest")
+    assert run_pipeline(env.pipeline())[-1].failure is None
+    one, other = ({row[0] for row in published(tmp_path / name)[1]} for name in ("kept", "rest"))
+    assert not one & other
+    assert len(one) + len(other) == 20_000
+    assert 9_000 < len(one) < 11_000
+
+
+def test_a_random_sample_that_two_sinks_read_is_one_sample(
+    run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path
+) -> None:
+    spark.range(0, 20_000, 1, 3).write.parquet(str(tmp_path / "in"))
+    env = StreamExecutionEnvironment("p")
+    sample = env.from_source(Parquet(f"{tmp_path}/in"), "in").filter("rand() < 0.5").name("sample")
+    sample.sink_to(Parquet(f"{tmp_path}/one")).name("one")
+    sample.sink_to(Parquet(f"{tmp_path}/two")).name("two")
+    assert run_pipeline(env.pipeline())[-1].failure is None
+    one, two = (sorted(published(tmp_path / name)[1]) for name in ("one", "two"))
+    assert one == two
 
 
 def test_a_function_behind_key_by_sees_equal_keys_together(

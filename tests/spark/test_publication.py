@@ -1,16 +1,17 @@
 """Sinks are published all at once, and an interrupted publication is finished by whoever comes next."""
 
-import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId
 from graph_compiler.spark_runtime.commit_store import LocalCommitStore
-from graph_compiler.spark_runtime.publication import Publisher
+from graph_compiler.spark_runtime.publication import Intent, Publisher
 
 pytestmark = pytest.mark.spark
 SINK = OperatorId("ab" * 16)
@@ -26,13 +27,17 @@ def ids(spark: SparkSession, target: Path) -> list[int]:
     return sorted(row.id for row in spark.read.parquet(str(target)).collect())
 
 
+def prepared(publisher: Publisher, target: Path, rows: DataFrame) -> Intent:
+    return publisher.prepare(publisher.settle(SINK, str(target)), rows)
+
+
 def test_prepared_rows_are_not_visible_and_published_ones_replace_the_old(
     spark: SparkSession, publisher: Publisher, tmp_path: Path
 ) -> None:
     target = tmp_path / "target"
-    publisher.publish(publisher.prepare(SINK, str(target), spark.range(3)))
+    publisher.publish(prepared(publisher, target, spark.range(3)))
     second = replace(publisher, execution_id="two")
-    intent = second.prepare(SINK, str(target), spark.range(10, 12))
+    intent = prepared(second, target, spark.range(10, 12))
     assert ids(spark, target) == [0, 1, 2]
     second.publish(intent)
     assert ids(spark, target) == [10, 11]
@@ -49,44 +54,77 @@ def test_an_interrupted_publication_is_finished_by_the_next_execution(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     target = tmp_path / "target"
-    publisher.publish(publisher.prepare(SINK, str(target), spark.range(0, 4, 1, 2)))
+    publisher.publish(prepared(publisher, target, spark.range(0, 4, 1, 2)))
     dying = replace(publisher, execution_id="dying")
-    intent = dying.prepare(SINK, str(target), spark.range(10, 14, 1, 2))
+    intent = prepared(dying, target, spark.range(10, 14, 1, 2))
     _die_after(steps, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         dying.publish(intent)
     monkeypatch.undo()
 
-    replace(publisher, execution_id="next").finish_earlier(SINK)
+    ticket = replace(publisher, execution_id="next").settle(SINK, str(target))
+    assert ticket.number == 2
     assert ids(spark, target) == [10, 11, 12, 13]
     assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
 
 
-def test_an_interrupted_publication_is_taken_back_when_another_run_has_published_since(
-    spark: SparkSession, publisher: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    target = tmp_path / "target"
-    dying = replace(publisher, execution_id="dying")
-    intent = dying.prepare(SINK, str(target), spark.range(10, 14, 1, 2))
-    _die_after(2, monkeypatch)  # the intent's own file, and one of two data files
-    with pytest.raises(KeyboardInterrupt):
-        dying.publish(intent)
-    monkeypatch.undo()
-    other_run = replace(publisher, layout=replace(publisher.layout, run_id="other"))
-    other_run.publish(other_run.prepare(SINK, str(target), spark.range(3)))
-
-    replace(publisher, execution_id="next").finish_earlier(SINK)
-    assert ids(spark, target) == [0, 1, 2]
-
-
-def test_finishing_what_is_finished_changes_nothing(
+def test_an_execution_that_wakes_late_changes_nothing(
     spark: SparkSession, publisher: Publisher, tmp_path: Path
 ) -> None:
     target = tmp_path / "target"
-    publisher.publish(publisher.prepare(SINK, str(target), spark.range(3)))
-    before = sorted(os.listdir(target))
-    publisher.finish_earlier(SINK)
-    assert sorted(os.listdir(target)) == before
+    zombie = prepared(publisher, target, spark.range(3))
+    retry = replace(publisher, execution_id="retry")
+    retry.publish(prepared(retry, target, spark.range(3)))
+    with pytest.raises(PublicationConflictError, match="nothing of this one is visible"):
+        publisher.publish(zombie)
+    assert ids(spark, target) == [0, 1, 2]
+
+
+def test_two_runs_that_replace_one_target_at_once_leave_the_rows_of_one(
+    spark: SparkSession, publisher: Publisher, tmp_path: Path
+) -> None:
+    target = tmp_path / "target"
+    other = replace(publisher, layout=replace(publisher.layout, run_id="other"), execution_id="two")
+    mine, others = (
+        prepared(publisher, target, spark.range(3)),
+        prepared(other, target, spark.range(10, 12)),
+    )
+    other.publish(others)
+    with pytest.raises(PublicationConflictError):
+        publisher.publish(mine)
+    assert ids(spark, target) == [10, 11]
+
+
+def test_a_target_another_sink_of_the_run_wrote_is_refused(
+    spark: SparkSession, publisher: Publisher, tmp_path: Path
+) -> None:
+    target = tmp_path / "target"
+    publisher.publish(prepared(publisher, target, spark.range(3)))
+    with pytest.raises(PublicationError, match="was written by another sink of this run"):
+        publisher.settle(OperatorId("cd" * 16), f"file://{target}/")
+
+
+def test_lost_files_are_told_before_anything_is_removed(
+    spark: SparkSession, publisher: Publisher, tmp_path: Path
+) -> None:
+    target = tmp_path / "target"
+    publisher.publish(prepared(publisher, target, spark.range(3)))
+    second = replace(publisher, execution_id="two")
+    intent = prepared(second, target, spark.range(9))
+    shutil.rmtree(intent.prepared)
+    with pytest.raises(PublicationConflictError, match="is gone"):
+        second.publish(intent)
+    assert ids(spark, target) == [0, 1, 2]
+
+
+def test_partition_folders_of_an_earlier_writer_go_too(
+    spark: SparkSession, publisher: Publisher, tmp_path: Path
+) -> None:
+    target = tmp_path / "target"
+    spark.range(10).selectExpr("id", "id % 2 AS k").write.partitionBy("k").parquet(str(target))
+    publisher.publish(prepared(publisher, target, spark.range(3)))
+    assert ids(spark, target) == [0, 1, 2]
+    assert not list(target.glob("k=*"))
 
 
 def _die_after(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ from graph_compiler.explain.text import explain_text
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import RegionId, listing
 
+_JSON_TYPE: Mapping[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 DEFAULT_ARGUMENTS: Mapping[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
 """Retries are on: a retried region reads what others committed, so it costs its own work and no more."""
 
@@ -49,7 +50,10 @@ def build_dag(
         start_date=start_date,
         catchup=catchup,
         tags=[*tags, "graph_compiler"],
-        params={name: Param(default) for name, default in compiled.pipeline.params},
+        params={
+            name: Param(default, type=_JSON_TYPE[type(default)])
+            for name, default in compiled.pipeline.params
+        },
         default_args={**DEFAULT_ARGUMENTS, **(default_args or {})},
     )
     dag.doc_md = f"```\n{explain_text(compiled)}\n```"

@@ -26,10 +26,13 @@ from graph_compiler.deployment.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.parameters import parse_parameter
+from graph_compiler.deployment.places import find_place_problems
 from graph_compiler.deployment.report import ExecutionReport, ThrowableType
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.templates import fill_places, find_places
 from graph_compiler.deployment.wire import Json, from_wire
+from graph_compiler.errors import InvalidPipelineError, ParameterError
 
 PACKAGE = Path(graph_compiler.__file__).parent
 APPLICATION = PACKAGE / "spark_runtime" / "main.py"
@@ -61,20 +64,21 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             name=f"{region.pipeline}.{region.region_id}",
             conn_id=settings.conn_id,
             conf=dict(settings.spark_conf),
-            env_vars=_driver_environment(region),
             **kwargs,
         )
         self.places = find_places(region)
         self.parameters = {"run_date": RUN_DATE} | {
-            name: f"{{{{ params.{name} }}}}" for name in params_of_pipeline
+            name: f"{{{{ params[{name!r}] }}}}" for name in params_of_pipeline
         }
         self._region = region
         self._defaults = dict(params_of_pipeline)
         self._staging_root = settings.staging_root
 
     def execute(self, context: Context) -> dict[str, int]:
-        """Submit the region; gives rows by sink and staged result, or raises with the report's words."""
+        """Submit the region; gives rows by the location they went to, or raises with the report's words."""
         task = self._task(context)
+        # Not in __init__: Airflow would store this host's paths in the Dag, and every host would make a Dag version.
+        self.env_vars = _driver_environment(task.region)
         layout = StagingLayout(
             root=task.staging_root, pipeline=task.region.pipeline, run_id=task.attempt.run_id
         )
@@ -88,38 +92,33 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             super().execute(context)
         except AirflowException as error:
             raise self._explained(report_path, error) from None
-        return {
-            f"{output.kind}:{output.name}": output.rows
-            for output in _read_report(report_path).outputs
-        }
+        return {output.location: output.rows for output in _read_report(report_path).outputs}
 
     def _task(self, context: Context) -> TaskDeploymentDescriptor:
+        """Fill in what the run gives; raises AirflowFailException where that cannot be run, before anything is."""
         instance = context["ti"]
+        region = fill_places(self._region, self.places)
+        if problems := find_place_problems(region):
+            raise AirflowFailException(str(InvalidPipelineError(region.pipeline, problems)))
+        defaults = {"run_date": "", **self._defaults}
+        try:
+            parameters = {
+                name: parse_parameter(name, str(value), defaults)
+                for name, value in self.parameters.items()
+            }
+        except ParameterError as error:
+            raise AirflowFailException(f"pipeline '{region.pipeline}': {error}") from None
         return TaskDeploymentDescriptor(
             version=VERSION,
-            region=fill_places(self._region, self.places),
+            region=region,
             attempt=ExecutionAttempt(
                 run_id=str(instance.run_id),
                 execution_id=str(instance.id),
                 attempt_number=instance.try_number - 1,
             ),
             staging_root=self._staging_root,
-            parameters=tuple(
-                (name, self._typed(name, value)) for name, value in self.parameters.items()
-            ),
+            parameters=tuple(parameters.items()),
         )
-
-    def _typed(self, name: str, rendered: str) -> ParameterValue:
-        """Give a rendered parameter the type of its default: what reaches Spark is a value, not text."""
-        match self._defaults.get(name):
-            case bool():
-                return rendered == "True"
-            case int():
-                return int(rendered)
-            case float():
-                return float(rendered)
-            case _:
-                return rendered
 
     def _explained(self, report_path: Path, error: AirflowException) -> AirflowException:
         """Turn spark-submit's exit code into the report's words; without a report the driver died."""

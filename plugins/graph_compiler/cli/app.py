@@ -6,7 +6,7 @@ Exit codes: 0 done; 1 the run failed; 2 the declaration, or the call, is wrong.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -20,7 +20,9 @@ from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.pipelines import load_pipeline
 from graph_compiler.cli.run import Run, follow_run
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.errors import GraphCompilerError
+from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.deployment.parameters import parse_parameter
+from graph_compiler.errors import GraphCompilerError, ParameterError
 from graph_compiler.explain.text import explain_text
 
 app = typer.Typer(
@@ -60,7 +62,10 @@ def run(
         compiled = compile_pipeline(load_pipeline(pipeline))
         day = day or date.today().isoformat()
         request = Run(
-            compiled=compiled, day=day, params=_assignments(param or []), preview_sorted_by=sort
+            compiled=compiled,
+            day=day,
+            params=_assignments(param or [], dict(compiled.pipeline.params)),
+            preview_sorted_by=sort,
         )
         raise typer.Exit(0 if follow_run(request, EmbeddedAirflow(Path.cwd())) else 1)
 
@@ -82,9 +87,11 @@ def _speaking_plainly() -> Iterator[None]:
         raise typer.Exit(2) from None
 
 
-def _assignments(texts: list[str]) -> dict[str, str]:
+def _assignments(
+    texts: list[str], defaults: Mapping[str, ParameterValue]
+) -> dict[str, ParameterValue]:
     pairs = [text.partition("=") for text in texts]
     for name, separator, _ in pairs:
         if not separator:
-            raise typer.BadParameter(f"'{name}' has no value; write name=value")
-    return {name: value for name, _, value in pairs}
+            raise ParameterError(f"parameter '{name}' has no value\n  allowed: --param name=value")
+    return {name: parse_parameter(name, value, defaults) for name, _, value in pairs}

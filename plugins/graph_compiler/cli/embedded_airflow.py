@@ -6,8 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.errors import GraphCompilerError
+
+
+class AirflowFailedError(GraphCompilerError):
+    """Airflow itself could not be made ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +62,27 @@ class EmbeddedAirflow:
         return fixed | {name: os.environ.get(name, value) for name, value in defaults.items()}
 
     def prepare(self, log: Path) -> None:
-        """Make the database where there is none; what Airflow says goes to `log`."""
+        """Make the database where there is none; what Airflow says goes to `log`. Raises AirflowFailedError."""
         self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not (self.home / "airflow.db").exists():
-            with log.open("a") as output:
-                subprocess.run(
-                    [*_AIRFLOW, "db", "migrate"],
-                    env=self._child_environment(),
-                    stdout=output,
-                    stderr=output,
-                    check=True,
-                )
+        migrated = (
+            self.home / "migrated"
+        )  # written last: an interrupted migration leaves a database, and not this
+        if migrated.exists():
+            return
+        command, environment = [*_AIRFLOW, "db", "migrate"], self._child_environment()
+        with log.open("a") as output:
+            done = subprocess.run(
+                command, env=environment, stdout=output, stderr=output, check=False
+            )
+        if done.returncode:
+            raise AirflowFailedError(f"`airflow db migrate` failed\n  log: {log}")
+        migrated.touch()
 
     def start_test_run(
-        self, dag_id: str, day: str, params: dict[str, str], log: Path
+        self, dag_id: str, day: str, params: Mapping[str, ParameterValue], log: Path
     ) -> subprocess.Popen[bytes]:
         """Start `airflow dags test`; what it says goes to `log`."""
-        command = [*_AIRFLOW, "dags", "test", dag_id, day, "--conf", json.dumps(params)]
+        command = [*_AIRFLOW, "dags", "test", dag_id, day, "--conf", json.dumps(dict(params))]
         with log.open("ab") as output:
             return subprocess.Popen(
                 command,

@@ -17,7 +17,7 @@ PACKAGE = "pipelines"
 
 def load_pipeline(name: str) -> Pipeline:
     """Import `pipelines.<name>` and give what its `env` declares; raises InvalidPipelineError where there is none."""
-    if not name.isidentifier() or find_spec(f"{PACKAGE}.{name}") is None:
+    if not name.isidentifier() or not _is_there(name):
         known = sorted(path.stem for path in Path(PACKAGE).glob("[!_]*.py"))
         close = get_close_matches(name, known, n=1)
         hint = f"did you mean '{close[0]}'?" if close else None
@@ -44,3 +44,10 @@ def load_pipeline(name: str) -> Pipeline:
             ],
         )
     return environment.pipeline()
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return find_spec(f"{PACKAGE}.{name}") is not None
+    except ModuleNotFoundError:  # there is no pipelines/ here
+        return False

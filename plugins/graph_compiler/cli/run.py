@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from graph_compiler.cli.run_view import (
     progress_line,
     task_table,
 )
+from graph_compiler.declaration.pipeline import ParameterValue
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import RegionId, path_segment
 
@@ -35,7 +37,7 @@ class Run:
 
     compiled: CompiledPipeline
     day: str
-    params: dict[str, str]
+    params: Mapping[str, ParameterValue]
     preview_sorted_by: str | None
 
 

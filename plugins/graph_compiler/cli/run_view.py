@@ -83,11 +83,14 @@ def preview_table(
     # Imported when called: `explain` and `env` need not wait for it.
     from pyarrow import parquet
 
-    name = next(
+    names = [
         node.declared_name
         for node in compiled.stream_graph.nodes
         if isinstance(node.operator, Sink)
-    )
+    ]
+    if not names:
+        return None
+    name = names[0]
     outputs = [output for attempts in found.values() for output in _outputs(attempts[-1])]
     sink = next(output for output in outputs if output.kind == "sink" and output.name == name)
     if not sink.rows or sink.bytes > PREVIEW_BYTES:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from graph_compiler.compiler.exchange_modes import all_exchanges_block, is_declared_staged
+from graph_compiler.compiler.region_names import name_regions
 from graph_compiler.declaration.options import PipelineOptions
 from graph_compiler.graphs.job_graph import JobEdge, JobGraph
 from graph_compiler.graphs.regions import Deployment, DeploymentRegion, StagedEdge, StagingReason
@@ -24,7 +25,7 @@ from graph_compiler.graphs.topology import (
     post_order,
     strongly_connected_components,
 )
-from graph_compiler.identifiers import JobVertexId, RegionId, distinct, task_id
+from graph_compiler.identifiers import JobVertexId, RegionId
 
 _Reasons = dict[str, StagingReason]  # by stream edge id: a job edge has none of its own
 
@@ -39,7 +40,8 @@ def deployment_regions(
         if (reason := why_staged(edge, graph, options))
     }
     groups = _acyclic_components(graph, reasons)
-    names = _region_names(groups, stream_graph, graph, reasons)
+    staged_nodes = {edge.stream_edge.source_id for edge in graph.edges if _is_cut(edge, reasons)}
+    names = name_regions(groups, staged_nodes, stream_graph, graph)
     regions = [
         DeploymentRegion(
             id=name,
@@ -178,29 +180,6 @@ def _runnable_order(
             producers[target.id].append(source.id)
     by_id = {region.id: region for region in regions}
     return [by_id[id] for id in post_order(by_id, lambda id: producers[id])]
-
-
-def _region_names(
-    groups: list[list[JobVertexId]], stream_graph: StreamGraph, graph: JobGraph, reasons: _Reasons
-) -> list[RegionId]:
-    """Name each region after a pinned task id, else its first sink or staged operator in declaration order."""
-    staged_nodes = {edge.stream_edge.source_id for edge in graph.edges if _is_cut(edge, reasons)}
-    names = []
-    for group in groups:
-        nodes = sorted(
-            (
-                stream_graph.node[id]
-                for vertex_id in group
-                for id in graph.vertex[vertex_id].node_ids
-            ),
-            key=lambda node: node.id,
-        )
-        pinned = next((node.task_id for node in nodes if node.task_id is not None), None)
-        ends = [
-            node for node in nodes if node.id in staged_nodes or not stream_graph.out_edges[node.id]
-        ]
-        names.append(pinned or task_id(ends[0].uid or ends[0].declared_name))
-    return [RegionId(name) for name in distinct(names)]
 
 
 def _explanation(edge: JobEdge, reason: StagingReason, graph: JobGraph) -> str:

@@ -51,7 +51,7 @@ def generate_job_graph(graph: StreamGraph, options: PipelineOptions) -> JobGraph
     return JobGraph(
         job_name=graph.job_name,
         job_type=graph.job_type,
-        vertices=tuple(by_id[id] for id in _topological_order(creation_order, edges)),
+        vertices=tuple(by_id[id] for id in _topological_order(creation_order, data_sets, edges)),
         data_sets=tuple(data_sets),
         edges=tuple(edges),
         creation_order=creation_order,
@@ -121,27 +121,35 @@ def _shared_data_set(
 
 
 def _topological_order(
-    creation_order: tuple[JobVertexId, ...], edges: list[JobEdge]
+    creation_order: tuple[JobVertexId, ...],
+    data_sets: list[IntermediateDataSet],
+    edges: list[JobEdge],
 ) -> list[JobVertexId]:
-    """Order vertices as Flink's `getVerticesSortedTopologicallyFromSources`: depth-first as soon as inputs allow."""
+    """Order vertices as Flink's `getVerticesSortedTopologicallyFromSources`: depth-first as soon as inputs allow.
+
+    Consumers are visited data set by data set, which differs from edge by edge where one is shared.
+    """
     in_edges: dict[JobVertexId, list[JobEdge]] = {id: [] for id in creation_order}
-    out_edges: dict[JobVertexId, list[JobEdge]] = {id: [] for id in creation_order}
+    consumers: dict[IntermediateDataSetId, list[JobVertexId]] = {
+        data_set.id: [] for data_set in data_sets
+    }
     for edge in edges:
         in_edges[edge.target_id].append(edge)
-        out_edges[edge.source_id].append(edge)
+        consumers[edge.data_set_id].append(edge.target_id)
+    following: dict[JobVertexId, list[JobVertexId]] = {id: [] for id in creation_order}
+    for data_set in data_sets:
+        following[data_set.producer_id].extend(consumers[data_set.id])
     order: dict[JobVertexId, None] = {id: None for id in creation_order if not in_edges[id]}
     for start in list(order):
-        stack: list[Iterator[JobEdge]] = [iter(out_edges[start])]
+        stack: list[Iterator[JobVertexId]] = [iter(following[start])]
         while stack:
-            following = next(stack[-1], None)
-            if following is None:
+            target_id = next(stack[-1], None)
+            if target_id is None:
                 stack.pop()
-                continue
-            target_id = following.target_id
-            if target_id not in order and all(
-                other.source_id in order for other in in_edges[target_id]
+            elif target_id not in order and all(
+                edge.source_id in order for edge in in_edges[target_id]
             ):
                 order[target_id] = None
-                stack.append(iter(out_edges[target_id]))
+                stack.append(iter(following[target_id]))
     assert len(order) == len(creation_order), "the graph was checked for cycles"
     return list(order)

@@ -9,7 +9,9 @@ import re
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 
-from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.operators import Aggregate, Select, Sink, Source, WithColumns
+from graph_compiler.declaration.options import MAX_PARALLELISM, read_options
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (
     PhysicalTransformation,
@@ -72,16 +74,39 @@ def _duplicate_uids(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def _parallelism(pipeline: Pipeline) -> Iterator[Problem]:
+    options, _ = read_options(pipeline.config)
     for operator in _operators(pipeline):
-        for setting in ("parallelism", "max_parallelism"):
-            value = getattr(operator, setting)
-            if value is not None and not 1 <= value <= 32768:
-                yield _problem(operator, f"{setting} is {value}", allowed="1 to 32768, or unset")
-        if (operator.parallelism or 1) > (operator.max_parallelism or 32768):
+        wrong = [
+            f"{setting} is {value!r}"
+            for setting, value in (
+                ("parallelism", operator.parallelism),
+                ("max_parallelism", operator.max_parallelism),
+            )
+            if value is not None and not (isinstance(value, int) and 1 <= value <= MAX_PARALLELISM)
+        ]
+        if wrong:
             yield _problem(
                 operator,
-                f"parallelism {operator.parallelism} is over its maximum {operator.max_parallelism}",
+                listing(wrong),
+                allowed=f"a whole number from 1 to {MAX_PARALLELISM}, or unset",
             )
+            continue
+        parallelism = operator.parallelism or options.parallelism
+        highest = operator.max_parallelism or options.max_parallelism or MAX_PARALLELISM
+        if parallelism > highest:
+            yield _problem(operator, f"parallelism {parallelism} is over its maximum {highest}")
+
+
+def _empty_operators(pipeline: Pipeline) -> Iterator[Problem]:
+    for operator in _operators(pipeline):
+        expressions = operator.operator.expressions()
+        if not all(
+            isinstance(expression, str) and expression.strip() for expression in expressions
+        ):
+            yield _problem(operator, "it has an empty expression", allowed="Spark SQL")
+        if isinstance(operator.operator, Aggregate | Select | WithColumns) and not expressions:
+            example = 'flights="count(*)"'
+            yield _problem(operator, "it gives no columns", hint=f"name at least one: {example}")
 
 
 def _templates_in_expressions(pipeline: Pipeline) -> Iterator[Problem]:
@@ -123,29 +148,36 @@ def _side_outputs(pipeline: Pipeline) -> Iterator[Problem]:
 def _sinks(pipeline: Pipeline) -> Iterator[Problem]:
     writer: dict[str, PhysicalTransformation] = {}
     reads = {
-        t.operator.connector.path: t for t in _operators(pipeline) if isinstance(t.operator, Source)
+        _folder(t.operator.connector): t
+        for t in _operators(pipeline)
+        if isinstance(t.operator, Source)
     }
     for transformation in _operators(pipeline):
         if not isinstance(transformation.operator, Sink):
             continue
         connector = transformation.operator.connector
+        folder = _folder(connector)
         if not connector.is_sink:
             yield _problem(
                 transformation, f"{type(connector).__name__} cannot be written", allowed="Parquet"
             )
-        other = writer.setdefault(connector.path, transformation)
+        other = writer.setdefault(folder, transformation)
         if other is not transformation:
             yield _problem(
-                transformation,
-                f"it writes {connector.path}, as '{other.name}' does ({other.declared_at})",
+                transformation, f"it writes {folder}, as '{other.name}' does ({other.declared_at})"
             )
-        if connector.path in reads:
+        if folder in reads:
             hint = "write elsewhere: a retry would read what the first attempt wrote"
             yield _problem(
                 transformation,
-                f"it replaces {connector.path}, which '{reads[connector.path].name}' reads",
+                f"it replaces {folder}, which '{reads[folder].name}' reads",
                 hint=hint,
             )
+
+
+def _folder(connector: FileConnector) -> str:
+    """Write a path in one way; templates in it stay as they are."""
+    return connector.path.removeprefix("file://").rstrip("/")
 
 
 def _task_ids(pipeline: Pipeline) -> Iterator[Problem]:
@@ -163,6 +195,7 @@ CHECKS: tuple[Callable[[Pipeline], Iterator[Problem]], ...] = (
     _cycles,
     _duplicate_uids,
     _parallelism,
+    _empty_operators,
     _templates_in_expressions,
     _side_outputs,
     _sinks,

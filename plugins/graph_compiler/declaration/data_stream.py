@@ -7,15 +7,14 @@ made the stream, as in PyFlink.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.declared import Declared
 from graph_compiler.declaration.functions import IMPORTABLE, WHERE_TO_MOVE, FunctionRef
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import (
     Aggregate,
-    ChainingStrategy,
     Filter,
     Join,
     JoinType,
@@ -36,80 +35,23 @@ from graph_compiler.declaration.partitioners import (
 from graph_compiler.declaration.transformations import (
     OneInputTransformation,
     PartitionTransformation,
-    PhysicalTransformation,
     SideOutputTransformation,
     SinkTransformation,
     TwoInputTransformation,
     UnionTransformation,
-    label,
 )
-from graph_compiler.errors import FunctionNotImportableError, InvalidPipelineError, Problem
+from graph_compiler.errors import FunctionNotImportableError
+from graph_compiler.identifiers import listing
 
 if TYPE_CHECKING:
     from graph_compiler.declaration.environment import StreamExecutionEnvironment
 
 
-class _Declared:
-    """What the streams and the sink share: a place in the environment, and the settings of the operator there."""
-
-    def __init__(self, environment: StreamExecutionEnvironment, id: int) -> None:
-        self.environment = environment
-        self.id = id
-
-    def name(self, name: str) -> Self:
-        """Name the operator, for people and for the Airflow task that ends with it."""
-        return self._set("name", name)
-
-    def uid(self, uid: str) -> Self:
-        """Pin the operator's id: staged results and task ids then survive changes around it."""
-        return self._set("uid", uid)
-
-    def task_id(self, task_id: str) -> Self:
-        """Pin the Airflow task id of the region that runs this operator."""
-        return self._set("task_id", task_id)
-
-    def set_parallelism(self, parallelism: int) -> Self:
-        """Run the operator in exactly this many partitions; unset, Spark's adaptive execution decides."""
-        return self._set("parallelism", parallelism)
-
-    def set_max_parallelism(self, max_parallelism: int) -> Self:
-        """Bound the operator's parallelism."""
-        return self._set("max_parallelism", max_parallelism)
-
-    def slot_sharing_group(self, slot_sharing_group: str) -> Self:
-        """Run the operator, and those after it that name no other, in this Spark resource profile."""
-        return self._set("slot_sharing_group", slot_sharing_group)
-
-    def disable_chaining(self) -> Self:
-        """Keep the operator in a job vertex of its own."""
-        return self._set("chaining_strategy", ChainingStrategy.NEVER)
-
-    def start_new_chain(self) -> Self:
-        """Let the operator begin a job vertex; those after it may join."""
-        return self._set("chaining_strategy", ChainingStrategy.HEAD)
-
-    def _set(self, setting: str, value: str | int | ChainingStrategy) -> Self:
-        transformation = self.environment.transformation(self.id)
-        if not isinstance(transformation, PhysicalTransformation):
-            problem = Problem(
-                message=f"{setting} can be set on an operator only; this is a {label(transformation)}",
-                declared_at=caller_location(),
-                hint="set it on the operator before or after",
-            )
-            raise InvalidPipelineError(self.environment.name, [problem])
-        self.environment.add(replace(transformation, **{setting: value}))  # type: ignore[arg-type]
-        return self
-
-    def _label(self) -> str:
-        """Call the operator behind this what its author called it, else say what kind of thing it is."""
-        return label(self.environment.transformation(self.id))
-
-
-class DataStreamSink(_Declared):
+class DataStreamSink(Declared):
     """The end of a stream."""
 
 
-class DataStream(_Declared):
+class DataStream(Declared):
     """Rows with named columns."""
 
     def filter(self, condition: str, *, rejects: str | None = None) -> DataStream:
@@ -130,20 +72,21 @@ class DataStream(_Declared):
     def transform(self, function: Callable[..., object]) -> DataStream:
         """Apply an importable function from DataFrame to DataFrame; raises InvalidPipelineError for a lambda."""
         try:
-            reference = FunctionRef.of(function)
+            return self._one_input(Transform(FunctionRef.of(function)))
         except FunctionNotImportableError as error:
-            problem = Problem(
-                operator=f"{Transform.default_name} of '{self._label()}'",
-                message=str(error),
+            self.refuse(
+                f"transform cannot take this function: {error}",
                 allowed=IMPORTABLE,
                 hint=WHERE_TO_MOVE,
-                declared_at=caller_location(),
             )
-            raise InvalidPipelineError(self.environment.name, [problem]) from None
-        return self._one_input(Transform(reference))
 
     def key_by(self, *columns: str) -> KeyedStream:
         """Bring rows with equal values of `columns` together."""
+        if not columns or not all(isinstance(column, str) for column in columns):
+            self.refuse(
+                f"key_by was given {listing(map(repr, columns))}",
+                allowed='names of columns: key_by("a", "b")',
+            )
         id = self.environment.next_id()
         self._partition(HashPartitioner(columns, id), id=id)
         return KeyedStream(self.environment, id, columns)
@@ -160,6 +103,9 @@ class DataStream(_Declared):
         A side that went through `broadcast()` is sent whole to every partition of the other, and nothing is shuffled.
         """
         keys = (on,) if isinstance(on, str) else tuple(on)
+        if how not in set(JoinType):
+            self.refuse(f"there is no join '{how}'", allowed=listing(JoinType))
+        self._check_streams(other)
         inputs = (self, other)
         # A broadcast side meets every key wherever it is: then neither side needs to be partitioned by key.
         if not any(stream._is_broadcast() for stream in inputs):
@@ -179,6 +125,7 @@ class DataStream(_Declared):
 
     def union(self, *others: DataStream) -> DataStream:
         """Put the rows of several streams with the same columns together; duplicates stay."""
+        self._check_streams(*others)
         inputs = (self.id, *(other.id for other in others))
         transformation = UnionTransformation(
             id=self.environment.next_id(), inputs=inputs, declared_at=caller_location()
@@ -197,6 +144,10 @@ class DataStream(_Declared):
 
         `reason` is shown wherever the cut is. Only ALL_EXCHANGES_PIPELINED, which asks for one task, overrides it.
         """
+        if not reason.strip():
+            self.refuse(
+                "stage() was given no reason", allowed="words for whoever asks why the cut is there"
+            )
         return self._partition(None, staging_reason=reason)
 
     def rebalance(self) -> DataStream:
@@ -230,6 +181,14 @@ class DataStream(_Declared):
             )
         )
         return DataStreamSink(self.environment, id)
+
+    def _check_streams(self, *others: DataStream) -> None:
+        for other in others:
+            if other.environment is not self.environment:
+                self.refuse(
+                    f"it was given a stream of another environment, '{other.environment.name}'",
+                    hint="ids count anew in each environment: declare both streams in one",
+                )
 
     def _one_input(self, operator: Operator, state_keys: tuple[str, ...] = ()) -> DataStream:
         return self.environment.add(

@@ -46,9 +46,17 @@ class StreamExecutionEnvironment:
             )
             raise InvalidPipelineError(name, [problem])
         self.name = name
+        for parameter, default in (params or {}).items():
+            if not parameter.isidentifier() or not isinstance(default, str | int | float):
+                problem = Problem(
+                    message=f"parameter '{parameter}' is {default!r}",
+                    allowed="a name Python could use, and a str, int, float or bool",
+                )
+                raise InvalidPipelineError(name, [problem])
         self._config = {key: _as_text(value) for key, value in (config or {}).items()}
         self._params = dict(params or {})
         self._transformations: dict[int, Transformation] = {}
+        self._roots: dict[int, None] = {}
         self._last_id = 0
 
     def from_source(self, source: FileConnector, source_name: str) -> DataStream:
@@ -65,12 +73,17 @@ class StreamExecutionEnvironment:
         )
 
     def pipeline(self) -> Pipeline:
-        """Give the declaration so far as one frozen value."""
+        """Give the declaration so far as one frozen value: the operators, and all they read."""
+        found: set[int] = set()
+        pending = list(self._roots)
+        while pending:
+            id = pending.pop()
+            if id in self._transformations and id not in found:
+                found.add(id)
+                pending.extend(self._transformations[id].inputs)
         return Pipeline(
             name=self.name,
-            transformations=tuple(
-                self._transformations[id] for id in sorted(self._transformations)
-            ),
+            transformations=tuple(self._transformations[id] for id in sorted(found)),
             config=tuple(sorted(self._config.items())),
             params=tuple(self._params.items()),
         )
@@ -88,7 +101,7 @@ class StreamExecutionEnvironment:
         pipeline = self.pipeline()
         stream_graph = generate_stream_graph(replace(pipeline, name=job_name or self.name))
         if clear_transformations:
-            self._transformations.clear()
+            self._roots.clear()
         return stream_graph
 
     def next_id(self) -> int:
@@ -98,6 +111,8 @@ class StreamExecutionEnvironment:
 
     def add(self, transformation: Transformation) -> DataStream:
         """Take a transformation in; one with a known id replaces it."""
+        if transformation.is_root and transformation.id not in self._transformations:
+            self._roots[transformation.id] = None
         self._transformations[transformation.id] = transformation
         return DataStream(self, transformation.id)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 from graph_compiler.errors import SourceLocation
 
-_PACKAGE = str(Path(__file__).resolve().parents[1])
+# As Python loaded it: behind a symbolic link, frames carry the link's path.
+_PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 
 def caller_location() -> SourceLocation | None:

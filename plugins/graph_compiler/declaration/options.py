@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graph_compiler.errors import Problem
 
+MAX_PARALLELISM = 32768
+
 
 class ShuffleMode(StrEnum):
     """`execution.batch-shuffle-mode`: which exchanges that no declaration decides are staged.
@@ -53,13 +55,14 @@ class PipelineOptions(BaseModel):
     parallelism: int = Field(
         default=1,
         ge=1,
+        le=MAX_PARALLELISM,
         alias="parallelism.default",
         description="Parallelism of operators that set none; Spark's adaptive execution decides the real one.",
     )
     max_parallelism: int | None = Field(
         default=None,
         ge=1,
-        le=32768,
+        le=MAX_PARALLELISM,
         alias="pipeline.max-parallelism",
         description="Upper bound of every operator's parallelism.",
     )

@@ -11,6 +11,7 @@ from graph_compiler.deployment.descriptor import (
     OperatorDescriptor,
     RegionDescriptor,
     ResultDescriptor,
+    StagedInput,
     VertexDescriptor,
 )
 from graph_compiler.deployment.fingerprints import digest, fingerprints
@@ -69,11 +70,20 @@ class _Facts:
     fingerprints: Mapping[int, str]
     operator_ids: Mapping[int, OperatorId]
 
-    def staged_result(self, edge: StreamEdge) -> IntermediateDataSetId | None:
+    def staged_input(self, edge: StreamEdge) -> StagedInput | None:
         """Give the staged result an edge reads from, None where it stays in memory."""
         if edge.id not in self.staged_edge_ids:
             return None
-        return self.staged_results[edge.source_id, edge.output_tag]
+        output = (edge.source_id, edge.output_tag)
+        return StagedInput(id=self.staged_results[output], fingerprint=self.fingerprint(output))
+
+    def fingerprint(self, output: _Output) -> str:
+        """Give the fingerprint of what a node gives out under a tag."""
+        return digest([self.fingerprints[output[0]], output[1]])
+
+    def parallelism(self, node: StreamNode) -> int | None:
+        """Give the parallelism an operator's declaration sets."""
+        return node.parallelism if node.parallelism_configured else None
 
 
 def _staged_results(compiled: CompiledPipeline) -> dict[_Output, IntermediateDataSetId]:
@@ -141,14 +151,17 @@ def _describe_operator(node: StreamNode, facts: _Facts) -> OperatorDescriptor:
         operator_id=facts.operator_ids[node.id],
         name=node.declared_name,
         operator=node.operator,
-        parallelism=node.parallelism if node.parallelism_configured else None,
+        parallelism=facts.parallelism(node),
         inputs=tuple(
             InputDescriptor(
                 node_id=edge.source_id,
                 output_tag=edge.output_tag,
                 type_number=edge.type_number,
                 partitioner=edge.partitioner,
-                staged_result=facts.staged_result(edge),
+                producer_parallelism=facts.parallelism(
+                    facts.compiled.stream_graph.node[edge.source_id]
+                ),
+                staged=facts.staged_input(edge),
             )
             for edge in facts.compiled.stream_graph.in_edges[node.id]
         ),
@@ -162,8 +175,8 @@ def _describe_result(output: _Output, id: IntermediateDataSetId, facts: _Facts) 
         id=id,
         node_id=node.id,
         output_tag=output[1],
-        fingerprint=digest([facts.fingerprints[node.id], output[1]]),
-        partitions=node.parallelism if node.parallelism_configured else None,
+        fingerprint=facts.fingerprint(output),
+        partitions=facts.parallelism(node),
     )
 
 

@@ -23,10 +23,19 @@ VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StagedInput:
+    """A staged result to read, and the fingerprint it must have: what it was compiled to hold."""
+
+    id: IntermediateDataSetId
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InputDescriptor:
     """One in-edge of an operator.
 
-    `staged_result` None means the producer `node_id` runs in this application; else its rows are read from there.
+    `staged` None means the producer `node_id` runs in this application; else its rows are read from there.
+    `producer_parallelism` is what the producer's declaration sets, None where it sets none.
     Inputs of one `type_number` are put together (union).
     """
 
@@ -34,7 +43,8 @@ class InputDescriptor:
     output_tag: str | None
     type_number: int
     partitioner: Partitioner
-    staged_result: IntermediateDataSetId | None
+    producer_parallelism: int | None
+    staged: StagedInput | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,15 +4,17 @@
     tasks/<region>/<execution id>/descriptor.json, report.json
     data/<data set id>/epoch-<e>-<execution id>/part-….parquet
     manifests/<data set id>/<e>.json          apart from the data: losing data leaves the record
-    publications/<operator id>/<execution id>.intent.json, ….done.json
+<root>/.targets/<digest of a sink's target>/  shared by all runs and pipelines that write it
+    <n>.intent.json, <n>.done.json
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 from graph_compiler.errors import StagingError
-from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId, path_segment
+from graph_compiler.identifiers import IntermediateDataSetId, RegionId, path_segment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,17 +57,16 @@ class StagingLayout:
         """Give the key of one epoch's manifest."""
         return f"{self.manifests(result_id)}/{epoch}.json"
 
-    def publications(self, operator_id: OperatorId) -> str:
-        """Give the folder of a sink's intents."""
-        return f"{self.run}/publications/{operator_id}"
+    def intent(self, target: str, number: int) -> str:
+        """Give the key of what is about to be published to a target, as its `number`-th publication."""
+        return f"{self._target(target)}/{number}.intent.json"
 
-    def intent(self, operator_id: OperatorId, execution_id: str) -> str:
-        """Give the key of what a sink is about to publish."""
-        return f"{self.publications(operator_id)}/{path_segment(execution_id)}.intent.json"
-
-    def done(self, operator_id: OperatorId, execution_id: str) -> str:
+    def done(self, target: str, number: int) -> str:
         """Give the key that says an intent was carried out."""
-        return f"{self.publications(operator_id)}/{path_segment(execution_id)}.done.json"
+        return f"{self._target(target)}/{number}.done.json"
+
+    def _target(self, target: str) -> str:
+        return f"{self.root}/.targets/{hashlib.sha256(target.encode()).hexdigest()[:32]}"
 
 
 def local_root(uri: str) -> str:

@@ -8,29 +8,27 @@ Airflow renders the values one by one, as strings, before anything is JSON; expr
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 
-from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.descriptor import OperatorDescriptor, RegionDescriptor
 
 
 def find_places(region: RegionDescriptor) -> dict[str, str]:
     """Give every templated string of a region, by a key unique within it."""
-    return {key: connector.path for _, key, connector in _places(region)}
+    return {key: value for _, _, key, value in _places(region)}
 
 
 def fill_places(region: RegionDescriptor, rendered: Mapping[str, str]) -> RegionDescriptor:
     """Give the region with rendered places; `rendered` has the keys of `find_places`."""
-    filled = {
-        operator.node_id: replace(operator, operator=_with_path(operator, rendered[key]))
-        for operator, key, _ in _places(region)
-    }
+    filled: dict[int, dict[str, str]] = {}
+    for operator, field, key, _ in _places(region):
+        filled.setdefault(operator.node_id, {})[field] = rendered[key]
     vertices = tuple(
         replace(
             vertex,
             operators=tuple(
-                filled.get(operator.node_id, operator) for operator in vertex.operators
+                _with(operator, filled.get(operator.node_id)) for operator in vertex.operators
             ),
         )
         for vertex in region.vertices
@@ -38,17 +36,26 @@ def fill_places(region: RegionDescriptor, rendered: Mapping[str, str]) -> Region
     return replace(region, vertices=vertices)
 
 
-def _places(region: RegionDescriptor) -> Iterator[tuple[OperatorDescriptor, str, FileConnector]]:
+def _places(region: RegionDescriptor) -> Iterator[tuple[OperatorDescriptor, str, str, str]]:
+    """Give (operator, field of its connector, key, template) for every path and option that is text."""
     taken: set[str] = set()
-    for vertex in region.vertices:
-        for operator in vertex.operators:
-            if isinstance(operator.operator, Source | Sink):
-                key = f"{operator.name}.path"
-                key = f"{operator.name}.{operator.node_id}.path" if key in taken else key
-                taken.add(key)
-                yield operator, key, operator.operator.connector
+    for operator in (operator for vertex in region.vertices for operator in vertex.operators):
+        if not isinstance(operator.operator, Source | Sink):
+            continue
+        name = (
+            operator.name if operator.name not in taken else f"{operator.name}.{operator.node_id}"
+        )
+        taken.add(name)
+        connector = operator.operator.connector
+        for field in fields(connector):
+            value = getattr(connector, field.name)
+            if isinstance(value, str) and value:
+                yield operator, field.name, f"{name}.{field.name}", value
 
 
-def _with_path(operator: OperatorDescriptor, path: str) -> Source | Sink:
+def _with(operator: OperatorDescriptor, rendered: Mapping[str, str] | None) -> OperatorDescriptor:
+    if rendered is None:
+        return operator
     assert isinstance(operator.operator, Source | Sink)
-    return replace(operator.operator, connector=replace(operator.operator.connector, path=path))
+    connector = replace(operator.operator.connector, **rendered)
+    return replace(operator, operator=replace(operator.operator, connector=connector))

@@ -6,6 +6,7 @@ One implementation for each storage scheme; `file:` here.
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 from typing import Protocol
 
@@ -30,11 +31,11 @@ class LocalCommitStore:
         """Write, flush to disk, link; False when the key already exists."""
         path = Path(key)
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        unlinked = path.with_name(f".{path.name}.{os.getpid()}")
+        # A name nobody else has: containers on a shared volume often share process ids. Its mode is 0600.
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        unlinked = Path(name)
         try:
-            with open(
-                os.open(unlinked, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb"
-            ) as file:
+            with open(descriptor, "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())

@@ -15,7 +15,7 @@ _PART = re.compile(r"part-(\d+)-.*\.parquet")
 def written_partitions(
     spark: SparkSession, folder: str, *, partitions: int | None
 ) -> tuple[ManifestPartition, ...]:
-    """List partitions 0 to n-1 with their files; n is `partitions`, or what the files show where that is None.
+    """List partitions 0 to n-1 with their files; n is what the files show, and at least `partitions`.
 
     Spark numbers a file by the task that wrote it. A partition without rows may have no file.
     """
@@ -26,10 +26,9 @@ def written_partitions(
                 name=path.name, rows=_footer_rows(spark, path), bytes=path.stat().st_size
             )
             found.setdefault(int(part[1]), []).append(file)
-    count = partitions if partitions is not None else max(found, default=-1) + 1
+    count = max(partitions or 0, max(found, default=-1) + 1)
     return tuple(
-        ManifestPartition(index=index, files=tuple(found.get(index, ())))
-        for index in range(max(count, len(found)))
+        ManifestPartition(index=index, files=tuple(found.get(index, ()))) for index in range(count)
     )
 
 

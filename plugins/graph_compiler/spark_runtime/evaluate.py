@@ -5,9 +5,10 @@ SQL text reaches Spark's own parser with the parameters as typed arguments; noth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce, singledispatch
+from typing import TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -23,8 +24,12 @@ from graph_compiler.declaration.operators import (
 )
 from graph_compiler.declaration.pipeline import ParameterValue
 from graph_compiler.spark_runtime.connectors import read_source
+from graph_compiler.spark_runtime.shared_rows import is_deterministic
 
 _VIEW = "graph_compiler_input"
+_KEPT = "graph_compiler_kept"
+Settle: TypeAlias = Callable[[DataFrame], DataFrame]
+"""Makes rows the same however often they are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +55,12 @@ def evaluate(operator: Operator, inputs: Mapping[int, list[DataFrame]], scope: S
     return _evaluate(operator, [union(inputs[number]) for number in sorted(inputs)], scope)
 
 
-def evaluate_side_output(
-    operator: Operator, tag: str, inputs: Mapping[int, list[DataFrame]], scope: Scope
-) -> DataFrame:
-    """Give the rows the operator puts aside under `tag`."""
-    return _evaluate_side_output(
-        operator, tag, [union(inputs[number]) for number in sorted(inputs)], scope
+def evaluate_outputs(
+    operator: Operator, inputs: Mapping[int, list[DataFrame]], scope: Scope, settle: Settle
+) -> dict[str | None, DataFrame]:
+    """Give the main output (under None) and the side outputs by tag: each row of the input in exactly one of them."""
+    return _evaluate_outputs(
+        operator, [union(inputs[number]) for number in sorted(inputs)], scope, settle
     )
 
 
@@ -86,8 +91,14 @@ def _(operator: Select, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 
 @_evaluate.register
 def _(operator: WithColumns, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    kept = {column: _quoted(column) for column in inputs[0].columns}
-    return scope.select(_columns(tuple((kept | dict(operator.columns)).items())), inputs[0])
+    new = {name.lower(): (name, expression) for name, expression in operator.columns}
+    # Spark's names differ in more than case; a replaced column keeps its place
+    kept = [
+        _columns((new.pop(name.lower()),)) if name.lower() in new else _quoted(name)
+        for name in inputs[0].columns
+    ]
+    added = [_columns((column,)) for column in new.values()]
+    return scope.select(", ".join([*kept, *added]), inputs[0])
 
 
 @_evaluate.register
@@ -113,15 +124,28 @@ def _(operator: Join, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 
 
 @singledispatch
-def _evaluate_side_output(
-    operator: Operator, tag: str, inputs: list[DataFrame], scope: Scope
-) -> DataFrame:
-    raise AssertionError(f"{type(operator).__name__} has no side output '{tag}'")
+def _evaluate_outputs(
+    operator: Operator, inputs: list[DataFrame], scope: Scope, settle: Settle
+) -> dict[str | None, DataFrame]:
+    raise AssertionError(f"{type(operator).__name__} has no side outputs")
 
 
-@_evaluate_side_output.register
-def _(operator: Filter, tag: str, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    return scope.select("*", inputs[0], f"WHERE NOT coalesce({_lines(operator.condition)}, false)")
+@_evaluate_outputs.register
+def _(
+    operator: Filter, inputs: list[DataFrame], scope: Scope, settle: Settle
+) -> dict[str | None, DataFrame]:
+    condition, rows = _lines(operator.condition), inputs[0]
+    kept = scope.select("*", rows, f"WHERE {condition}")
+    if is_deterministic(kept):  # two plans, each of which Spark can push into its source
+        return {
+            None: kept,
+            operator.rejects: scope.select("*", rows, f"WHERE NOT coalesce({condition}, false)"),
+        }
+    decided = settle(scope.select(f"*, coalesce({condition}, false) AS {_quoted(_KEPT)}", rows))
+    return {
+        None: decided.where(_quoted(_KEPT)).drop(_KEPT),
+        operator.rejects: decided.where(f"NOT {_quoted(_KEPT)}").drop(_KEPT),
+    }
 
 
 def union(streams: list[DataFrame]) -> DataFrame:

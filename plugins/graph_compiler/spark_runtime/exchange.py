@@ -21,24 +21,35 @@ from graph_compiler.declaration.partitioners import (
     RebalancePartitioner,
     RescalePartitioner,
 )
-from graph_compiler.deployment.descriptor import OperatorDescriptor
+from graph_compiler.deployment.descriptor import InputDescriptor, OperatorDescriptor
 
 
 @singledispatch
 def distribute(
-    partitioner: Partitioner, rows: DataFrame, consumer: OperatorDescriptor
+    partitioner: Partitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
 ) -> DataFrame:
     """Give the rows as the consumer is to see them."""
     raise AssertionError(f"no exchange for {type(partitioner).__name__}")
 
 
 @distribute.register
-def _(_: ForwardPartitioner, rows: DataFrame, consumer: OperatorDescriptor) -> DataFrame:
-    return rows
+def _(
+    _: ForwardPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
+) -> DataFrame:
+    # Rows have the partitions their producer gave them, unless it left these to Spark or they come from files.
+    as_it_is = edge.producer_parallelism is not None and edge.staged is None
+    return (
+        rows if consumer.parallelism is None or as_it_is else rows.repartition(consumer.parallelism)
+    )
 
 
 @distribute.register
-def _(partitioner: HashPartitioner, rows: DataFrame, consumer: OperatorDescriptor) -> DataFrame:
+def _(
+    partitioner: HashPartitioner,
+    rows: DataFrame,
+    edge: InputDescriptor,
+    consumer: OperatorDescriptor,
+) -> DataFrame:
     if consumer.parallelism is not None:
         return rows.repartition(consumer.parallelism, *_columns(partitioner, rows))
     if isinstance(consumer.operator, Transform):
@@ -47,7 +58,9 @@ def _(partitioner: HashPartitioner, rows: DataFrame, consumer: OperatorDescripto
 
 
 @distribute.register
-def _(_: RebalancePartitioner, rows: DataFrame, consumer: OperatorDescriptor) -> DataFrame:
+def _(
+    _: RebalancePartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
+) -> DataFrame:
     return (
         rows.hint("rebalance")
         if consumer.parallelism is None
@@ -56,12 +69,16 @@ def _(_: RebalancePartitioner, rows: DataFrame, consumer: OperatorDescriptor) ->
 
 
 @distribute.register
-def _(_: RescalePartitioner, rows: DataFrame, consumer: OperatorDescriptor) -> DataFrame:
+def _(
+    _: RescalePartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
+) -> DataFrame:
     return rows if consumer.parallelism is None else rows.repartition(consumer.parallelism)
 
 
 @distribute.register
-def _(_: BroadcastPartitioner, rows: DataFrame, consumer: OperatorDescriptor) -> DataFrame:
+def _(
+    _: BroadcastPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
+) -> DataFrame:
     return broadcast(rows)
 
 

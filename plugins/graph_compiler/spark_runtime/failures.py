@@ -12,7 +12,9 @@ from graph_compiler.errors import (
     DescriptorError,
     FunctionNotImportableError,
     PartitionNotFoundError,
+    PublicationConflictError,
     PublicationError,
+    StaleResultError,
 )
 from graph_compiler.identifiers import listing
 from graph_compiler.spark_runtime.region import OperatorFailedError
@@ -23,6 +25,7 @@ _NON_RECOVERABLE = (
     DescriptorError,
     FunctionNotImportableError,
     PublicationError,
+    StaleResultError,
     TypeError,
 )
 
@@ -49,6 +52,8 @@ def explain_failure(error: Exception) -> Failure:
 def _throwable_type(error: Exception) -> ThrowableType:
     if isinstance(error, PartitionNotFoundError):
         return ThrowableType.PARTITION_DATA_MISSING_ERROR
+    if isinstance(error, PublicationConflictError):
+        return ThrowableType.RECOVERABLE_ERROR
     if isinstance(error, _NON_RECOVERABLE):
         return ThrowableType.NON_RECOVERABLE_ERROR
     if isinstance(error, Py4JError | ConnectionError) and not isinstance(error, PySparkException):

@@ -1,12 +1,14 @@
 """Publish what a sink wrote: all of it, once (DESIGN D15).
 
+    settle     carry out what others decided about this target and did not finish; take the next number
     prepare    rows are written beside the target, where no reader looks
-    intend     put: these files will be added, these removed; from here on the outcome is decided
+    intend     put, under that number: these files will be added, these removed; from here on the outcome is decided
     publish    move the new files in, take the old ones away
     done       put
 
-An execution that finds an intent without its done carries it out first; if another has published since, it takes back
-what was begun. File names hold the execution's id, so doing a step again changes nothing.
+Numbers count the publications of one target, whichever run or pipeline makes them. Two executions that took the same
+number cannot both put their intent: the loser changes nothing. File names hold the execution's id, so doing a step
+again, or beside another process that does it, changes nothing.
 """
 
 from __future__ import annotations
@@ -19,14 +21,13 @@ from typing import cast
 
 from pyspark.sql import DataFrame, SparkSession
 
+from graph_compiler.deployment.places import local_path
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import Json, from_wire, to_wire
-from graph_compiler.errors import PublicationError
+from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId, path_segment
 from graph_compiler.spark_runtime.commit_store import CommitStore, sync_folder
 from graph_compiler.spark_runtime.data_files import written_partitions
-
-_INTENT, _DONE = ".intent.json", ".done.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +40,12 @@ class PublishedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
-    """What one execution is about to do to a sink's target."""
+    """What one execution is about to do to a target; `remove` are paths relative to it."""
 
-    operator_id: OperatorId
+    number: int
+    pipeline: str
     run_id: str
+    operator_id: OperatorId
     execution_id: str
     target: str
     prepared: str
@@ -50,6 +53,15 @@ class Intent:
     remove: tuple[str, ...]
     rows: int
     bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ticket:
+    """A sink's claim to the next publication of its target."""
+
+    operator_id: OperatorId
+    target: str
+    number: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,91 +73,112 @@ class Publisher:
     layout: StagingLayout
     execution_id: str
 
-    def prepare(self, operator_id: OperatorId, target: str, rows: DataFrame) -> Intent:
-        """Write the rows beside the target; nothing is visible yet. Raises PublicationError for an unusable target."""
-        target_path = Path(target)
-        if target_path.exists() and not target_path.is_dir():
+    def settle(self, operator_id: OperatorId, path: str) -> Ticket:
+        """Finish what others began with the target, and take the next number.
+
+        Raises PublicationError for a target that cannot be a folder of files, or that another sink of this run wrote.
+        """
+        local = local_path(path)
+        if local is None:
+            raise PublicationError(
+                f"its target is '{path}'; allowed: an absolute path or a file: URI"
+            )
+        target = str(local)
+        if Path(target).exists() and not Path(target).is_dir():
             raise PublicationError(
                 f"its target {target} is a file; allowed: a folder, or a path that does not exist"
             )
-        prepared = (
-            target_path.parent
-            / f".{target_path.name}.graph_compiler"
-            / path_segment(self.execution_id)
-        )
+        number = 0
+        while (content := self.store.get(self.layout.intent(target, number))) is not None:
+            intent = from_wire(Intent, cast(Json, json.loads(content)))
+            if self.store.get(self.layout.done(target, number)) is None:
+                self._carry_out(intent)
+            if self._is_of_this_run(intent) and intent.operator_id != operator_id:
+                raise PublicationError(
+                    f"its target {target} was written by another sink of this run"
+                )
+            number += 1
+        return Ticket(operator_id=operator_id, target=target, number=number)
+
+    def prepare(self, ticket: Ticket, rows: DataFrame) -> Intent:
+        """Write the rows beside the target; nothing is visible yet."""
+        target = Path(ticket.target)
+        prepared = self._prepared(ticket)
         rows.write.parquet(str(prepared))
         partitions = written_partitions(self.spark, str(prepared), partitions=None)
         suffix = f"-{path_segment(self.execution_id)}.parquet"
         files = [(file, partition.index) for partition in partitions for file in partition.files]
         return Intent(
-            operator_id=operator_id,
+            number=ticket.number,
+            pipeline=self.layout.pipeline,
             run_id=self.layout.run_id,
+            operator_id=ticket.operator_id,
             execution_id=self.execution_id,
-            target=target,
+            target=ticket.target,
             prepared=str(prepared),
             add=tuple(
                 PublishedFile(prepared=file.name, name=f"part-{index:05}-{number:03}{suffix}")
                 for number, (file, index) in enumerate(files)
             ),
-            remove=tuple(sorted(_data_files(target_path))),
+            remove=tuple(sorted(_data_files(target))),
             rows=sum(file.rows for file, _ in files),
             bytes=sum(file.bytes for file, _ in files),
         )
 
     def publish(self, intent: Intent) -> None:
-        """Record the intent and carry it out."""
-        key = self.layout.intent(intent.operator_id, intent.execution_id)
+        """Record the intent and carry it out; raises PublicationConflictError if another execution was first."""
+        key = self.layout.intent(intent.target, intent.number)
         if not self.store.put_if_absent(key, json.dumps(to_wire(intent), indent=1).encode()):
-            raise PublicationError(
-                f"execution {intent.execution_id} has published {intent.target} before"
+            raise PublicationConflictError(
+                f"another execution has published {intent.target} since this one began; nothing of this one is visible"
             )
         self._carry_out(intent)
 
-    def finish_earlier(self, operator_id: OperatorId) -> None:
-        """Settle what earlier executions of this run decided and did not finish."""
-        keys = sorted(self.store.keys(self.layout.publications(operator_id)))
-        for key in keys:
-            if key.endswith(_INTENT) and key.removesuffix(_INTENT) + _DONE not in keys:
-                content = self.store.get(key)
-                assert content is not None, "intents are never deleted while their run lives"
-                intent = from_wire(Intent, cast(Json, json.loads(content)))
-                if _is_superseded(intent):
-                    self._take_back(intent)
-                else:
-                    self._carry_out(intent)
+    def discard(self, ticket: Ticket) -> None:
+        """Remove what was prepared and will not be published."""
+        _remove_prepared(self._prepared(ticket))
+
+    def _prepared(self, ticket: Ticket) -> Path:
+        target = Path(ticket.target)
+        return target.parent / f".{target.name}.graph_compiler" / path_segment(self.execution_id)
+
+    def _is_of_this_run(self, intent: Intent) -> bool:
+        return (intent.pipeline, intent.run_id) == (self.layout.pipeline, self.layout.run_id)
 
     def _carry_out(self, intent: Intent) -> None:
         target, prepared = Path(intent.target), Path(intent.prepared)
         target.mkdir(parents=True, exist_ok=True)
         for file in intent.add:
-            source = prepared / file.prepared
-            if source.exists():  # else it was moved before
-                source.rename(target / file.name)
+            _move(prepared / file.prepared, target / file.name)
         for name in intent.remove:
             (target / name).unlink(missing_ok=True)
-        self._settle(intent)
-
-    def _take_back(self, intent: Intent) -> None:
-        for file in intent.add:
-            Path(intent.target, file.name).unlink(missing_ok=True)
-        self._settle(intent)
-
-    def _settle(self, intent: Intent) -> None:
-        prepared = Path(intent.prepared)
-        sync_folder(Path(intent.target))
-        shutil.rmtree(prepared, ignore_errors=True)
-        if prepared.parent.is_dir() and not any(prepared.parent.iterdir()):
-            prepared.parent.rmdir()
-        self.store.put_if_absent(self.layout.done(intent.operator_id, intent.execution_id), b"{}")
+        nested = {Path(name).parts[0] for name in intent.remove if len(Path(name).parts) > 1}
+        for folder in sorted(nested):
+            if not _data_files(target / folder):  # checksums and the like may be left in it
+                shutil.rmtree(target / folder, ignore_errors=True)
+        sync_folder(target)
+        _remove_prepared(prepared)
+        self.store.put_if_absent(self.layout.done(intent.target, intent.number), b"{}")
 
 
-def _is_superseded(intent: Intent) -> bool:
-    """Say whether the target holds files this intent knows nothing of: somebody published after it."""
-    known = {*intent.remove, *(file.name for file in intent.add)}
-    return not known.issuperset(_data_files(Path(intent.target)))
+def _move(source: Path, destination: Path) -> None:
+    """Move a file, unless it has been moved; raises PublicationConflictError where it is in neither place."""
+    try:
+        source.rename(destination)
+    except FileNotFoundError:
+        if not destination.exists():
+            raise PublicationConflictError(
+                f"{source} is gone, and {destination} is not there: another execution has published since"
+            ) from None
+
+
+def _remove_prepared(prepared: Path) -> None:
+    shutil.rmtree(prepared, ignore_errors=True)
+    if prepared.parent.is_dir() and not any(prepared.parent.iterdir()):
+        prepared.parent.rmdir()
 
 
 def _data_files(target: Path) -> list[str]:
-    """List what readers of the target see; Spark skips names that begin with `_` or `.`."""
-    entries = target.iterdir() if target.is_dir() else ()
-    return [entry.name for entry in entries if entry.is_file() and entry.name[0] not in "_."]
+    """List the files readers of the target see, those of partition folders too; `_` and `.` hide from Spark."""
+    found = [path.relative_to(target) for path in target.rglob("*") if path.is_file()]
+    return [str(path) for path in found if not any(part[0] in "_." for part in path.parts)]

@@ -6,6 +6,7 @@ read gates ─▶ one DataFrame expression ─▶ stage results as they come up
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from graph_compiler.deployment.descriptor import (
     InputDescriptor,
     OperatorDescriptor,
     ResultDescriptor,
+    StagedInput,
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.manifest import Manifest
@@ -24,10 +26,13 @@ from graph_compiler.deployment.report import Output
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.commit_store import CommitStore
-from graph_compiler.spark_runtime.evaluate import Scope, evaluate, evaluate_side_output, union
+from graph_compiler.spark_runtime.evaluate import Scope, evaluate, evaluate_outputs, union
 from graph_compiler.spark_runtime.exchange import distribute
-from graph_compiler.spark_runtime.publication import Intent, Publisher
+from graph_compiler.spark_runtime.publication import Intent, Publisher, Ticket
+from graph_compiler.spark_runtime.shared_rows import settled
 from graph_compiler.spark_runtime.staging import StagingArea
+
+_Output = tuple[int, str | None]  # a node and the tag of its output, None for the main one
 
 
 class OperatorFailedError(Exception):
@@ -41,18 +46,19 @@ class OperatorFailedError(Exception):
 
 @dataclass(slots=True)
 class _Evaluation:
-    """The outputs of a region's operators so far, by node and side output tag."""
+    """The outputs of a region's operators so far. `readers` counts who will read each output."""
 
     scope: Scope
     area: StagingArea
-    outputs: dict[tuple[int, str | None], DataFrame] = field(default_factory=dict)
+    readers: Counter[_Output]
+    outputs: dict[_Output, DataFrame] = field(default_factory=dict)
     staged: dict[IntermediateDataSetId, DataFrame] = field(default_factory=dict)
 
     def inputs(self, operator: OperatorDescriptor) -> dict[int, list[DataFrame]]:
         """Give an operator's inputs by number, distributed as its edges say."""
         found: dict[int, list[DataFrame]] = {}
         for edge in operator.inputs:
-            rows = distribute(edge.partitioner, self._rows(edge), operator)
+            rows = distribute(edge.partitioner, self._rows(edge), edge, operator)
             found.setdefault(edge.type_number, []).append(rows)
         return found
 
@@ -60,20 +66,34 @@ class _Evaluation:
         """Give the columns of an operator's inputs, as far as these are known."""
         known = [self.outputs.get((edge.node_id, edge.output_tag)) for edge in operator.inputs]
         known += [
-            self.staged[edge.staged_result]
-            for edge in operator.inputs
-            if edge.staged_result in self.staged
+            self.staged.get(edge.staged.id) for edge in operator.inputs if edge.staged is not None
         ]
         return list(
             dict.fromkeys(column for rows in known if rows is not None for column in rows.columns)
         )
 
+    def run(self, operator: OperatorDescriptor) -> None:
+        """Evaluate an operator with its side outputs; what several read and would differ is fixed first."""
+        inputs = self.inputs(operator)
+
+        def settle(rows: DataFrame) -> DataFrame:
+            return settled(rows, operator, self.area)
+
+        if any(self.readers[operator.node_id, tag] for tag in operator.operator.output_tags()):
+            outputs = evaluate_outputs(operator.operator, inputs, self.scope, settle)
+        else:
+            rows = evaluate(operator.operator, inputs, self.scope)
+            if operator.parallelism is not None and not operator.inputs:
+                rows = rows.repartition(operator.parallelism)
+            outputs = {None: settle(rows) if self.readers[operator.node_id, None] > 1 else rows}
+        self.outputs |= {(operator.node_id, tag): rows for tag, rows in outputs.items()}
+
     def _rows(self, edge: InputDescriptor) -> DataFrame:
-        if edge.staged_result is None:
+        if edge.staged is None:
             return self.outputs[edge.node_id, edge.output_tag]
-        if edge.staged_result not in self.staged:
-            self.staged[edge.staged_result] = self.area.read(edge.staged_result)
-        return self.staged[edge.staged_result]
+        if edge.staged.id not in self.staged:
+            self.staged[edge.staged.id] = self.area.read(edge.staged)
+        return self.staged[edge.staged.id]
 
 
 def run_region(
@@ -92,48 +112,75 @@ def run_region(
     publisher = Publisher(
         spark=spark, store=store, layout=layout, execution_id=attempt.execution_id
     )
-    evaluation = _Evaluation(Scope(spark=spark, parameters=dict(task.parameters)), area)
-
     operators = [operator for vertex in region.vertices for operator in vertex.operators]
+    scope = Scope(spark=spark, parameters=dict(task.parameters))
+    evaluation = _Evaluation(scope, area, _readers(operators, region.results))
+
     sinks = [operator for operator in operators if isinstance(operator.operator, Sink)]
-    for sink in sinks:
-        publisher.finish_earlier(sink.operator_id)
+    tickets = [_settle(sink, publisher, evaluation) for sink in sinks]
     outputs: list[Output] = []
     for operator in operators:
         if operator not in sinks:
             outputs.extend(_run_operator(operator, region.results, evaluation))
-    intents = [_prepare(sink, publisher, evaluation) for sink in sinks]
+    intents = _prepare_all(sinks, tickets, publisher, evaluation)
     for intent in intents:
         publisher.publish(intent)
     outputs.extend(_sink_output(sink, intent) for sink, intent in zip(sinks, intents, strict=True))
     return tuple(outputs)
 
 
+def _readers(
+    operators: list[OperatorDescriptor], results: tuple[ResultDescriptor, ...]
+) -> Counter[_Output]:
+    edges = [edge for operator in operators for edge in operator.inputs if edge.staged is None]
+    return Counter(
+        [(edge.node_id, edge.output_tag) for edge in edges]
+        + [(result.node_id, result.output_tag) for result in results]
+    )
+
+
 def _run_operator(
     operator: OperatorDescriptor, results: tuple[ResultDescriptor, ...], evaluation: _Evaluation
 ) -> Iterator[Output]:
-    """Evaluate one operator with its side outputs, and stage what it gives to other regions."""
+    """Evaluate one operator, and stage what it gives to other regions."""
     with _blaming(operator, evaluation):
-        inputs = evaluation.inputs(operator)
-        rows = evaluate(operator.operator, inputs, evaluation.scope)
-        if operator.parallelism is not None and not operator.inputs:
-            rows = rows.repartition(operator.parallelism)
-        evaluation.outputs[operator.node_id, None] = rows
-        for tag in operator.operator.output_tags():
-            side = evaluate_side_output(operator.operator, tag, inputs, evaluation.scope)
-            evaluation.outputs[operator.node_id, tag] = side
+        evaluation.run(operator)
     for result in results:
         if result.node_id == operator.node_id:
             with _blaming(operator, evaluation):
-                rows = evaluation.outputs[result.node_id, result.output_tag]
-                yield _staged_output(operator, result, evaluation.area.stage(result, rows))
+                output = (result.node_id, result.output_tag)
+                manifest = evaluation.area.stage(result, evaluation.outputs[output])
+                # Whoever reads it here too reads the committed rows: one result, however often it is read (D9).
+                committed = StagedInput(id=result.id, fingerprint=result.fingerprint)
+                if evaluation.readers[output] > 1:
+                    evaluation.outputs[output] = evaluation.area.read(committed)
+            yield _staged_output(operator, result, manifest)
 
 
-def _prepare(sink: OperatorDescriptor, publisher: Publisher, evaluation: _Evaluation) -> Intent:
+def _settle(sink: OperatorDescriptor, publisher: Publisher, evaluation: _Evaluation) -> Ticket:
     assert isinstance(sink.operator, Sink)
     with _blaming(sink, evaluation):
-        ((_, streams),) = evaluation.inputs(sink).items()
-        return publisher.prepare(sink.operator_id, sink.operator.connector.path, union(streams))
+        return publisher.settle(sink.operator_id, sink.operator.connector.path)
+
+
+def _prepare_all(
+    sinks: list[OperatorDescriptor],
+    tickets: list[Ticket],
+    publisher: Publisher,
+    evaluation: _Evaluation,
+) -> list[Intent]:
+    """Write every sink's rows beside its target; where one fails, take all of them away again."""
+    intents = []
+    try:
+        for sink, ticket in zip(sinks, tickets, strict=True):
+            with _blaming(sink, evaluation):
+                ((_, streams),) = evaluation.inputs(sink).items()
+                intents.append(publisher.prepare(ticket, union(streams)))
+    except BaseException:
+        for ticket in tickets:
+            publisher.discard(ticket)
+        raise
+    return intents
 
 
 @contextmanager

@@ -17,11 +17,11 @@ from typing import cast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor
+from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
 from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import Json, from_wire, to_wire
-from graph_compiler.errors import PartitionNotFoundError, StagingError
+from graph_compiler.errors import PartitionNotFoundError, StagingError, StaleResultError
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.commit_store import CommitStore
 from graph_compiler.spark_runtime.data_files import written_partitions
@@ -60,13 +60,24 @@ class StagingArea:
         )
         return self._commit(manifest)
 
-    def read(self, result_id: IntermediateDataSetId) -> DataFrame:
-        """Read the latest committed epoch; raises PartitionNotFoundError where files are not as committed."""
+    def read(self, staged: StagedInput) -> DataFrame:
+        """Read the latest committed epoch.
+
+        Raises PartitionNotFoundError where files are not as committed, StagingError where it was computed by another
+        version of the pipeline than the one that reads it.
+        """
+        result_id = staged.id
         manifest = self.latest_manifest(result_id)
         if manifest is None:
             raise PartitionNotFoundError(
                 f"no result {result_id} is committed in {self.layout.manifests(result_id)}\n"
                 "  hint: clear the task that stages it"
+            )
+        if manifest.fingerprint != staged.fingerprint:
+            raise StaleResultError(
+                f"the staged result {result_id} was computed by another version of this pipeline "
+                f"(plan {manifest.plan_id}, here {self.plan_id})\n"
+                "  hint: clear the task that stages it, with its downstream tasks"
             )
         _verify(manifest)
         schema = StructType.fromJson(json.loads(manifest.schema))

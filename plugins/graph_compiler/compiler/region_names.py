@@ -1,0 +1,68 @@
+"""Name deployment regions: the names become Airflow's task ids (DESIGN D14)."""
+
+from __future__ import annotations
+
+from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.graphs.job_graph import JobGraph
+from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
+from graph_compiler.identifiers import JobVertexId, RegionId, distinct, task_id
+
+
+def name_regions(
+    groups: list[list[JobVertexId]],
+    staged_nodes: set[int],
+    stream_graph: StreamGraph,
+    graph: JobGraph,
+) -> list[RegionId]:
+    """Name each region after a pinned task id, else its first sink or staged operator in declaration order.
+
+    Raises InvalidPipelineError where two pins meet: in one region, or with one name in two.
+    """
+    pins: dict[str, StreamNode] = {}
+    names: dict[
+        int, str
+    ] = {}  # by the first node that gives the name, so that suffixes follow the declaration
+    first_nodes: list[int] = []
+    for group in groups:
+        nodes = [
+            stream_graph.node[id] for vertex_id in group for id in graph.vertex[vertex_id].node_ids
+        ]
+        nodes.sort(key=lambda node: node.id)
+        pinned = [node for node in nodes if node.task_id is not None]
+        if pinned:
+            _check_pins(pinned, pins, stream_graph.job_name)
+            first_nodes.append(pinned[0].id)
+            continue
+        ends = [
+            node for node in nodes if node.id in staged_nodes or not stream_graph.out_edges[node.id]
+        ]
+        first_nodes.append(ends[0].id)
+        names[ends[0].id] = task_id(ends[0].uid or ends[0].declared_name)
+    ordered = sorted(names)
+    free = distinct([*pins, *(names[id] for id in ordered)])[len(pins) :]
+    found = dict(zip(ordered, free, strict=True)) | {
+        node.id: str(node.task_id) for node in pins.values()
+    }
+    return [RegionId(found[id]) for id in first_nodes]
+
+
+def _check_pins(pinned: list[StreamNode], pins: dict[str, StreamNode], pipeline: str) -> None:
+    """Take in the pin of a region; refuse a second one in it, and one that another region has."""
+    first, *others = pinned
+    other = next((node for node in others if node.task_id != first.task_id), None) or pins.get(
+        str(first.task_id)
+    )
+    if other is not None:
+        theirs = (
+            f"that of '{other.declared_name}', which runs in another task, is the same"
+            if other.task_id == first.task_id
+            else f"that of '{other.declared_name}', which runs in the same task, is '{other.task_id}'"
+        )
+        problem = Problem(
+            operator=first.declared_name,
+            message=f"its task_id is '{first.task_id}'; {theirs}",
+            hint="pin one task_id for each task; `explain` shows which operators share one",
+            declared_at=first.declared_at,
+        )
+        raise InvalidPipelineError(pipeline, [problem])
+    pins[str(first.task_id)] = first

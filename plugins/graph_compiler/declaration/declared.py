@@ -1,0 +1,78 @@
+"""What every stream and sink has: a place in the environment, and the settings of the operator there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NoReturn, Self
+
+from graph_compiler.declaration.locations import caller_location
+from graph_compiler.declaration.operators import ChainingStrategy
+from graph_compiler.declaration.transformations import PhysicalTransformation, label
+from graph_compiler.errors import InvalidPipelineError, Problem
+
+if TYPE_CHECKING:
+    from graph_compiler.declaration.environment import StreamExecutionEnvironment
+
+
+class Declared:
+    """The operator that made a stream, or the sink at its end, and what can be set on it."""
+
+    def __init__(self, environment: StreamExecutionEnvironment, id: int) -> None:
+        self.environment = environment
+        self.id = id
+
+    def name(self, name: str) -> Self:
+        """Name the operator, for people and for the Airflow task that ends with it."""
+        return self._set("name", name)
+
+    def uid(self, uid: str) -> Self:
+        """Pin the operator's id: staged results and task ids then survive changes around it."""
+        return self._set("uid", uid)
+
+    def task_id(self, task_id: str) -> Self:
+        """Pin the Airflow task id of the region that runs this operator."""
+        return self._set("task_id", task_id)
+
+    def set_parallelism(self, parallelism: int) -> Self:
+        """Run the operator in exactly this many partitions; unset, Spark's adaptive execution decides."""
+        return self._set("parallelism", parallelism)
+
+    def set_max_parallelism(self, max_parallelism: int) -> Self:
+        """Bound the operator's parallelism."""
+        return self._set("max_parallelism", max_parallelism)
+
+    def slot_sharing_group(self, slot_sharing_group: str) -> Self:
+        """Run the operator, and those after it that name no other, in this Spark resource profile."""
+        return self._set("slot_sharing_group", slot_sharing_group)
+
+    def disable_chaining(self) -> Self:
+        """Keep the operator in a job vertex of its own."""
+        return self._set("chaining_strategy", ChainingStrategy.NEVER)
+
+    def start_new_chain(self) -> Self:
+        """Let the operator begin a job vertex; those after it may join."""
+        return self._set("chaining_strategy", ChainingStrategy.HEAD)
+
+    def _set(self, setting: str, value: str | int | ChainingStrategy) -> Self:
+        transformation = self.environment.transformation(self.id)
+        if not isinstance(transformation, PhysicalTransformation):
+            self.refuse(
+                f"{setting} can be set on an operator only; this is a {label(transformation)}",
+                hint="set it on the operator before or after",
+            )
+        self.environment.add(replace(transformation, **{setting: value}))  # type: ignore[arg-type]
+        return self
+
+    def refuse(
+        self, message: str, *, allowed: str | None = None, hint: str | None = None
+    ) -> NoReturn:
+        """Refuse a call on what this operator gives out."""
+        operator = label(self.environment.transformation(self.id))
+        problem = Problem(
+            operator=f"behind '{operator}'",
+            message=message,
+            allowed=allowed,
+            hint=hint,
+            declared_at=caller_location(),
+        )
+        raise InvalidPipelineError(self.environment.name, [problem]) from None

@@ -1,0 +1,30 @@
+"""A run's parameters: text that a person, the API or Jinja gave, as a value of its default's type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.errors import ParameterError
+from graph_compiler.identifiers import listing
+
+_TRUTH = {"true": True, "false": False}
+
+
+def parse_parameter(name: str, text: str, defaults: Mapping[str, ParameterValue]) -> ParameterValue:
+    """Give the typed value; raises ParameterError for an unknown name or text that is not of the type."""
+    if name not in defaults:
+        close = get_close_matches(name, defaults, n=1)
+        hint = f"\n  hint: did you mean '{close[0]}'?" if close else ""
+        raise ParameterError(
+            f"there is no parameter '{name}'\n  allowed: {listing(defaults)}{hint}"
+        )
+    default = defaults[name]
+    try:
+        if isinstance(default, bool):
+            return _TRUTH[text.strip().lower()]
+        return type(default)(text)
+    except (KeyError, ValueError):
+        allowed = "true or false" if isinstance(default, bool) else type(default).__name__
+        raise ParameterError(f"parameter '{name}' is {text!r}\n  allowed: {allowed}") from None

@@ -1,0 +1,42 @@
+import pytest
+
+from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.deployment.parameters import parse_parameter
+from graph_compiler.errors import ParameterError
+
+DEFAULTS: dict[str, ParameterValue] = {
+    "late_after": 15,
+    "share": 0.5,
+    "strict": False,
+    "input": "/in",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("late_after", "20", 20),
+        ("share", "1", 1.0),
+        ("strict", "true", True),
+        ("strict", "False", False),
+        ("input", "20", "20"),
+    ],
+)
+def test_the_default_gives_the_type(name: str, text: str, value: ParameterValue) -> None:
+    parsed = parse_parameter(name, text, DEFAULTS)
+    assert (parsed, type(parsed)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("late_after", "soon", "parameter 'late_after' is 'soon'\n  allowed: int"),
+        ("strict", "yes", "parameter 'strict' is 'yes'\n  allowed: true or false"),
+        ("late_aftr", "9", "there is no parameter 'late_aftr'"),
+        ("late_aftr", "9", "did you mean 'late_after'?"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_words(name: str, text: str, words: str) -> None:
+    with pytest.raises(ParameterError) as refusal:
+        parse_parameter(name, text, DEFAULTS)
+    assert words in str(refusal.value)
