@@ -57,16 +57,17 @@ class StagingLayout:
         """Give the key of one epoch's manifest."""
         return f"{self.manifests(result_id)}/{epoch}.json"
 
+    def publications(self, target: str) -> str:
+        """Give the folder of what was published to a target."""
+        return f"{self.root}/.targets/{hashlib.sha256(target.encode()).hexdigest()[:32]}"
+
     def intent(self, target: str, number: int) -> str:
         """Give the key of what is about to be published to a target, as its `number`-th publication."""
-        return f"{self._target(target)}/{number}.intent.json"
+        return f"{self.publications(target)}/{number}.intent.json"
 
     def done(self, target: str, number: int) -> str:
         """Give the key that says an intent was carried out."""
-        return f"{self._target(target)}/{number}.done.json"
-
-    def _target(self, target: str) -> str:
-        return f"{self.root}/.targets/{hashlib.sha256(target.encode()).hexdigest()[:32]}"
+        return f"{self.publications(target)}/{number}.done.json"
 
 
 def local_root(uri: str) -> str:

@@ -88,16 +88,15 @@ class Publisher:
             raise PublicationError(
                 f"its target {target} is a file; allowed: a folder, or a path that does not exist"
             )
+        keys = set(self.store.keys(self.layout.publications(target)))
         number = 0
-        while (content := self.store.get(self.layout.intent(target, number))) is not None:
-            intent = from_wire(Intent, cast(Json, json.loads(content)))
-            if self.store.get(self.layout.done(target, number)) is None:
-                self._carry_out(intent)
-            if self._is_of_this_run(intent) and intent.operator_id != operator_id:
-                raise PublicationError(
-                    f"its target {target} was written by another sink of this run"
-                )
+        while self.layout.intent(target, number) in keys:
+            if self.layout.done(target, number) not in keys:
+                self._carry_out(self._intent(target, number))
             number += 1
+        last = self._intent(target, number - 1) if number else None
+        if last is not None and self._is_of_this_run(last) and last.operator_id != operator_id:
+            raise PublicationError(f"its target {target} was written by another sink of this run")
         return Ticket(operator_id=operator_id, target=target, number=number)
 
     def prepare(self, ticket: Ticket, rows: DataFrame) -> Intent:
@@ -141,6 +140,11 @@ class Publisher:
     def _prepared(self, ticket: Ticket) -> Path:
         target = Path(ticket.target)
         return target.parent / f".{target.name}.graph_compiler" / path_segment(self.execution_id)
+
+    def _intent(self, target: str, number: int) -> Intent:
+        content = self.store.get(self.layout.intent(target, number))
+        assert content is not None, "intents are never deleted"
+        return from_wire(Intent, cast(Json, json.loads(content)))
 
     def _is_of_this_run(self, intent: Intent) -> bool:
         return (intent.pipeline, intent.run_id) == (self.layout.pipeline, self.layout.run_id)
