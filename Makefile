@@ -14,14 +14,14 @@ export SPARK_LOCAL_IP := 127.0.0.1
 help: ## show this
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-run: $(READY) $(DATA) ## run the flights pipeline once under Airflow and Spark, and show what comes out
-	@$(WITH_JAVA) $(BIN)/python -m graph_compiler run flights --date 2013-01-01 --sort late_flights
+run: $(READY) $(DATA) ## run the flights example once under Airflow and Spark, and show what comes out
+	@$(BIN)/graph-compiler run flights --date 2013-01-01 --sort late_flights
 
-explain: $(READY) ## show the tasks the flights pipeline compiles to, and why
-	@$(BIN)/python -m graph_compiler explain flights
+explain: $(READY) ## show the tasks the flights example compiles to, and why
+	@$(BIN)/graph-compiler explain flights
 
 env: $(READY) $(DATA) ## print the settings of the project's own Airflow, for a shell to eval
-	@$(WITH_JAVA) $(BIN)/python -m graph_compiler env
+	@$(BIN)/graph-compiler env
 
 test: $(READY) $(DATA) ## run the tests (a few minutes)
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m 'not long'
@@ -57,4 +57,4 @@ $(READY): requirements.lock requirements-uv.lock scripts/make-venv
 	@scripts/make-venv >&2
 
 $(DATA): | $(READY)
-	@$(BIN)/python -m pipelines.nycflights13_data $(@D)
+	@$(BIN)/python -m pipelines._nycflights13_data $(@D)

@@ -43,6 +43,14 @@ MISTAKES = {
             "hint: a dataflow goes one way",
         ],
     ),
+    "a slip of the pen": (
+        'orders.keyby("x")',
+        [
+            "pipeline 'sales' cannot be loaded",
+            "sales.py:5: orders.keyby(",
+            "has no attribute 'keyby'",
+        ],
+    ),
     "nothing declared": ("", ["No operators defined in streaming topology. Cannot execute."]),
     "an unknown option": (
         'env = StreamExecutionEnvironment("sales", config={"paralelism.default": 2})\n'

@@ -26,7 +26,7 @@ def test_a_target_that_does_not_depend_on_the_run_is_shared(path: str, is_shared
 
     from graph_compiler.airflow_backend.concurrency import shared_targets
 
-    env = StreamExecutionEnvironment("p")
+    env = StreamExecutionEnvironment("p", params={"output": "/out", "kind": "daily"})
     env.from_source(Csv("/in"), "in").sink_to(Parquet(path)).name("out")
     assert shared_targets(compile_pipeline(env.pipeline()), DAG("p").get_template_env()) == (
         ("out",) if is_shared else ()

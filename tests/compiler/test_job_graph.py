@@ -95,6 +95,7 @@ def test_the_execution_graph_counts_subtasks(
     )
     stream.sink_to(Parquet("/out")).set_parallelism(2)
     graph = compiled().execution_graph
+    assert graph is not None
     assert [vertex.parallelism for vertex in graph.vertices] == [4, 2]
     assert graph.vertices[0].task_name(3) == "Source: in (4/4)"
     assert [vertex.max_parallelism for vertex in graph.vertices] == [128, 128]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.compiler.validation import find_problems
 from graph_compiler.declaration import Pipeline
 from graph_compiler.declaration.operators import ChainingStrategy, Filter
@@ -84,17 +85,6 @@ REFUSALS: list[tuple[str, Callable[[Environment], object], list[str]]] = [
         "parallelism of zero",
         lambda env: env.from_source(Csv("/in"), "in").filter("x").name("f").set_parallelism(0),
         ["f: parallelism is 0", "allowed: a whole number from 1 to 32768, or unset"],
-    ),
-    (
-        "parallelism over its maximum",
-        lambda env: (
-            env.from_source(Csv("/in"), "in")
-            .filter("x")
-            .name("f")
-            .set_parallelism(9)
-            .set_max_parallelism(8)
-        ),
-        ["f: parallelism 9 is over its maximum 8"],
     ),
     (
         "parallelism that is no number",
@@ -180,9 +170,28 @@ def test_all_problems_are_reported_at_once_with_their_lines(env: Environment) ->
     assert str(refusal.value).count(f"declared at {__file__}:") == 2
 
 
-def test_parallelism_over_the_pipelines_maximum_is_refused() -> None:
+def test_parallelism_over_its_maximum_is_refused_by_the_execution_graph() -> None:
     env = StreamExecutionEnvironment(
         "p", config={"pipeline.max-parallelism": 10, "parallelism.default": 50}
     )
     env.from_source(Csv("/in"), "in").sink_to(Parquet("/out")).name("out")
-    assert "out: parallelism 50 is over its maximum 10" in words(env)
+    with pytest.raises(
+        InvalidPipelineError, match="Source: in -> Sink: out: parallelism 50 is over its maximum 10"
+    ):
+        compile_pipeline(env.pipeline())
+
+
+def test_a_misspelt_parameter_is_found_in_paths_and_expressions() -> None:
+    env = StreamExecutionEnvironment("p", params={"input": "/in", "least": 1})
+    source = env.from_source(Csv("{{ params.inptu }}/x.csv"), "in")
+    source.filter("x > :leest AND y = ':no' AND v:field = 1 AND a::int = 2").name("f").sink_to(
+        Parquet("/out")
+    )
+    assert words(env)[1:] == [
+        "in: it uses the parameter 'inptu', which is not declared",
+        "allowed: input, least and run_date",
+        "hint: did you mean 'input'?",
+        "f: it uses the parameter 'leest', which is not declared",
+        "allowed: input, least and run_date",
+        "hint: did you mean 'least'?",
+    ]

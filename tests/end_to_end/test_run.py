@@ -47,6 +47,7 @@ def test_a_missing_input_path_fails_at_once_in_words_and_writes_nothing(home: Ho
     )
     assert "declared at" in failure[1]
     assert "pipelines/flights.py" in failure[1]
+    assert "✗ with_weather" in done.stdout
     assert failure[2] == "  task 'with_weather' failed after 1 attempt"
     log = Path(failure[3].removeprefix("  log: "))
     assert "PATH_NOT_FOUND" in log.read_text()
@@ -59,10 +60,15 @@ def test_a_missing_input_path_fails_at_once_in_words_and_writes_nothing(home: Ho
     [
         (["explain", "fligths"], "there is no module pipelines/fligths.py"),
         (["run", "fligths"], "hint: did you mean 'flights'?"),
-        (["explain", "nycflights13_data"], "has no StreamExecutionEnvironment called 'env'"),
+        (["explain", "_nycflights13_data"], "has no StreamExecutionEnvironment called 'env'"),
+        (["run", "flights", "--param", "late_aftr=9"], "hint: did you mean 'late_after'?"),
+        (["run", "flights", "--param", "late_after=soon"], "parameter 'late_after' is 'soon'"),
+        (["run", "flights", "--date", "2013-13-01"], "--date is '2013-13-01'"),
     ],
 )
-def test_a_name_that_is_no_pipeline(home: Home, arguments: list[str], words: str) -> None:
+def test_a_call_with_a_mistake_is_told_in_words(
+    home: Home, arguments: list[str], words: str
+) -> None:
     done = home.cli(*arguments)
     assert done.returncode == 2
     assert words in done.stderr

@@ -1,10 +1,11 @@
 """What a person reads when a run fails, and that nothing is left half-written."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment
 from graph_compiler.deployment.report import Failure
 from tests.spark.conftest import RunPipeline
 
@@ -63,15 +64,35 @@ def test_a_key_that_does_not_exist(
     assert "did you mean 'carrier'?" in failure.message
 
 
-def test_a_parameter_nobody_declared(
-    env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
+@pytest.mark.parametrize(
+    ("declare", "words"),
+    [
+        (
+            lambda s: s.union(s.select("x")).filter("x > 0"),
+            "union of streams with different columns: only one has y",
+        ),
+        (lambda s: s.join(s, on="x"), "both sides of the join have y\n  hint: rename one"),
+        (lambda s: s.filter("count(*"), "Syntax error at or near end of input"),
+        (lambda s: s.filter("count(*"), "\n  in: count(*"),
+        (lambda s: s.select("x AS z"), 'hint: an expression is named: select(z="x")'),
+    ],
+)
+def test_columns_and_sql_that_do_not_fit(
+    declare: Callable[[DataStream], DataStream],
+    words: str,
+    env: StreamExecutionEnvironment,
+    run_pipeline: RunPipeline,
+    tmp_path: Path,
 ) -> None:
-    (tmp_path / "in.csv").write_text("x\n1\n")
-    env.from_source(Csv(f"{tmp_path}/in.csv"), "in").filter("x > :least").name("f").sink_to(
+    (tmp_path / "in.csv").write_text("x,y\n1,2\n")
+    declare(env.from_source(Csv(f"{tmp_path}/in.csv"), "in")).name("bad").sink_to(
         Parquet(f"{tmp_path}/out")
     )
     failure = failure_of(env, run_pipeline)
-    assert "the parameter :least, which is not declared" in failure.message
+    assert failure.operator == "bad"
+    assert words in failure.message
+    assert "graph_compiler_input" not in failure.message
+    assert failure.throwable_type == "NON_RECOVERABLE_ERROR"
 
 
 def test_a_failing_sink_leaves_the_other_sinks_of_its_task_as_they_were(

@@ -87,6 +87,13 @@ def _speaking_plainly() -> Iterator[None]:
         raise typer.Exit(2) from None
 
 
+def _day(text: str | None) -> str:
+    try:
+        return (date.today() if text is None else date.fromisoformat(text)).isoformat()
+    except ValueError:
+        raise ParameterError(f"--date is '{text}'\n  allowed: a day, such as 2013-01-01") from None
+
+
 def _assignments(
     texts: list[str], defaults: Mapping[str, ParameterValue]
 ) -> dict[str, ParameterValue]:

@@ -15,6 +15,7 @@ from rich.live import Live
 from rich.text import Text
 
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.pipelines import PACKAGE
 from graph_compiler.cli.run_state import Execution, executions
 from graph_compiler.cli.run_view import (
     failure_words,
@@ -51,13 +52,15 @@ def follow_run(run: Run, airflow: EmbeddedAirflow) -> bool:
         airflow.prepare(log)
     runs = airflow.staging_root / path_segment(run.compiled.pipeline.name)
     known = set(_entries(runs))
+    started = time.time()
     process = airflow.start_test_run(run.compiled.pipeline.name, run.day, run.params, log)
     try:
-        found = _follow(run, runs, known, process, console)
+        found = _follow(run, runs, known, process, console, started)
     except BaseException:  # Ctrl-C above all: Spark must not outlive the command
         os.killpg(process.pid, signal.SIGTERM)
         process.wait()
         raise
+    console.print(task_table(run.compiled, found, elapsed=time.time() - started))
     if process.returncode == 0:
         _show_results(run, found, console, log)
     else:
@@ -66,11 +69,15 @@ def follow_run(run: Run, airflow: EmbeddedAirflow) -> bool:
 
 
 def _follow(
-    run: Run, runs: Path, known: set[Path], process: subprocess.Popen[bytes], console: Console
+    run: Run,
+    runs: Path,
+    known: set[Path],
+    process: subprocess.Popen[bytes],
+    console: Console,
+    started: float,
 ) -> Executions:
     """Watch the run's folder until Airflow ends; a live table on a terminal, a line for each change elsewhere."""
     regions = [region.id for region in run.compiled.deployment.regions]
-    started = time.time()
     shown: dict[RegionId, str] = {}
     live = (
         Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
@@ -101,15 +108,14 @@ def _follow(
 
 def _show_results(run: Run, found: Executions, console: Console, log: Path) -> None:
     name = run.compiled.pipeline.name
-    console.print(task_table(run.compiled, found, elapsed=None))
     console.print(outputs_table(found))
     preview = preview_table(run.compiled, found, run.preview_sorted_by)
     if preview is not None:
         console.print(preview)
     console.print(f"Logs of Airflow and Spark: {log}", soft_wrap=True, highlight=False)
     console.print(
-        "Next:  make explain   shows why the cuts are where they are\n"
-        f"       edit pipelines/{name}.py, then make run again",
+        f"Next:  graph-compiler explain {name}   shows why the cuts are where they are\n"
+        f"       edit {PACKAGE}/{name}.py, then run again",
         highlight=False,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,21 +16,17 @@ from graph_compiler.cli.run_state import Execution
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.report import Output
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.identifiers import RegionId
+from graph_compiler.identifiers import RegionId, listing
 
 PREVIEW_ROWS = 5
 PREVIEW_BYTES = 50_000_000
 Executions = Mapping[RegionId, tuple[Execution, ...]]
 
 
-def task_table(compiled: CompiledPipeline, found: Executions, *, elapsed: float | None) -> Table:
-    """Show each task with its vertices, attempt, duration and rows; `elapsed` in the title while the run goes on."""
-    title = (
-        f"{compiled.pipeline.name} · {elapsed:.0f} s"
-        if elapsed is not None
-        else compiled.pipeline.name
-    )
-    table = _table(title)
+def task_table(compiled: CompiledPipeline, found: Executions, *, elapsed: float) -> Table:
+    """Show each task with its vertices, attempt, duration and rows; `elapsed` seconds of the whole run in the title."""
+    state = "" if any(found.values()) else " · starting Airflow"
+    table = _table(f"{compiled.pipeline.name} · {elapsed:.0f} s{state}")
     for column in ("", "task", "vertices", "attempt", "duration", "rows out"):
         table.add_column(
             column, justify="right" if column in ("attempt", "duration", "rows out") else "left"
@@ -78,7 +75,7 @@ def outputs_table(found: Executions) -> Table:
 
 def preview_table(
     compiled: CompiledPipeline, found: Executions, sorted_by: str | None
-) -> Table | None:
+) -> Table | str | None:
     """Show a few rows of the first sink declared, largest `sorted_by` first; None where it has none, or is large."""
     # Imported when called: `explain` and `env` need not wait for it.
     from pyarrow import parquet
@@ -96,13 +93,16 @@ def preview_table(
     if not sink.rows or sink.bytes > PREVIEW_BYTES:
         return None
     rows = parquet.read_table(sink.location)
-    if sorted_by in rows.column_names:
+    if sorted_by is not None and sorted_by not in rows.column_names:
+        return f"{name} has no column '{sorted_by}' to sort by; it has {listing(rows.column_names)}"
+    if sorted_by is not None:
         rows = rows.sort_by([(sorted_by, "descending")])
     first_rows = rows.slice(0, PREVIEW_ROWS).to_pylist()
-    table = _table(f"{name}, {f'largest {sorted_by} first' if sorted_by else 'first rows'}")
+    order = f", largest {sorted_by} first" if sorted_by else ""
+    table = _table(f"{name}: {len(first_rows)} of {sink.rows:,} rows{order}")
     for column, value in first_rows[0].items():
         justify: JustifyMethod = "right" if isinstance(value, int | float) else "left"
-        table.add_column(column.replace("_", " "), justify=justify)
+        table.add_column(column, justify=justify, overflow="fold")
     for row in first_rows:
         table.add_row(*(_cell(value) for value in row.values()))
     return table
@@ -120,7 +120,14 @@ def failure_words(compiled: CompiledPipeline, found: Executions, log: Path) -> s
         else:
             continue
         return f"{cause}\n  task '{region_id}' failed after {_tries(attempts)}\n  log: {log}"
-    return f"pipeline '{name}': Airflow failed before the first task\n  log: {log}"
+    return f"pipeline '{name}': Airflow failed before Spark was started\n{_last_error(log)}  log: {log}"
+
+
+def _last_error(log: Path) -> str:
+    """Give the last line of a log that names an error, as a line of its own."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+    errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
+    return f"  {errors[-1][:300]}\n" if errors else ""
 
 
 def _tries(attempts: tuple[Execution, ...]) -> str:

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from graph_compiler.compiler.exchange_modes import all_exchanges_block, is_declared_staged
+from graph_compiler.compiler.exchange_modes import is_declared_staged
 from graph_compiler.compiler.region_names import name_regions
-from graph_compiler.declaration.options import PipelineOptions
+from graph_compiler.declaration.options import PipelineOptions, ShuffleMode
 from graph_compiler.graphs.job_graph import JobEdge, JobGraph
 from graph_compiler.graphs.regions import Deployment, DeploymentRegion, StagedEdge, StagingReason
 from graph_compiler.graphs.stream_graph import StreamGraph
@@ -37,7 +37,7 @@ def deployment_regions(
     reasons: _Reasons = {
         edge.stream_edge.id: reason
         for edge in graph.edges
-        if (reason := why_staged(edge, graph, options))
+        if (reason := why_staged(edge, stream_graph, graph, options))
     }
     groups = _acyclic_components(graph, reasons)
     staged_nodes = {edge.stream_edge.source_id for edge in graph.edges if _is_cut(edge, reasons)}
@@ -62,13 +62,16 @@ def deployment_regions(
     return Deployment(regions=tuple(_runnable_order(regions, staged)), staged_edges=tuple(staged))
 
 
-def why_staged(edge: JobEdge, graph: JobGraph, options: PipelineOptions) -> StagingReason | None:
+def why_staged(
+    edge: JobEdge, stream_graph: StreamGraph, graph: JobGraph, options: PipelineOptions
+) -> StagingReason | None:
     """Give the reason to stage a job edge that lies in the edge itself; None if it can stay in memory."""
-    if is_declared_staged(edge.stream_edge, options):
+    if is_declared_staged(edge.stream_edge, stream_graph, options):
         return StagingReason.DECLARED
-    if edge.result_type.is_blocking:
-        assert all_exchanges_block(options)
+    if edge.result_type.is_blocking and options.shuffle_mode is ShuffleMode.ALL_EXCHANGES_BLOCKING:
         return StagingReason.ALL_EXCHANGES_BLOCKING
+    if edge.result_type.is_blocking:
+        return StagingReason.OUTPUT_ONLY_AFTER_END
     if (
         graph.vertex[edge.source_id].slot_sharing_group
         != graph.vertex[edge.target_id].slot_sharing_group
@@ -192,6 +195,8 @@ def _explanation(edge: JobEdge, reason: StagingReason, graph: JobGraph) -> str:
             )
         case StagingReason.ALL_EXCHANGES_BLOCKING:
             return "because execution.batch-shuffle-mode is ALL_EXCHANGES_BLOCKING"
+        case StagingReason.OUTPUT_ONLY_AFTER_END:
+            return f"because '{source.name}' gives out nothing before all its input is in"
         case StagingReason.SLOT_SHARING_GROUP_DIFFERS:
             one, other = source.slot_sharing_group, target.slot_sharing_group
             return f"because slot sharing group '{one}' ends and '{other}' begins"

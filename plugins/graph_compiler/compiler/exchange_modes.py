@@ -1,38 +1,60 @@
 """Decide for an edge between two chains where its data lives: the result type.
 
-What the declaration says holds (BATCH, PIPELINED, `.stage(reason)`); what it leaves open goes by
+What the declaration says holds (BATCH, PIPELINED, HYBRID_*, `.stage(reason)`); what it leaves open goes by
 `execution.batch-shuffle-mode`. AUTO leaves it in memory: what has to be staged for other reasons, `deployment_regions`
 finds.
 """
 
 from __future__ import annotations
 
-from graph_compiler.declaration.options import PipelineOptions, RuntimeMode, ShuffleMode
+from collections.abc import Mapping
+
+from graph_compiler.declaration.options import PipelineOptions, ShuffleMode
 from graph_compiler.declaration.partitioners import ExchangeMode
 from graph_compiler.graphs.job_graph import ResultPartitionType
-from graph_compiler.graphs.stream_graph import StreamEdge
+from graph_compiler.graphs.stream_graph import JobType, StreamEdge, StreamGraph
+
+_DECLARED: Mapping[ExchangeMode, ResultPartitionType] = {
+    ExchangeMode.PIPELINED: ResultPartitionType.PIPELINED_BOUNDED,
+    ExchangeMode.BATCH: ResultPartitionType.BLOCKING,
+    ExchangeMode.HYBRID_FULL: ResultPartitionType.HYBRID_FULL,
+    ExchangeMode.HYBRID_SELECTIVE: ResultPartitionType.HYBRID_SELECTIVE,
+}
+_UNDECIDED: Mapping[ShuffleMode, ResultPartitionType] = {
+    ShuffleMode.AUTO: ResultPartitionType.PIPELINED_BOUNDED,
+    ShuffleMode.ALL_EXCHANGES_PIPELINED: ResultPartitionType.PIPELINED_BOUNDED,
+    ShuffleMode.ALL_EXCHANGES_BLOCKING: ResultPartitionType.BLOCKING,
+    ShuffleMode.ALL_EXCHANGES_HYBRID_FULL: ResultPartitionType.HYBRID_FULL,
+    ShuffleMode.ALL_EXCHANGES_HYBRID_SELECTIVE: ResultPartitionType.HYBRID_SELECTIVE,
+}
 
 
-def result_type(edge: StreamEdge, options: PipelineOptions) -> ResultPartitionType:
-    """Give the type of the data set this edge consumes (Flink's `determineResultPartitionType`)."""
-    if is_declared_staged(edge, options):
+def result_type(
+    edge: StreamEdge, graph: StreamGraph, options: PipelineOptions, *, after_end: bool
+) -> ResultPartitionType:
+    """Give the type of the data set this edge consumes (Flink's `determineResultPartitionType`).
+
+    `after_end`: nothing comes out of the producer's chain before all its input is in.
+    """
+    if is_declared_staged(edge, graph, options):
         return ResultPartitionType.BLOCKING
-    if edge.exchange_mode is ExchangeMode.UNDEFINED and all_exchanges_block(options):
-        return ResultPartitionType.BLOCKING
-    return ResultPartitionType.PIPELINED_BOUNDED
+    if edge.exchange_mode is not ExchangeMode.UNDEFINED:
+        found = _DECLARED[edge.exchange_mode]
+    elif after_end:
+        found = ResultPartitionType.BLOCKING
+    elif graph.job_type is JobType.STREAMING:
+        found = ResultPartitionType.PIPELINED_BOUNDED
+    else:
+        found = _UNDECIDED[options.shuffle_mode]
+    # Every consumer of a broadcast reads all of it, and a selective result keeps a row for one reader only.
+    if found is ResultPartitionType.HYBRID_SELECTIVE and edge.partitioner.is_broadcast:
+        return ResultPartitionType.HYBRID_FULL
+    return found
 
 
-def is_declared_staged(edge: StreamEdge, options: PipelineOptions) -> bool:
+def is_declared_staged(edge: StreamEdge, graph: StreamGraph, options: PipelineOptions) -> bool:
     """Say whether the declaration asks to stage this edge: BATCH always, `.stage(reason)` unless all is pipelined."""
-    asked_for = edge.staging_reason is not None and options.runtime_mode is RuntimeMode.BATCH
+    asked_for = edge.staging_reason is not None and graph.job_type is JobType.BATCH
     return edge.exchange_mode is ExchangeMode.BATCH or (
         asked_for and options.shuffle_mode is not ShuffleMode.ALL_EXCHANGES_PIPELINED
-    )
-
-
-def all_exchanges_block(options: PipelineOptions) -> bool:
-    """Say whether undecided exchanges of this job are staged; a streaming job never waits for the end of its input."""
-    return (
-        options.runtime_mode is RuntimeMode.BATCH
-        and options.shuffle_mode is ShuffleMode.ALL_EXCHANGES_BLOCKING
     )

@@ -3,121 +3,197 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from graph_compiler.compiler.chaining import ChainBreak, OperatorChain, chain_breaks, find_chains
+from graph_compiler.compiler.chain_words import chain_description, chain_name
+from graph_compiler.compiler.chaining import (
+    Breaks,
+    OperatorChain,
+    absorbed_sources,
+    chain_breaks,
+    find_chains,
+)
 from graph_compiler.compiler.exchange_modes import result_type
 from graph_compiler.compiler.hasher import hash_nodes
+from graph_compiler.compiler.job_graph_checks import check_job_graph, check_stream_graph
+from graph_compiler.compiler.vertex_parallelism import VertexSize, is_configured, vertex_sizes
 from graph_compiler.declaration.options import PipelineOptions
-from graph_compiler.graphs.job_graph import IntermediateDataSet, JobEdge, JobGraph, JobVertex
+from graph_compiler.declaration.partitioners import (
+    ForwardForConsecutiveHashPartitioner,
+    ForwardForUnspecifiedPartitioner,
+    Partitioner,
+    RescalePartitioner,
+)
+from graph_compiler.graphs.job_graph import (
+    IntermediateDataSet,
+    JobEdge,
+    JobGraph,
+    JobVertex,
+    ResultPartitionType,
+)
 from graph_compiler.graphs.stream_graph import StreamEdge, StreamGraph
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId
 
 
 def generate_job_graph(graph: StreamGraph, options: PipelineOptions) -> JobGraph:
-    """Chain what may be chained and connect the rest."""
-    breaks = chain_breaks(graph, options)
-    operator_ids = hash_nodes(graph, breaks)
-    chains = find_chains(graph, breaks)
-    vertices = {chain.head_id: _vertex(chain, graph, breaks, operator_ids) for chain in chains}
-    vertex_of_node = {id: vertices[chain.head_id].id for chain in chains for id in chain.node_ids}
-
-    data_sets: list[IntermediateDataSet] = []
-    edges: list[JobEdge] = []
-    for chain in chains:
-        produced: list[tuple[IntermediateDataSet, StreamEdge]] = []
-        for edge in chain.out_edges:
-            data_set = _shared_data_set(edge, produced, graph, options)
-            if data_set is None:
-                data_set = IntermediateDataSet(
-                    id=IntermediateDataSetId(f"{vertices[chain.head_id].id}-{len(produced)}"),
-                    producer_id=vertices[chain.head_id].id,
-                    node_id=edge.source_id,
-                    output_tag=edge.output_tag,
-                    result_type=result_type(edge, options),
-                )
-                produced.append((data_set, edge))
-                data_sets.append(data_set)
-            edges.append(
-                JobEdge(
-                    data_set_id=data_set.id,
-                    source_id=data_set.producer_id,
-                    target_id=vertex_of_node[edge.target_id],
-                    stream_edge=edge,
-                    result_type=data_set.result_type,
-                )
-            )
+    """Chain what may be chained and connect the rest; raises InvalidPipelineError for what Flink refuses here."""
+    check_stream_graph(graph, options)
+    facts = _chain(graph, options)
+    vertices = {chain.head_id: _vertex(chain, facts) for chain in facts.chains}
+    data_sets, edges = _connect(vertices, facts)
     creation_order = tuple(vertex.id for vertex in vertices.values())
     by_id = {vertex.id: vertex for vertex in vertices.values()}
-    return JobGraph(
+    ordered = [by_id[id] for id in _topological_order(creation_order, data_sets, edges)]
+    if options.vertex_index_prefix:
+        ordered = [
+            replace(vertex, name=f"[vertex-{index}]{vertex.name}")
+            for index, vertex in enumerate(ordered)
+        ]
+    job_graph = JobGraph(
         job_name=graph.job_name,
         job_type=graph.job_type,
-        vertices=tuple(by_id[id] for id in _topological_order(creation_order, data_sets, edges)),
+        is_dynamic=graph.is_dynamic,
+        vertices=tuple(ordered),
         data_sets=tuple(data_sets),
         edges=tuple(edges),
         creation_order=creation_order,
     )
+    check_job_graph(job_graph)
+    return job_graph
 
 
-def _vertex(
-    chain: OperatorChain,
-    graph: StreamGraph,
-    breaks: Mapping[str, ChainBreak | None],
-    operator_ids: Mapping[int, OperatorId],
-) -> JobVertex:
-    head = graph.node[chain.head_id]
-    return JobVertex(
-        id=JobVertexId(operator_ids[head.id]),
-        name=_chain_name(chain, graph, breaks),
-        node_ids=tuple(reversed(chain.node_ids)),
-        operator_ids=tuple(operator_ids[id] for id in chain.node_ids),
-        parallelism=head.parallelism,
-        parallelism_configured=any(graph.node[id].parallelism_configured for id in chain.node_ids),
-        max_parallelism=head.max_parallelism,
-        slot_sharing_group=head.slot_sharing_group,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    """What vertices and edges are made from. `sizes` are by chain head."""
+
+    graph: StreamGraph
+    options: PipelineOptions
+    breaks: Breaks
+    operator_ids: Mapping[int, OperatorId]
+    chains: tuple[OperatorChain, ...]
+    sizes: Mapping[int, VertexSize]
+
+
+def _chain(graph: StreamGraph, options: PipelineOptions) -> _Facts:
+    breaks = chain_breaks(graph, options)
+    operator_ids = hash_nodes(graph, breaks)
+    chains = tuple(
+        replace(chain, out_edges=tuple(_settled(edge) for edge in chain.out_edges))
+        for chain in find_chains(graph, breaks, absorbed_sources(graph, options))
+    )
+    between = [edge for chain in chains for edge in chain.out_edges]
+    return _Facts(
+        graph=graph,
+        options=options,
+        breaks=breaks,
+        operator_ids=operator_ids,
+        chains=chains,
+        sizes=vertex_sizes(chains, between, graph, options),
     )
 
 
-def _chain_name(
-    chain: OperatorChain, graph: StreamGraph, breaks: Mapping[str, ChainBreak | None]
-) -> str:
-    """Write the chain as Flink does: `A -> B`, and `A -> (B, C -> D)` where it forks."""
-    names: dict[int, str] = {}
-    for id in chain.node_ids:  # in post-order: what follows a node is already named
-        following = [
-            names[edge.target_id] for edge in graph.out_edges[id] if breaks[edge.id] is None
-        ]
-        name = graph.node[id].name
-        match following:
-            case []:
-                names[id] = name
-            case [only]:
-                names[id] = f"{name} -> {only}"
-            case several:
-                names[id] = f"{name} -> ({', '.join(several)})"
-    return names[chain.head_id]
+def _settled(edge: StreamEdge) -> StreamEdge:
+    """Replace what a dynamic graph left open on an edge that turned out to lie between two chains."""
+    partitioner: Partitioner = edge.partitioner
+    if isinstance(partitioner, ForwardForConsecutiveHashPartitioner):
+        partitioner = partitioner.hash_partitioner
+    elif isinstance(partitioner, ForwardForUnspecifiedPartitioner):
+        partitioner = RescalePartitioner()
+    return edge if partitioner is edge.partitioner else replace(edge, partitioner=partitioner)
 
 
-def _shared_data_set(
-    edge: StreamEdge,
-    produced: list[tuple[IntermediateDataSet, StreamEdge]],
-    graph: StreamGraph,
-    options: PipelineOptions,
-) -> IntermediateDataSet | None:
-    """Find a staged data set of the same operator that this edge can read as well (Flink's output reuse)."""
-    if not result_type(edge, options).is_blocking:
-        return None
-    target = graph.node[edge.target_id]
-    for data_set, first in produced:
-        first_target = graph.node[first.target_id]
-        same_rows = (data_set.node_id, data_set.output_tag) == (edge.source_id, edge.output_tag)
-        same_split = (
-            first.partitioner == edge.partitioner
-            and first_target.parallelism == target.parallelism
-            and first_target.max_parallelism == target.max_parallelism
+def _vertex(chain: OperatorChain, facts: _Facts) -> JobVertex:
+    graph = facts.graph
+    head, size = graph.node[chain.head_id], facts.sizes[chain.head_id]
+    return JobVertex(
+        id=JobVertexId(facts.operator_ids[head.id]),
+        name=chain_name(chain, graph, facts.breaks),
+        description=chain_description(chain, graph, facts.breaks, facts.options.description_mode),
+        node_ids=(*chain.source_ids, *reversed(chain.node_ids)),
+        operator_ids=tuple(facts.operator_ids[id] for id in chain.node_ids),
+        user_hashes=tuple(graph.node[id].uid_hash for id in chain.node_ids),
+        parallelism=size.parallelism,
+        # A forward edge that ties it to a set parallelism sets it too.
+        parallelism_configured=is_configured(chain, graph)
+        or (graph.is_dynamic and facts.options.auto_parallelism and size.parallelism is not None),
+        max_parallelism=size.max_parallelism,
+        slot_sharing_group=head.slot_sharing_group,
+        co_location_group=head.co_location_group,
+    )
+
+
+def _connect(
+    vertices: Mapping[int, JobVertex], facts: _Facts
+) -> tuple[list[IntermediateDataSet], list[JobEdge]]:
+    """Make data sets and edges in the order vertices were created: a target's inputs follow that order."""
+    data_sets: list[IntermediateDataSet] = []
+    edges: list[JobEdge] = []
+    for chain in facts.chains:
+        producer_id = vertices[chain.head_id].id
+        produced: list[_Produced] = []
+        for edge in chain.out_edges:
+            kind = result_type(
+                edge, facts.graph, facts.options, after_end=edge.source_id in chain.after_end
+            )
+            shared = next(
+                (
+                    index
+                    for index, other in enumerate(produced)
+                    if other.can_serve(edge, kind, facts)
+                ),
+                None,
+            )
+            if shared is None:
+                produced.append(_Produced(edge, kind, []))
+                shared = len(produced) - 1
+            elif produced[shared].kind is not kind or kind is ResultPartitionType.HYBRID_SELECTIVE:
+                # Two consumers read it: each row must stay until both have.
+                produced[shared].kind = ResultPartitionType.HYBRID_FULL
+            produced[shared].edges.append(edge)
+        for number, output in enumerate(produced):
+            data_sets.append(
+                IntermediateDataSet(
+                    id=IntermediateDataSetId(f"{producer_id}-{number}"),
+                    producer_id=producer_id,
+                    node_id=output.edge.source_id,
+                    output_tag=output.edge.output_tag,
+                    result_type=output.kind,
+                )
+            )
+        of_edge = {
+            edge.id: number for number, output in enumerate(produced) for edge in output.edges
+        }
+        edges.extend(
+            JobEdge(
+                data_set_id=IntermediateDataSetId(f"{producer_id}-{of_edge[edge.id]}"),
+                source_id=producer_id,
+                target_id=vertices[edge.target_id].id,
+                stream_edge=edge,
+                result_type=produced[of_edge[edge.id]].kind,
+            )
+            for edge in chain.out_edges
         )
-        if data_set.result_type.is_blocking and same_rows and same_split:
-            return data_set
-    return None
+    return data_sets, edges
+
+
+@dataclass(slots=True)
+class _Produced:
+    """A data set while it is made: the edge it was made for, and all that share it."""
+
+    edge: StreamEdge
+    kind: ResultPartitionType
+    edges: list[StreamEdge]
+
+    def can_serve(self, edge: StreamEdge, kind: ResultPartitionType, facts: _Facts) -> bool:
+        """Say whether another edge can read this data set as well (Flink's output reuse)."""
+        may_share = self.kind.is_reconsumable or self.kind.is_hybrid
+        same_kind = self.kind is kind or (self.kind.is_hybrid and kind.is_hybrid)
+        same_rows = (self.edge.source_id, self.edge.output_tag) == (edge.source_id, edge.output_tag)
+        one, other = self.edge.target_id, edge.target_id
+        same_split = (
+            self.edge.partitioner == edge.partitioner and facts.sizes[one] == facts.sizes[other]
+        )
+        return may_share and same_kind and same_rows and same_split
 
 
 def _topological_order(

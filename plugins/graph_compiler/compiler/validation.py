@@ -11,7 +11,7 @@ from difflib import get_close_matches
 
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.declaration.operators import Aggregate, Select, Sink, Source, WithColumns
-from graph_compiler.declaration.options import MAX_PARALLELISM, read_options
+from graph_compiler.declaration.options import MAX_PARALLELISM, RuntimeMode, read_options
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (
     PhysicalTransformation,
@@ -24,6 +24,14 @@ from graph_compiler.graphs.topology import CycleError, post_order
 from graph_compiler.identifiers import is_legal_name, listing
 
 NO_OPERATORS = "No operators defined in streaming topology. Cannot execute."
+RUN_DATE = "run_date"
+"""The parameter every run has without being declared."""
+_PARAM = re.compile(r"\bparams\.([A-Za-z_]\w*)")
+_NOT_CODE = re.compile(
+    r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL
+)
+# Not `::int` (a cast) and not `v:field` (a path into a variant).
+_BOUND = re.compile(r"(?<![\w:\])]):([A-Za-z_]\w*)")
 _TEMPLATE = re.compile(r"\{\{\s*(.*?)\s*\}\}|\{%.*?%\}")
 
 
@@ -74,7 +82,6 @@ def _duplicate_uids(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def _parallelism(pipeline: Pipeline) -> Iterator[Problem]:
-    options, _ = read_options(pipeline.config)
     for operator in _operators(pipeline):
         wrong = [
             f"{setting} is {value!r}"
@@ -91,10 +98,6 @@ def _parallelism(pipeline: Pipeline) -> Iterator[Problem]:
                 allowed=f"a whole number from 1 to {MAX_PARALLELISM}, or unset",
             )
             continue
-        parallelism = operator.parallelism or options.parallelism
-        highest = operator.max_parallelism or options.max_parallelism or MAX_PARALLELISM
-        if parallelism > highest:
-            yield _problem(operator, f"parallelism {parallelism} is over its maximum {highest}")
 
 
 def _empty_operators(pipeline: Pipeline) -> Iterator[Problem]:
@@ -121,6 +124,31 @@ def _templates_in_expressions(pipeline: Pipeline) -> Iterator[Problem]:
                     allowed="templates in paths and connector options; parameters in expressions",
                     hint=f"declare it in params= of the environment and write {bound}, which is bound as a value",
                 )
+
+
+def _unknown_parameters(pipeline: Pipeline) -> Iterator[Problem]:
+    known = [*(name for name, _ in pipeline.params), RUN_DATE]
+    for operator in _operators(pipeline):
+        for name in dict.fromkeys(_parameters(operator)):
+            if name not in known:
+                close = get_close_matches(name, known, n=1)
+                yield _problem(
+                    operator,
+                    f"it uses the parameter '{name}', which is not declared",
+                    allowed=listing(known),
+                    hint=f"did you mean '{close[0]}'?"
+                    if close
+                    else "declare it in params= of the environment",
+                )
+
+
+def _parameters(operator: PhysicalTransformation) -> Iterator[str]:
+    """Give the parameters an operator uses: `params.x` in its templates, `:x` in its expressions."""
+    if isinstance(operator.operator, Source | Sink):
+        for template in _TEMPLATE.findall(operator.operator.connector.path):
+            yield from _PARAM.findall(template)
+    for expression in operator.operator.expressions():
+        yield from _BOUND.findall(_NOT_CODE.sub(" ", expression))
 
 
 def _side_outputs(pipeline: Pipeline) -> Iterator[Problem]:
@@ -190,6 +218,36 @@ def _task_ids(pipeline: Pipeline) -> Iterator[Problem]:
             )
 
 
+def _unbounded_in_batch(pipeline: Pipeline) -> Iterator[Problem]:
+    options, _ = read_options(pipeline.config)
+    if options.runtime_mode is RuntimeMode.BATCH:
+        for source in unbounded_sources(pipeline):
+            yield _problem(
+                source,
+                "it never ends, and execution.runtime-mode is BATCH",
+                allowed="STREAMING or AUTOMATIC",
+            )
+
+
+def _missing_uids(pipeline: Pipeline) -> Iterator[Problem]:
+    options, _ = read_options(pipeline.config)
+    for operator in _operators(pipeline):
+        if not options.auto_generate_uids and operator.uid is None and operator.uid_hash is None:
+            yield _problem(
+                operator,
+                "it has neither uid nor uid hash, and pipeline.auto-generate-uids is false",
+            )
+
+
+def unbounded_sources(pipeline: Pipeline) -> list[PhysicalTransformation]:
+    """Give the sources that never end."""
+    return [
+        t
+        for t in _operators(pipeline)
+        if isinstance(t.operator, Source) and not t.operator.is_bounded
+    ]
+
+
 CHECKS: tuple[Callable[[Pipeline], Iterator[Problem]], ...] = (
     _unknown_inputs,
     _cycles,
@@ -197,9 +255,12 @@ CHECKS: tuple[Callable[[Pipeline], Iterator[Problem]], ...] = (
     _parallelism,
     _empty_operators,
     _templates_in_expressions,
+    _unknown_parameters,
     _side_outputs,
     _sinks,
     _task_ids,
+    _unbounded_in_batch,
+    _missing_uids,
 )
 
 

@@ -7,7 +7,7 @@ To add one: a value here, and its evaluation there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
@@ -35,12 +35,31 @@ class JoinType(StrEnum):
     ANTI = "anti"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorAttributes:
+    """What the compiler must know of an operator beyond its kind; Flink asks the operator's factory.
+
+    `is_yielding`: it may wait in the middle of a row (async, a sink's writer), so no legacy source may drive it.
+    `outputs_only_after_end`: nothing comes out before all input is in, so a pipelined consumer would wait idly.
+    `sorts_input`: it sorts keyed input itself, so a batch job need not.
+    `output_tags`: the side outputs its function may give.
+    """
+
+    is_yielding: bool = False
+    outputs_only_after_end: bool = False
+    sorts_input: bool = False
+    output_tags: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Operator:
     """Common shape; the leaves below are the kinds."""
 
     default_name: ClassVar[str]
     chaining_strategy: ClassVar[ChainingStrategy] = ChainingStrategy.ALWAYS
+    has_factory: ClassVar[bool] = True
+    """Whether Flink makes it from an operator factory; what has none is never chained."""
+    attributes: OperatorAttributes = field(default=OperatorAttributes(), kw_only=True)
 
     def expressions(self) -> tuple[str, ...]:
         """Give every piece of SQL text in it, where Jinja is refused and `:name` is a parameter."""
@@ -48,15 +67,22 @@ class Operator:
 
     def output_tags(self) -> tuple[str, ...]:
         """Give the tags of its side outputs."""
-        return ()
+        return self.attributes.output_tags
 
 
 @dataclass(frozen=True, slots=True)
 class Source(Operator):
-    """Reads a connector."""
+    """Reads a connector.
+
+    `is_bounded`: it ends. `is_legacy`: it pushes rows instead of being asked for them, and nothing that yields may
+    run behind it. `is_parallel` false forces a single subtask.
+    """
 
     default_name: ClassVar[str] = "Source"
     connector: FileConnector
+    is_bounded: bool = field(default=True, kw_only=True)
+    is_legacy: bool = field(default=False, kw_only=True)
+    is_parallel: bool = field(default=True, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +91,8 @@ class Sink(Operator):
 
     default_name: ClassVar[str] = "Sink"
     connector: FileConnector
+    has_writer: bool = field(default=False, kw_only=True)
+    """Whether its writer is an operator of its own, made during translation (Flink's Sink V2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +109,8 @@ class Filter(Operator):
 
     def output_tags(self) -> tuple[str, ...]:
         """Give the tag for rejected rows."""
-        return () if self.rejects is None else (self.rejects,)
+        rejects = () if self.rejects is None else (self.rejects,)
+        return (*rejects, *self.attributes.output_tags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +165,19 @@ class Join(Operator):
     default_name: ClassVar[str] = "Join"
     on: tuple[str, ...]
     how: JoinType
+
+
+@dataclass(frozen=True, slots=True)
+class IterationHead(Operator):
+    """Where what flows back enters the graph again; made by the compiler."""
+
+    default_name: ClassVar[str] = "IterationSource"
+    has_factory: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True)
+class IterationTail(Operator):
+    """Where what flows back leaves the graph; made by the compiler."""
+
+    default_name: ClassVar[str] = "IterationSink"
+    has_factory: ClassVar[bool] = False

@@ -22,19 +22,37 @@ MAX_PARALLELISM = 32768
 class ShuffleMode(StrEnum):
     """`execution.batch-shuffle-mode`: which exchanges that no declaration decides are staged.
 
-    AUTO, ours and the default, stages an exchange only for a reason it can name (`compiler/exchange_modes.py`).
+    AUTO, ours and the default, stages an exchange only for a reason it can name (`compiler/deployment_regions.py`).
+    The hybrid modes compile as in Flink and cannot be deployed: Spark has no result that is both.
     """
 
     AUTO = "AUTO"
     ALL_EXCHANGES_BLOCKING = "ALL_EXCHANGES_BLOCKING"
     ALL_EXCHANGES_PIPELINED = "ALL_EXCHANGES_PIPELINED"
+    ALL_EXCHANGES_HYBRID_FULL = "ALL_EXCHANGES_HYBRID_FULL"
+    ALL_EXCHANGES_HYBRID_SELECTIVE = "ALL_EXCHANGES_HYBRID_SELECTIVE"
 
 
 class RuntimeMode(StrEnum):
-    """`execution.runtime-mode`: whether a pipeline ends by itself (BATCH, our default) or runs on."""
+    """`execution.runtime-mode`: BATCH (our default) ends by itself; AUTOMATIC is BATCH if every source ends."""
 
     BATCH = "BATCH"
     STREAMING = "STREAMING"
+    AUTOMATIC = "AUTOMATIC"
+
+
+class Scheduler(StrEnum):
+    """`jobmanager.scheduler`: Default, ours, decides parallelism at compile time; AdaptiveBatch leaves it open."""
+
+    DEFAULT = "Default"
+    ADAPTIVE_BATCH = "AdaptiveBatch"
+
+
+class DescriptionMode(StrEnum):
+    """`pipeline.vertex-description-mode`: how the operators of a chain are written."""
+
+    TREE = "TREE"
+    CASCADING = "CASCADING"
 
 
 class PipelineOptions(BaseModel):
@@ -51,6 +69,16 @@ class PipelineOptions(BaseModel):
         default=ShuffleMode.AUTO,
         alias="execution.batch-shuffle-mode",
         description="Which exchanges are staged between two Spark applications.",
+    )
+    scheduler: Scheduler = Field(
+        default=Scheduler.DEFAULT,
+        alias="jobmanager.scheduler",
+        description="AdaptiveBatch leaves unset parallelism undecided in the graphs; it cannot be deployed.",
+    )
+    auto_parallelism: bool = Field(
+        default=True,
+        alias="execution.batch.adaptive.auto-parallelism.enabled",
+        description="Whether AdaptiveBatch leaves unset parallelism undecided.",
     )
     parallelism: int = Field(
         default=1,
@@ -71,6 +99,42 @@ class PipelineOptions(BaseModel):
         alias="pipeline.operator-chaining.enabled",
         description="Whether neighbouring operators become one job vertex.",
     )
+    chaining_across_max_parallelism: bool = Field(
+        default=True,
+        alias="pipeline.operator-chaining.chain-operators-with-different-max-parallelism",
+        description="Whether operators with different maximum parallelism may become one job vertex.",
+    )
+    auto_generate_uids: bool = Field(
+        default=True,
+        alias="pipeline.auto-generate-uids",
+        description="If false, an operator without uid and uid hash is refused.",
+    )
+    vertex_index_prefix: bool = Field(
+        default=False,
+        alias="pipeline.vertex-name-include-index-prefix",
+        description="Whether a job vertex' name begins with its number.",
+    )
+    description_mode: DescriptionMode = Field(
+        default=DescriptionMode.TREE,
+        alias="pipeline.vertex-description-mode",
+        description="How the operators of a job vertex are written in plans.",
+    )
+    checkpointing_interval: int | None = Field(
+        default=None,
+        ge=10,
+        alias="execution.checkpointing.interval",
+        description="Milliseconds between checkpoints of a streaming job; none if unset.",
+    )
+    unaligned_checkpoints: bool = Field(
+        default=False,
+        alias="execution.checkpointing.unaligned.enabled",
+        description="Whether checkpoints overtake rows; refused beside custom partitioners.",
+    )
+    force_checkpointing: bool = Field(
+        default=False,
+        alias="execution.checkpointing.force",
+        description="Whether checkpoints are taken though an iteration may lose rows in flight.",
+    )
 
 
 def read_options(config: Sequence[tuple[str, str]]) -> tuple[PipelineOptions, tuple[Problem, ...]]:
@@ -85,12 +149,24 @@ def read_options(config: Sequence[tuple[str, str]]) -> tuple[PipelineOptions, tu
 
 
 def _problem(key: str, reason: str, value: object) -> Problem:
-    keys = [str(field.alias) for field in PipelineOptions.model_fields.values()]
-    if key not in keys:
-        close = get_close_matches(key, keys, n=1)
+    fields = {str(field.alias): field for field in PipelineOptions.model_fields.values()}
+    if key not in fields:
         return Problem(
             message=f"there is no option '{key}'",
-            allowed=", ".join(keys),
-            hint=f"did you mean '{close[0]}'?" if close else None,
+            allowed=", ".join(fields),
+            hint=_close(key, list(fields)),
+        )
+    kind = fields[key].annotation
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        values = [member.value for member in kind]
+        return Problem(
+            message=f"option '{key}' is {value!r}",
+            allowed=", ".join(values),
+            hint=_close(str(value), values),
         )
     return Problem(message=f"option '{key}' is {value!r}: {reason[:1].lower()}{reason[1:]}")
+
+
+def _close(found: str, known: list[str]) -> str | None:
+    close = get_close_matches(found, known, n=1)
+    return f"did you mean '{close[0]}'?" if close else None

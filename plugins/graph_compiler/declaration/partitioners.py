@@ -25,6 +25,8 @@ class ExchangeMode(StrEnum):
     UNDEFINED = "UNDEFINED"
     PIPELINED = "PIPELINED"
     BATCH = "BATCH"
+    HYBRID_FULL = "HYBRID_FULL"
+    HYBRID_SELECTIVE = "HYBRID_SELECTIVE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +92,46 @@ class HashPartitioner(Partitioner):
     def label(self) -> str:
         """`hash(carrier, dest)`."""
         return f"hash({', '.join(self.keys)})"
+
+
+@dataclass(frozen=True, slots=True)
+class ShufflePartitioner(Partitioner):
+    """At random."""
+
+    name: ClassVar[str] = "SHUFFLE"
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalPartitioner(Partitioner):
+    """Everything to the first subtask."""
+
+    name: ClassVar[str] = "GLOBAL"
+
+
+@dataclass(frozen=True, slots=True)
+class CustomPartitioner(Partitioner):
+    """By an expression that gives the partition number, taken modulo the parallelism.
+
+    Equal only to itself by expression and `selector`, as HashPartitioner is.
+    """
+
+    name: ClassVar[str] = "CUSTOM"
+    expression: str
+    selector: int
+
+    @property
+    def label(self) -> str:
+        """`custom(k % 3)`."""
+        return f"custom({self.expression})"
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardForConsecutiveHashPartitioner(ForwardPartitioner):
+    """Forward between two operators that hash alike, where the graph is dynamic; else `hash_partitioner` holds."""
+
+    hash_partitioner: HashPartitioner
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardForUnspecifiedPartitioner(ForwardPartitioner):
+    """What a dynamic graph puts where nothing is declared: forward inside a chain, rescale between chains."""

@@ -36,10 +36,13 @@ class PhysicalTransformation(Transformation):
 
     name: str
     operator: Operator
+    description: str | None = None
     uid: str | None = None
+    uid_hash: str | None = None
     parallelism: int | None = None
     max_parallelism: int | None = None
     slot_sharing_group: str | None = None
+    co_location_group: str | None = None
     task_id: str | None = None
     chaining_strategy: ChainingStrategy
 
@@ -53,21 +56,42 @@ class SourceTransformation(PhysicalTransformation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneInputTransformation(PhysicalTransformation):
-    """One input; keyed by `state_keys` when these are not empty."""
+    """One input; keyed by `state_keys` when these are not empty.
+
+    `inherits_parallelism`: where none is set, it has its input's in place of the pipeline's.
+    """
 
     state_keys: tuple[str, ...] = ()
+    inherits_parallelism: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoInputTransformation(PhysicalTransformation):
-    """Two inputs, left and right; keyed by `state_keys` when these are not empty."""
+    """Two inputs, left and right; keyed by `state_keys` when these are not empty.
+
+    `state_keys` belong to every input that is partitioned by key.
+    """
 
     state_keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MultipleInputTransformation(PhysicalTransformation):
+    """Any number of inputs, each its own; with HEAD_WITH_SOURCES it takes sources into its chain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackTransformation(Transformation):
+    """Virtual: its input, and what flows back from `feedback` (iteration). Must be closed by at least one."""
+
+    feedback: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SinkTransformation(PhysicalTransformation):
-    """One input, no output."""
+    """One input, no output; keyed by `state_keys` when these are not empty."""
+
+    state_keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.descriptor import (
     InputDescriptor,
     OperatorDescriptor,
@@ -39,10 +40,11 @@ def describe_regions(compiled: CompiledPipeline) -> tuple[RegionDescriptor, ...]
 
     Raises InvalidPipelineError for a streaming pipeline, which can be compiled but not deployed.
     """
-    if compiled.stream_graph.job_type is JobType.STREAMING:
+    if reason := _why_not_deployable(compiled):
+        raise InvalidPipelineError(compiled.pipeline.name, [reason])
+    if not any(isinstance(node.operator, Sink) for node in compiled.stream_graph.nodes):
         problem = Problem(
-            message="execution.runtime-mode is STREAMING",
-            allowed="BATCH; streaming pipelines cannot be deployed yet",
+            message="it has no sink: nothing would come out", hint="end a stream with sink_to(…)"
         )
         raise InvalidPipelineError(compiled.pipeline.name, [problem])
     facts = _Facts(
@@ -58,6 +60,26 @@ def describe_regions(compiled: CompiledPipeline) -> tuple[RegionDescriptor, ...]
     )
     plan_id = _plan_id(facts)
     return tuple(_describe_region(region, plan_id, facts) for region in compiled.deployment.regions)
+
+
+def _why_not_deployable(compiled: CompiledPipeline) -> Problem | None:
+    """Say what Spark cannot run of what Flink's graphs can hold."""
+    if compiled.stream_graph.job_type is JobType.STREAMING:
+        return Problem(
+            message="execution.runtime-mode is STREAMING",
+            allowed="BATCH; streaming pipelines cannot be deployed yet",
+        )
+    if compiled.execution_graph is None:
+        return Problem(
+            message="jobmanager.scheduler is AdaptiveBatch",
+            allowed="Default; unset parallelism adapts anyway",
+        )
+    if any(data_set.result_type.is_hybrid for data_set in compiled.job_graph.data_sets):
+        return Problem(
+            message="it has hybrid results",
+            allowed="AUTO, ALL_EXCHANGES_BLOCKING, ALL_EXCHANGES_PIPELINED",
+        )
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +123,9 @@ def _staged_results(compiled: CompiledPipeline) -> dict[_Output, IntermediateDat
 
 def _operator_ids(compiled: CompiledPipeline) -> dict[int, OperatorId]:
     pairs = (
-        zip(vertex.node_ids, reversed(vertex.operator_ids), strict=True)
+        zip(
+            vertex.node_ids[-len(vertex.operator_ids) :], reversed(vertex.operator_ids), strict=True
+        )
         for vertex in compiled.job_graph.vertices
     )
     return {node_id: operator_id for vertex in pairs for node_id, operator_id in vertex}

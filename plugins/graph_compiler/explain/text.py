@@ -43,10 +43,15 @@ def _vertex_lines(
     compiled: CompiledPipeline,
     staged: dict[str, StagedEdge],
 ) -> Iterator[str]:
-    parallelism = str(vertex.parallelism) if vertex.parallelism_configured else "adaptive"
-    yield f"  {vertex.name}    [parallelism: {parallelism}]"
+    parallelism = (
+        f"    [parallelism: {vertex.parallelism}]" if vertex.parallelism_configured else ""
+    )
+    yield f"  {vertex.name}{parallelism}"
     for edge in compiled.job_graph.in_edges[vertex.id]:
-        yield f"    ◀─ {_edge_words(edge, region, compiled, staged.get(edge.stream_edge.id))}"
+        cut = staged.get(edge.stream_edge.id)
+        yield f"    ◀─ {_edge_words(edge, region, compiled, cut)}"
+        if cut is not None:
+            yield f"       {cut.explanation}"
 
 
 def _edge_words(
@@ -59,7 +64,7 @@ def _edge_words(
         return f"{words} · in memory"
     from_region = compiled.deployment.region_of_vertex[edge.source_id]
     where = "read back here" if from_region.id == region.id else f"by task {from_region.id}"
-    return f"{words} · staged {where}, {cut.explanation}"
+    return f"{words} · staged {where}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -20,6 +20,6 @@ class CompiledPipeline:
     options: PipelineOptions
     stream_graph: StreamGraph
     job_graph: JobGraph
-    execution_graph: ExecutionGraph
+    execution_graph: ExecutionGraph | None
     logical_regions: tuple[LogicalPipelinedRegion, ...]
     deployment: Deployment

@@ -17,6 +17,8 @@ class ResultPartitionType(StrEnum):
 
     PIPELINED_BOUNDED = "PIPELINED_BOUNDED"
     BLOCKING = "BLOCKING"
+    HYBRID_FULL = "HYBRID_FULL"
+    HYBRID_SELECTIVE = "HYBRID_SELECTIVE"
 
     @property
     def is_blocking(self) -> bool:
@@ -24,23 +26,45 @@ class ResultPartitionType(StrEnum):
         return self is ResultPartitionType.BLOCKING
 
     @property
+    def is_hybrid(self) -> bool:
+        """Whether consumers may start before the producer has finished, or after."""
+        return self in (ResultPartitionType.HYBRID_FULL, ResultPartitionType.HYBRID_SELECTIVE)
+
+    @property
     def must_be_pipelined_consumed(self) -> bool:
         """Whether producer and consumer must run together."""
         return self is ResultPartitionType.PIPELINED_BOUNDED
 
+    @property
+    def is_reconsumable(self) -> bool:
+        """Whether it can be read again after it was read."""
+        return self in (ResultPartitionType.BLOCKING, ResultPartitionType.HYBRID_FULL)
+
+    @property
+    def is_released_by_scheduler(self) -> bool:
+        """Whether it is kept until all its consumers have finished."""
+        return self is not ResultPartitionType.PIPELINED_BOUNDED
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobVertex:
-    """One chain of operators. `node_ids` begins with the head, `operator_ids` ends with it (Flink's order)."""
+    """One chain of operators. `node_ids` begins with the head, `operator_ids` ends with it (Flink's order).
+
+    `user_hashes` are the operators' uid hashes, in the order of `operator_ids`. Sources that were taken into the chain
+    are in `node_ids`, before the head, and have no operator id. `parallelism` None is decided at run time.
+    """
 
     id: JobVertexId
     name: str
+    description: str
     node_ids: tuple[int, ...]
     operator_ids: tuple[OperatorId, ...]
-    parallelism: int
+    user_hashes: tuple[str | None, ...]
+    parallelism: int | None
     parallelism_configured: bool
     max_parallelism: int | None
     slot_sharing_group: str
+    co_location_group: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +108,7 @@ class JobGraph:
 
     job_name: str
     job_type: JobType
+    is_dynamic: bool
     vertices: tuple[JobVertex, ...]
     data_sets: tuple[IntermediateDataSet, ...]
     edges: tuple[JobEdge, ...]

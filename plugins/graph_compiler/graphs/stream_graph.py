@@ -28,14 +28,17 @@ class StreamNode:
 
     id: int
     name: str
+    description: str
     declared_name: str
     operator: Operator
     parallelism: int
     parallelism_configured: bool
     max_parallelism: int | None
     slot_sharing_group: str
-    chaining_strategy: ChainingStrategy
+    co_location_group: str | None
+    chaining_strategy: ChainingStrategy | None
     uid: str | None
+    uid_hash: str | None
     task_id: str | None
     keys: tuple[str, ...]
     declared_at: SourceLocation | None
@@ -58,17 +61,42 @@ class StreamEdge:
     staging_reason: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VirtualPartition:
+    """A virtual node that says how rows travel from `origin_id`."""
+
+    id: int
+    origin_id: int
+    partitioner: Partitioner | None
+    exchange_mode: ExchangeMode
+    staging_reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VirtualSideOutput:
+    """A virtual node that stands for a side output of `origin_id`."""
+
+    id: int
+    origin_id: int
+    tag: str
+
+
 @dataclass(frozen=True)
 class StreamGraph:
     """Nodes in the order they were translated, edges in the order they were made.
 
-    `in_edges` and `out_edges` are derived once and list a node's edges in that same order.
+    `is_dynamic`: parallelism that nobody set is decided at run time. `source_ids` and `sink_ids` are Flink's lists: a
+    sink whose writer is an operator of its own is in neither. Derived maps list a node's edges in the graph's order.
     """
 
     job_name: str
     job_type: JobType
+    is_dynamic: bool
     nodes: tuple[StreamNode, ...]
     edges: tuple[StreamEdge, ...]
+    virtual_nodes: tuple[VirtualPartition | VirtualSideOutput, ...]
+    source_ids: tuple[int, ...]
+    sink_ids: tuple[int, ...]
 
     @cached_property
     def node(self) -> Mapping[int, StreamNode]:

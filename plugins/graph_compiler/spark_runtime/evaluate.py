@@ -16,6 +16,7 @@ from graph_compiler.declaration.operators import (
     Aggregate,
     Filter,
     Join,
+    JoinType,
     Operator,
     Select,
     Source,
@@ -23,6 +24,8 @@ from graph_compiler.declaration.operators import (
     WithColumns,
 )
 from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.errors import GraphCompilerError
+from graph_compiler.identifiers import listing
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.shared_rows import is_deterministic
 
@@ -30,6 +33,10 @@ _VIEW = "graph_compiler_input"
 _KEPT = "graph_compiler_kept"
 Settle: TypeAlias = Callable[[DataFrame], DataFrame]
 """Makes rows the same however often they are read."""
+
+
+class ColumnsError(GraphCompilerError):
+    """The inputs of an operator have columns that do not go together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +127,12 @@ def _(operator: Aggregate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 @_evaluate.register
 def _(operator: Join, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     left, right = inputs
+    twice = [name for name in left.columns if name in right.columns and name not in operator.on]
+    if twice and operator.how not in (JoinType.SEMI, JoinType.ANTI):
+        raise ColumnsError(
+            f"both sides of the join have {listing(twice)}\n"
+            f'  hint: rename one: select(…, {twice[0]}_2="{twice[0]}"), or join on it too'
+        )
     return left.join(right, on=list(operator.on), how=operator.how.value)
 
 
@@ -149,7 +162,14 @@ def _(
 
 
 def union(streams: list[DataFrame]) -> DataFrame:
-    """Put streams with the same columns together, by name."""
+    """Put streams with the same columns together, by name; raises ColumnsError where they differ."""
+    first, *others = streams
+    for other in others:
+        if odd := sorted(set(first.columns) ^ set(other.columns)):
+            raise ColumnsError(
+                f"it reads a union of streams with different columns: only one has {listing(odd)}\n"
+                "  hint: select the same columns from each"
+            )
     return reduce(DataFrame.unionByName, streams)
 
 

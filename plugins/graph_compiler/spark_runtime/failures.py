@@ -11,16 +11,19 @@ from graph_compiler.deployment.report import Failure, ThrowableType
 from graph_compiler.errors import (
     DescriptorError,
     FunctionNotImportableError,
+    GraphCompilerError,
     PartitionNotFoundError,
     PublicationConflictError,
     PublicationError,
     StaleResultError,
 )
 from graph_compiler.identifiers import listing
+from graph_compiler.spark_runtime.evaluate import ColumnsError
 from graph_compiler.spark_runtime.region import OperatorFailedError
 
 _NON_RECOVERABLE = (
     AnalysisException,
+    ColumnsError,
     ParseException,
     DescriptorError,
     FunctionNotImportableError,
@@ -69,16 +72,20 @@ def _operator_words(cause: Exception, error: OperatorFailedError) -> str:
     if condition.startswith(("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN_FOR_JOIN")):
         missing = (parameters.get("objectName") or parameters.get("colName", "?")).replace("`", "")
         return _missing_column(missing, error.columns)
-    if condition == "UNBOUND_SQL_PARAMETER":
-        name = parameters.get("name", "?")
-        hint = "add it to params= of the environment"
-        return f"it uses the parameter :{name}, which is not declared\n  hint: {hint}"
+    if isinstance(cause, ParseException):
+        expressions = "".join(
+            f"\n  in: {expression}" for expression in error.operator.operator.expressions()
+        )
+        return f"{_words(cause).partition(' (line ')[0]}{expressions}"
     return _words(cause)
 
 
 def _missing_column(missing: str, columns: list[str]) -> str:
-    close = get_close_matches(missing, columns, n=1)
+    close = [name for name in get_close_matches(missing, columns, n=1) if name != missing]
     hint = f"\n  hint: did you mean '{close[0]}'?" if close else ""
+    expression, renamed, name = missing.upper().partition(" AS ")
+    if renamed:
+        hint = f'\n  hint: an expression is named: select({name.lower()}="{expression.lower()}")'
     return f"there is no column '{missing}'\n  found: {listing(columns)}{hint}"
 
 
@@ -86,4 +93,8 @@ def _words(error: Exception) -> str:
     """Give the first paragraph of a message; Spark puts plans and stack traces after it."""
     text = str(error).strip() or type(error).__name__
     first = text.split("\n\n")[0].split("\n\tat ")[0].split("\nJVM stacktrace")[0]
-    return first if isinstance(error, PySparkException) else f"{type(error).__name__}: {first}"
+    return (
+        first
+        if isinstance(error, PySparkException | GraphCompilerError)
+        else f"{type(error).__name__}: {first}"
+    )

