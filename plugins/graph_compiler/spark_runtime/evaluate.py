@@ -127,11 +127,12 @@ def _(operator: Aggregate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 @_evaluate.register
 def _(operator: Join, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     left, right = inputs
-    twice = [name for name in left.columns if name in right.columns and name not in operator.on]
-    if twice and operator.how not in (JoinType.SEMI, JoinType.ANTI):
+    has_keys = all(key in left.columns and key in right.columns for key in operator.on)
+    both = [name for name in left.columns if name in right.columns and name not in operator.on]
+    if both and has_keys and operator.how not in (JoinType.SEMI, JoinType.ANTI):
         raise ColumnsError(
-            f"both sides of the join have {listing(twice)}\n"
-            f'  hint: rename one: select(…, {twice[0]}_2="{twice[0]}"), or join on it too'
+            f"both sides of the join have {listing(both)}\n"
+            f'  hint: rename one: select(…, {both[0]}_2="{both[0]}"), or join on it too'
         )
     return left.join(right, on=list(operator.on), how=operator.how.value)
 
