@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from graph_compiler.compiler.chaining import chain_breaks
+from graph_compiler.compiler.execution_graph_builder import build_execution_graph
 from graph_compiler.compiler.hasher import hash_nodes
 from graph_compiler.compiler.job_graph_generator import generate_job_graph
 from graph_compiler.compiler.pipelined_regions import logical_pipelined_regions
@@ -57,6 +58,7 @@ from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.explain.plan_json import job_plan, streaming_plan
 from graph_compiler.graphs.job_graph import JobGraph
 from graph_compiler.graphs.stream_graph import StreamGraph, VirtualPartition, VirtualSideOutput
+from tests.conformance.execution import ExecutionAnswer
 
 Json = dict[str, Any]
 KEYS = ("key",)
@@ -144,6 +146,7 @@ def compile_topology(spec: Json) -> Json:
         phase = "job_graph"
         job_graph = generate_job_graph(stream_graph, options)
         answer["job_graph"] = job_graph_json(job_graph)
+        answer["execution_graph"] = execution_json(job_graph)
     except InvalidPipelineError as error:
         return {**answer, "error": {"phase": phase, "message": str(error)}}
     return answer
@@ -424,6 +427,16 @@ def job_graph_json(graph: JobGraph) -> Json:
         ],
         "plan_json": job_plan(graph),
     }
+
+
+def execution_json(job_graph: JobGraph) -> Json:
+    try:
+        graph = build_execution_graph(job_graph)
+    except InvalidPipelineError as error:
+        return {"error": str(error)}
+    if graph is None:
+        return {"skipped": "undecided parallelism (dynamic graph)"}
+    return ExecutionAnswer(job_graph, graph).json()
 
 
 def dense(names: list[str | None]) -> list[int | None]:

@@ -52,6 +52,7 @@ def build_execution_graph(graph: JobGraph) -> ExecutionGraph | None:
             IntermediateResult(
                 id=data_set.id,
                 producer_id=data_set.producer_id,
+                result_type=data_set.result_type,
                 partitions=parallelism[data_set.producer_id],
             )
             for data_set in graph.data_sets

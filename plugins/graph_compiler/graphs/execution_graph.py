@@ -7,18 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from graph_compiler.declaration.partitioners import DistributionPattern
 from graph_compiler.graphs.distribution import PartitionGroup
-from graph_compiler.graphs.job_graph import JobEdge
+from graph_compiler.graphs.job_graph import JobEdge, ResultPartitionType
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ExecutionVertexId:
+class ExecutionVertexId(NamedTuple):
     """Subtask `subtask` (from 0) of a job vertex."""
 
     vertex_id: JobVertexId
     subtask: int
+
+
+class PartitionId(NamedTuple):
+    """What subtask `partition` (from 0) of a data set's producer produces."""
+
+    data_set_id: IntermediateDataSetId
+    partition: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +54,7 @@ class IntermediateResult:
 
     id: IntermediateDataSetId
     producer_id: JobVertexId
+    result_type: ResultPartitionType
     partitions: int
 
 
@@ -55,6 +64,19 @@ class ExecutionEdge:
 
     job_edge: JobEdge
     groups: tuple[PartitionGroup, ...]
+
+    def group_of(self, consumer: int) -> PartitionGroup:
+        """Give the partitions a consumer subtask reads."""
+        if self.job_edge.distribution_pattern is DistributionPattern.ALL_TO_ALL:
+            return self.groups[0]
+        return next(group for group in self.groups if consumer in group.consumers)
+
+    def subpartition(self, consumer: int) -> int:
+        """Give the subpartition a consumer reads of each of its partitions.
+
+        Flink counts subtasks modulo the consumers of a partition, not their place among these.
+        """
+        return consumer % len(self.group_of(consumer).consumers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

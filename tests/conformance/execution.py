@@ -1,0 +1,164 @@
+"""The execution graph's part of an answer: subtasks, regions, failover, scheduling; names mapped, nothing decided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graph_compiler.compiler.failover import restart_set
+from graph_compiler.compiler.scheduling import (
+    Progress,
+    finish_vertex,
+    releasable_groups,
+    start_scheduling,
+)
+from graph_compiler.compiler.scheduling_topology_builder import build_scheduling_topology
+from graph_compiler.graphs.execution_graph import (
+    ExecutionGraph,
+    ExecutionJobVertex,
+    ExecutionVertexId,
+    IntermediateResult,
+    PartitionId,
+)
+from graph_compiler.graphs.job_graph import JobGraph
+from graph_compiler.graphs.scheduling_topology import ConsumedPartitionGroup
+from graph_compiler.identifiers import IntermediateDataSetId
+
+Json = dict[str, Any]
+LOST_PARTITIONS_ASKED = 61
+"""The corpus stops asking there."""
+
+
+class ExecutionAnswer:
+    """One execution graph in the corpus' words."""
+
+    def __init__(self, job_graph: JobGraph, graph: ExecutionGraph) -> None:
+        self.graph = graph
+        self.is_dynamic = job_graph.is_dynamic
+        self.topology = build_scheduling_topology(job_graph, graph)
+        self.index = {vertex.id: number for number, vertex in enumerate(graph.vertices)}
+        self.results = {result.id: result for result in graph.results}
+
+    def json(self) -> Json:
+        answer: Json = {
+            "vertices": [self.vertex(vertex) for vertex in self.graph.vertices],
+            "pipelined_regions": [
+                [self.task(id) for id in region] for region in self.topology.regions
+            ],
+            "failover": self.failover(),
+        }
+        if not self.is_dynamic:  # the corpus has no order for these
+            answer["scheduling"] = self.scheduling()
+        return answer
+
+    def vertex(self, vertex: ExecutionJobVertex) -> Json:
+        return {
+            "index": self.index[vertex.id],
+            "id": vertex.id,
+            "parallelism": vertex.parallelism,
+            "max_parallelism": vertex.max_parallelism,
+            "subtasks": [
+                {
+                    "name": vertex.task_name(subtask),
+                    "state": "CREATED",
+                    "attempt": 0,
+                    "consumed": self.consumed(vertex, subtask),
+                    "produced": [
+                        self.produced(self.results[id], subtask) for id in vertex.produced
+                    ],
+                }
+                for subtask in range(vertex.parallelism)
+            ],
+        }
+
+    def consumed(self, vertex: ExecutionJobVertex, subtask: int) -> list[Json]:
+        return [
+            {
+                "dataset": self.data_set(edge.job_edge.data_set_id),
+                "type": edge.job_edge.result_type,
+                "num_consumers": len(edge.group_of(subtask).consumers),
+                "partitions": list(edge.group_of(subtask).partitions),
+                "subpartition_range": [edge.subpartition(subtask)] * 2,
+            }
+            for edge in self.graph.edges
+            if edge.job_edge.target_id == vertex.id
+        ]
+
+    def produced(self, result: IntermediateResult, partition: int) -> Json:
+        groups = [
+            (edge.job_edge.target_id, group.consumers)
+            for edge in self.graph.edges
+            if edge.job_edge.data_set_id == result.id
+            for group in edge.groups
+            if partition in group.partitions
+        ]
+        return {
+            "dataset": self.data_set(result.id),
+            "partition": partition,
+            "subpartitions": len(groups[0][1]),
+            "consumer_groups": [
+                [self.task(ExecutionVertexId(target, consumer)) for consumer in consumers]
+                for target, consumers in groups
+            ],
+        }
+
+    def failover(self) -> Json:
+        tasks = [id for vertex in self.graph.vertices for id in vertex.execution_vertices()]
+        reads = [
+            (id, PartitionId(edge.job_edge.data_set_id, edge.group_of(id.subtask).partitions[0]))
+            for id in tasks
+            for edge in self.graph.edges
+            if edge.job_edge.target_id == id.vertex_id
+        ]
+        return {
+            "all_partitions_available": {self.task(id): self.restarted(id, set()) for id in tasks},
+            "no_partition_available": {self.task(id): self.restarted(id, None) for id in tasks},
+            "consumer_reports_partition_lost": {
+                f"{self.task(id)}<-{self.partition(partition)}": self.restarted(id, {partition})
+                for id, partition in reads[:LOST_PARTITIONS_ASKED]
+            },
+        }
+
+    def restarted(self, id: ExecutionVertexId, unavailable: set[PartitionId] | None) -> list[str]:
+        return self.tasks(restart_set(self.topology, id, unavailable))
+
+    def scheduling(self) -> list[Json]:
+        """Deployed tasks finish one by one, first deployed first; events without effect are left out."""
+        progress, regions = start_scheduling(self.topology)
+        events: list[Json] = [{"event": "start", "deployed": self.deployed(regions)}]
+        running = [id for region in regions for id in self.topology.regions[region]]
+        for id in running:
+            progress, regions = finish_vertex(self.topology, progress, id)
+            running.extend(task for region in regions for task in self.topology.regions[region])
+            released = sorted(self.group(group) for group in self.released(progress, id))
+            if regions or released:
+                deployed = self.deployed(regions)
+                events.append(
+                    {
+                        "event": f"finished {self.task(id)}",
+                        "deployed": deployed,
+                        "released_groups": released,
+                    }
+                )
+        return events
+
+    def released(self, progress: Progress, id: ExecutionVertexId) -> list[ConsumedPartitionGroup]:
+        return list(releasable_groups(self.topology, progress, id))
+
+    def deployed(self, regions: tuple[int, ...]) -> list[list[str]]:
+        return [self.tasks(self.topology.regions[region]) for region in regions]
+
+    def tasks(self, ids: tuple[ExecutionVertexId, ...]) -> list[str]:
+        return [self.task(id) for id in ids]
+
+    def task(self, id: ExecutionVertexId) -> str:
+        return f"{self.index[id.vertex_id]}:{id.subtask}"
+
+    def data_set(self, id: IntermediateDataSetId) -> str:
+        return f"{self.index[self.results[id].producer_id]}#{id.rpartition('-')[2]}"
+
+    def partition(self, partition: PartitionId) -> str:
+        return f"{self.data_set(partition.data_set_id)}/{partition.partition}"
+
+    def group(self, group: ConsumedPartitionGroup) -> str:
+        partitions = ",".join(str(partition) for partition in group.group.partitions)
+        return f"{self.data_set(group.job_edge.data_set_id)}/{partitions}"
