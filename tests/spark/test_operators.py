@@ -71,6 +71,14 @@ CASES: dict[str, tuple[Declare, list[tuple[object, ...]]]] = {
         lambda s, o: s.filter("k = 'b'").union(o.select(v="w - 17", k="k").filter("k = 'b'")),
         [("b", 3), ("b", 3)],
     ),
+    "shuffle": (lambda s, _: s.shuffle().filter("k = 'b'"), [("b", 3)]),
+    "global": (lambda s, _: s.global_().transform(partition_numbers).filter("p > 0"), []),
+    "custom": (
+        lambda s, _: (
+            s.partition_custom("ascii(k) - 97").transform(partition_numbers).filter("k != 'a'")
+        ),
+        [("b", 1), ("c", 2)],
+    ),
     "rebalance": (lambda s, _: s.rebalance().filter("k = 'b'"), [("b", 3)]),
 }
 

@@ -60,10 +60,9 @@ def run(
     """Run a pipeline once under an Airflow of its own (`airflow dags test`), and show what comes out."""
     with _speaking_plainly():
         compiled = compile_pipeline(load_pipeline(pipeline))
-        day = day or date.today().isoformat()
         request = Run(
             compiled=compiled,
-            day=day,
+            day=_day(day),
             params=_assignments(param or [], dict(compiled.pipeline.params)),
             preview_sorted_by=sort,
         )

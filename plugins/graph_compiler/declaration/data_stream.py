@@ -26,11 +26,14 @@ from graph_compiler.declaration.operators import (
 )
 from graph_compiler.declaration.partitioners import (
     BroadcastPartitioner,
+    CustomPartitioner,
     ForwardPartitioner,
+    GlobalPartitioner,
     HashPartitioner,
     Partitioner,
     RebalancePartitioner,
     RescalePartitioner,
+    ShufflePartitioner,
 )
 from graph_compiler.declaration.transformations import (
     OneInputTransformation,
@@ -153,6 +156,19 @@ class DataStream(Declared):
     def rebalance(self) -> DataStream:
         """Spread the rows evenly over all partitions of the next operator."""
         return self._partition(RebalancePartitioner())
+
+    def shuffle(self) -> DataStream:
+        """Spread the rows at random over all partitions of the next operator."""
+        return self._partition(ShufflePartitioner())
+
+    def global_(self) -> DataStream:
+        """Send every row to the first partition of the next operator."""
+        return self._partition(GlobalPartitioner())
+
+    def partition_custom(self, expression: str) -> DataStream:
+        """Send each row to the partition an integer expression gives, modulo the next operator's partitions."""
+        id = self.environment.next_id()
+        return self._partition(CustomPartitioner(expression, id), id=id)
 
     def rescale(self) -> DataStream:
         """Spread each partition's rows over a share of the next operator's partitions."""

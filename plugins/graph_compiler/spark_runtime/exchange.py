@@ -10,16 +10,19 @@ from __future__ import annotations
 from functools import singledispatch
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.functions import broadcast
+from pyspark.sql.functions import broadcast, expr
 
 from graph_compiler.declaration.operators import Transform
 from graph_compiler.declaration.partitioners import (
     BroadcastPartitioner,
+    CustomPartitioner,
     ForwardPartitioner,
+    GlobalPartitioner,
     HashPartitioner,
     Partitioner,
     RebalancePartitioner,
     RescalePartitioner,
+    ShufflePartitioner,
 )
 from graph_compiler.deployment.descriptor import InputDescriptor, OperatorDescriptor
 
@@ -57,15 +60,37 @@ def _(
     return rows
 
 
-@distribute.register
+@distribute.register(RebalancePartitioner)
+@distribute.register(ShufflePartitioner)
 def _(
-    _: RebalancePartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
+    _: Partitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
 ) -> DataFrame:
+    # Both spread rows evenly. Dealt out in turn, they go the same way when a partition is computed again.
     return (
         rows.hint("rebalance")
         if consumer.parallelism is None
         else rows.repartition(consumer.parallelism)
     )
+
+
+@distribute.register
+def _(
+    _: GlobalPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
+) -> DataFrame:
+    return rows.repartition(1)
+
+
+@distribute.register
+def _(
+    partitioner: CustomPartitioner,
+    rows: DataFrame,
+    edge: InputDescriptor,
+    consumer: OperatorDescriptor,
+) -> DataFrame:
+    partitions = consumer.parallelism or int(
+        rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200
+    )
+    return rows.repartitionById(partitions, expr(partitioner.expression).cast("int"))
 
 
 @distribute.register
