@@ -12,16 +12,10 @@ from graph_compiler.compiler.scheduling import (
     start_scheduling,
 )
 from graph_compiler.compiler.scheduling_topology_builder import build_scheduling_topology
-from graph_compiler.graphs.execution_graph import (
-    ExecutionGraph,
-    ExecutionJobVertex,
-    ExecutionVertexId,
-    IntermediateResult,
-    PartitionId,
-)
+from graph_compiler.explain.execution_graph_json import ExecutionGraphJson
+from graph_compiler.graphs.execution_graph import ExecutionGraph, ExecutionVertexId, PartitionId
 from graph_compiler.graphs.job_graph import JobGraph
 from graph_compiler.graphs.scheduling_topology import ConsumedPartitionGroup
-from graph_compiler.identifiers import IntermediateDataSetId
 
 Json = dict[str, Any]
 LOST_PARTITIONS_ASKED = 61
@@ -35,12 +29,11 @@ class ExecutionAnswer:
         self.graph = graph
         self.is_dynamic = job_graph.is_dynamic
         self.topology = build_scheduling_topology(job_graph, graph)
-        self.index = {vertex.id: number for number, vertex in enumerate(graph.vertices)}
-        self.results = {result.id: result for result in graph.results}
+        self.names = ExecutionGraphJson(graph)
 
     def json(self) -> Json:
         answer: Json = {
-            "vertices": [self.vertex(vertex) for vertex in self.graph.vertices],
+            "vertices": self.names.vertices(),
             "pipelined_regions": [
                 [self.task(id) for id in region] for region in self.topology.regions
             ],
@@ -49,57 +42,6 @@ class ExecutionAnswer:
         if not self.is_dynamic:  # the corpus has no order for these
             answer["scheduling"] = self.scheduling()
         return answer
-
-    def vertex(self, vertex: ExecutionJobVertex) -> Json:
-        return {
-            "index": self.index[vertex.id],
-            "id": vertex.id,
-            "parallelism": vertex.parallelism,
-            "max_parallelism": vertex.max_parallelism,
-            "subtasks": [
-                {
-                    "name": vertex.task_name(subtask),
-                    "state": "CREATED",
-                    "attempt": 0,
-                    "consumed": self.consumed(vertex, subtask),
-                    "produced": [
-                        self.produced(self.results[id], subtask) for id in vertex.produced
-                    ],
-                }
-                for subtask in range(vertex.parallelism)
-            ],
-        }
-
-    def consumed(self, vertex: ExecutionJobVertex, subtask: int) -> list[Json]:
-        return [
-            {
-                "dataset": self.data_set(edge.job_edge.data_set_id),
-                "type": edge.job_edge.result_type,
-                "num_consumers": len(edge.group_of(subtask).consumers),
-                "partitions": list(edge.group_of(subtask).partitions),
-                "subpartition_range": [edge.subpartition(subtask)] * 2,
-            }
-            for edge in self.graph.edges
-            if edge.job_edge.target_id == vertex.id
-        ]
-
-    def produced(self, result: IntermediateResult, partition: int) -> Json:
-        groups = [
-            (edge.job_edge.target_id, group.consumers)
-            for edge in self.graph.edges
-            if edge.job_edge.data_set_id == result.id
-            for group in edge.groups
-            if partition in group.partitions
-        ]
-        return {
-            "dataset": self.data_set(result.id),
-            "partition": partition,
-            "subpartitions": len(groups[0][1]),
-            "consumer_groups": [
-                [self.task(ExecutionVertexId(target, consumer)) for consumer in consumers]
-                for target, consumers in groups
-            ],
-        }
 
     def failover(self) -> Json:
         tasks = [id for vertex in self.graph.vertices for id in vertex.execution_vertices()]
@@ -151,14 +93,11 @@ class ExecutionAnswer:
         return [self.task(id) for id in ids]
 
     def task(self, id: ExecutionVertexId) -> str:
-        return f"{self.index[id.vertex_id]}:{id.subtask}"
-
-    def data_set(self, id: IntermediateDataSetId) -> str:
-        return f"{self.index[self.results[id].producer_id]}#{id.rpartition('-')[2]}"
+        return self.names.task(id)
 
     def partition(self, partition: PartitionId) -> str:
-        return f"{self.data_set(partition.data_set_id)}/{partition.partition}"
+        return f"{self.names.data_set(partition.data_set_id)}/{partition.partition}"
 
     def group(self, group: ConsumedPartitionGroup) -> str:
         partitions = ",".join(str(partition) for partition in group.group.partitions)
-        return f"{self.data_set(group.job_edge.data_set_id)}/{partitions}"
+        return f"{self.names.data_set(group.job_edge.data_set_id)}/{partitions}"

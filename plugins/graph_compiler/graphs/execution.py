@@ -1,0 +1,155 @@
+"""Executions: the attempts at a subtask, and the states one goes through.
+
+    CREATED → SCHEDULED → DEPLOYING → INITIALIZING → RUNNING → FINISHED
+                                          └─▶ CANCELING → CANCELED, or FAILED from anywhere
+
+Here an execution is one Airflow try; the rules are those observed on Flink's own `Execution`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+HISTORY_SIZE = 16
+"""How many earlier attempts are kept (`jobmanager.execution.attempts-history-size`)."""
+
+
+class ExecutionState(StrEnum):
+    """Where an attempt is. RECONCILING is Flink's, from a time when masters recovered tasks; nothing enters it."""
+
+    CREATED = "CREATED"
+    SCHEDULED = "SCHEDULED"
+    DEPLOYING = "DEPLOYING"
+    INITIALIZING = "INITIALIZING"
+    RUNNING = "RUNNING"
+    FINISHED = "FINISHED"
+    CANCELING = "CANCELING"
+    CANCELED = "CANCELED"
+    FAILED = "FAILED"
+    RECONCILING = "RECONCILING"
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the attempt is over."""
+        return self in (ExecutionState.FINISHED, ExecutionState.CANCELED, ExecutionState.FAILED)
+
+    @property
+    def is_deployed(self) -> bool:
+        """Whether it is on a worker and has not ended."""
+        return self in (
+            ExecutionState.DEPLOYING,
+            ExecutionState.INITIALIZING,
+            ExecutionState.RUNNING,
+        )
+
+
+class IllegalTransitionError(Exception):
+    """A state was asked for that cannot follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateUpdate:
+    """What a report from a worker does: the state after it, and whether the report was taken."""
+
+    state: ExecutionState
+    is_accepted: bool
+
+
+def report_state(state: ExecutionState, reported: ExecutionState) -> StateUpdate:
+    """Take in what a worker says of an attempt.
+
+    The end of an attempt is always taken, though it may change nothing; a step on the way only from the one before it.
+    """
+    match reported:
+        case ExecutionState.INITIALIZING:
+            return _step(state, ExecutionState.DEPLOYING, reported)
+        case ExecutionState.RUNNING:
+            return _step(state, ExecutionState.INITIALIZING, reported)
+        case ExecutionState.FAILED:
+            return StateUpdate(mark_failed(state), is_accepted=True)
+        case ExecutionState.FINISHED | ExecutionState.CANCELED:
+            if state is ExecutionState.CANCELING:
+                return StateUpdate(ExecutionState.CANCELED, is_accepted=True)
+            # Before it was deployed a task cannot end: the state stays, and the scheduler is told of the race.
+            return StateUpdate(reported if state.is_deployed else state, is_accepted=True)
+        case _:
+            raise IllegalTransitionError(f"a worker does not report {reported}")
+
+
+def mark_failed(state: ExecutionState) -> ExecutionState:
+    """Give the state after the scheduler has marked an attempt failed: one being canceled ends as canceled."""
+    if state is ExecutionState.CANCELING:
+        return ExecutionState.CANCELED
+    return state if state.is_terminal else ExecutionState.FAILED
+
+
+def fail(state: ExecutionState) -> ExecutionState:
+    """Give the state after the master has met a failure: it tells the scheduler, which then marks the attempt."""
+    return ExecutionState.CANCELED if state is ExecutionState.CANCELING else state
+
+
+def cancel(state: ExecutionState) -> ExecutionState:
+    """Give the state after a wish to cancel: what is on a worker is asked to stop, what is not is canceled at once."""
+    _refuse_reconciling(state)
+    if state in (ExecutionState.CREATED, ExecutionState.SCHEDULED):
+        return ExecutionState.CANCELED
+    return ExecutionState.CANCELING if state.is_deployed else state
+
+
+def suspend(state: ExecutionState) -> ExecutionState:
+    """Give the state after the job was suspended: everything that is not over is canceled."""
+    _refuse_reconciling(state)
+    return state if state.is_terminal else ExecutionState.CANCELED
+
+
+def transition(state: ExecutionState, target: ExecutionState) -> ExecutionState:
+    """Move to `target`; only leaving a terminal state is refused, all else is the caller's to know."""
+    if state.is_terminal:
+        raise IllegalTransitionError(
+            f"Cannot leave terminal state {state} to transition to {target}."
+        )
+    return target
+
+
+def _refuse_reconciling(state: ExecutionState) -> None:
+    if state is ExecutionState.RECONCILING:
+        raise IllegalTransitionError(state.value)
+
+
+def _step(state: ExecutionState, before: ExecutionState, reported: ExecutionState) -> StateUpdate:
+    return (
+        StateUpdate(reported, is_accepted=True)
+        if state is before
+        else StateUpdate(state, is_accepted=False)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """One attempt: its number from 0, and where it is."""
+
+    attempt_number: int = 0
+    state: ExecutionState = ExecutionState.CREATED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionHistory:
+    """The current attempt at a subtask and those before it, the oldest dropped when there are more than `size`."""
+
+    current: Execution = Execution()
+    prior: tuple[Execution, ...] = ()
+    size: int = HISTORY_SIZE
+
+
+def reset_for_new_execution(history: ExecutionHistory) -> ExecutionHistory:
+    """Begin the next attempt; raises IllegalTransitionError while the current one is not over."""
+    if not history.current.state.is_terminal:
+        state = history.current.state
+        raise IllegalTransitionError(
+            f"Cannot reset an execution that is in non-terminal state {state}"
+        )
+    prior = (*history.prior, history.current)[-history.size :]
+    return replace(
+        history, current=Execution(attempt_number=history.current.attempt_number + 1), prior=prior
+    )
