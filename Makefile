@@ -32,7 +32,7 @@ test-long: $(READY) $(DATA) ## run the tests that take long: a scheduled run und
 test-core: $(READY) ## run the compiler's tests where neither airflow nor pyspark is installed
 	@scripts/make-venv .venv-core requirements-core.lock
 	@.venv-core/bin/python -m pytest -m 'not (spark or airflow or e2e)' \
-		tests/architecture tests/declaration tests/graphs tests/compiler tests/deployment tests/explain tests/conformance
+		tests/architecture tests/declaration tests/graphs tests/compiler tests/deployment tests/explain tests/conformance tests/properties
 
 bench: $(READY) ## measure compiling and parsing
 	@$(BIN)/python -m pytest benchmarks -q --benchmark-only --benchmark-columns=median,min,rounds

@@ -1,0 +1,173 @@
+"""What holds for every pipeline."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graph_compiler.compiler.hasher import hash_nodes
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.descriptor import RegionDescriptor
+from graph_compiler.deployment.wire import from_wire, to_wire
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.regions import StagingReason
+from graph_compiler.graphs.topology import connected_components, post_order
+from tests.properties.strategies import Step, declare, plans
+
+ROOT = Path(__file__).parents[2]
+MODES = st.sampled_from(["AUTO", "ALL_EXCHANGES_BLOCKING", "ALL_EXCHANGES_PIPELINED"])
+
+
+def compiled(plan: tuple[Step, ...], mode: str = "AUTO", **config: str) -> CompiledPipeline:
+    return compile_pipeline(declare(plan, shuffle_mode=mode, **config).pipeline())
+
+
+@given(plans(), MODES)
+def test_every_node_is_in_one_chain_and_every_edge_inside_one_or_one_job_edge(
+    plan: tuple[Step, ...], mode: str
+) -> None:
+    pipeline = compiled(plan, mode)
+    stream, job = pipeline.stream_graph, pipeline.job_graph
+    assert sorted(id for vertex in job.vertices for id in vertex.node_ids) == sorted(stream.node)
+    between = [edge.stream_edge.id for edge in job.edges]
+    inside = [
+        e.id
+        for e in stream.edges
+        if job.vertex_of_node[e.source_id] == job.vertex_of_node[e.target_id]
+    ]
+    assert sorted(between + inside) == sorted(edge.id for edge in stream.edges)
+
+
+@given(plans(), MODES)
+def test_vertices_are_sorted_and_ids_are_distinct(plan: tuple[Step, ...], mode: str) -> None:
+    job = compiled(plan, mode).job_graph
+    position = {vertex.id: number for number, vertex in enumerate(job.vertices)}
+    assert len(position) == len(job.vertices)
+    assert all(position[edge.source_id] < position[edge.target_id] for edge in job.edges)
+
+
+@given(plans(), MODES)
+def test_regions_are_acyclic_with_one_profile_each_and_every_cut_has_its_reason(
+    plan: tuple[Step, ...], mode: str
+) -> None:
+    pipeline = compiled(plan, mode)
+    job, deployment = pipeline.job_graph, pipeline.deployment
+    region_of = deployment.region_of_vertex
+    assert sorted(region_of) == sorted(vertex.id for vertex in job.vertices)
+    assert all(
+        job.vertex[id].slot_sharing_group == region.slot_sharing_group
+        for region in deployment.regions
+        for id in region.vertex_ids
+    )
+    staged = {cut.edge.stream_edge.id: cut for cut in deployment.staged_edges}
+    order = [region.id for region in deployment.regions]
+    assert len(set(order)) == len(order)
+    for edge in job.edges:
+        source, target = region_of[edge.source_id].id, region_of[edge.target_id].id
+        if source != target:
+            assert staged[edge.stream_edge.id].explanation.startswith("because ")
+            assert order.index(source) < order.index(target)
+        assert edge.result_type.must_be_pipelined_consumed or edge.stream_edge.id in staged
+
+
+@given(plans(groups=False), MODES)
+def test_the_modes_are_what_they_promise(plan: tuple[Step, ...], mode: str) -> None:
+    pipeline = compiled(plan, mode)
+    job, deployment = pipeline.job_graph, pipeline.deployment
+    if mode == "ALL_EXCHANGES_BLOCKING":
+        assert [region.vertex_ids for region in deployment.regions] != []
+        assert all(len(region.vertex_ids) == 1 for region in deployment.regions)
+        assert [cut.edge for cut in deployment.crossing_edges()] == list(job.edges)
+    if mode == "ALL_EXCHANGES_PIPELINED":
+        links = [(edge.source_id, edge.target_id) for edge in job.edges]
+        assert len(deployment.regions) == len(
+            connected_components([v.id for v in job.vertices], links)
+        )
+    if mode == "AUTO":
+        reasons = {cut.reason for cut in deployment.staged_edges}
+        assert reasons <= {StagingReason.DECLARED, StagingReason.WOULD_CYCLE}
+
+
+@given(plans(), MODES)
+def test_a_region_reads_only_what_an_earlier_one_stages(plan: tuple[Step, ...], mode: str) -> None:
+    staged: set[str] = set()
+    for region in describe_regions(compiled(plan, mode)):
+        own = {result.id for result in region.results}
+        reads = {
+            e.staged.id
+            for v in region.vertices
+            for op in v.operators
+            for e in op.inputs
+            if e.staged is not None
+        }
+        assert reads <= staged | own
+        staged |= own
+        assert from_wire(RegionDescriptor, to_wire(region)) == region
+
+
+@given(plans())
+def test_chaining_off_gives_as_many_vertices_as_nodes(plan: tuple[Step, ...]) -> None:
+    pipeline = compiled(plan, chaining="false")
+    assert len(pipeline.job_graph.vertices) == len(pipeline.stream_graph.nodes)
+
+
+@given(plans())
+def test_an_unrelated_branch_changes_no_id_that_a_uid_pins(plan: tuple[Step, ...]) -> None:
+    def pinned(plan: tuple[Step, ...]) -> dict[str, str]:
+        graph = compiled(plan).stream_graph
+        hashes = hash_nodes(graph, dict.fromkeys((edge.id for edge in graph.edges), None))
+        return {node.uid: hashes[node.id] for node in graph.nodes if node.uid is not None}
+
+    extra = Step(
+        kind="source", inputs=(), parallelism=None, group=None, staged=False, chaining=None
+    )
+    assert pinned(plan).items() <= pinned((*plan, extra)).items()
+
+
+@given(plans(), MODES)
+def test_the_graph_of_regions_has_an_order(plan: tuple[Step, ...], mode: str) -> None:
+    deployment = compiled(plan, mode).deployment
+    producers: dict[str, list[str]] = {region.id: [] for region in deployment.regions}
+    for cut in deployment.crossing_edges():
+        producers[deployment.region_of_vertex[cut.edge.target_id].id].append(
+            deployment.region_of_vertex[cut.edge.source_id].id
+        )
+    assert sorted(post_order(producers, lambda id: producers[id])) == sorted(producers)
+
+
+@settings(max_examples=3, deadline=None)
+@given(st.lists(plans(), min_size=20, max_size=20))
+def test_other_hash_seeds_give_equal_answers(drawn: list[tuple[Step, ...]]) -> None:
+    program = (
+        "import json, sys; from tests.properties.strategies import Step, declare;"
+        "from graph_compiler.compiler.pipeline_compiler import compile_pipeline;"
+        "from graph_compiler.deployment.describe import describe_regions;"
+        "from graph_compiler.deployment.wire import to_wire;"
+        "plans = json.load(sys.stdin);"
+        "steps = [[Step(s[0], tuple(s[1]), *s[2:]) for s in plan] for plan in plans];"
+        "regions = [describe_regions(compile_pipeline(declare(tuple(plan)).pipeline())) for plan in steps];"
+        "print(json.dumps([[to_wire(r) for r in found] for found in regions]))"
+    )
+    plans_json = json.dumps(
+        [
+            [[s.kind, s.inputs, s.parallelism, s.group, s.staged, s.chaining] for s in plan]
+            for plan in drawn
+        ]
+    )
+    answers = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=ROOT,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": f"{ROOT}:{ROOT / 'plugins'}"},
+            input=plans_json,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "4242")
+    }
+    assert len(answers) == 1
