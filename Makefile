@@ -8,7 +8,7 @@ export PYTHONPATH := $(CURDIR):$(CURDIR)/plugins
 export SPARK_LOCAL_IP := 127.0.0.1
 
 
-.PHONY: help run explain env test test-core test-long bench lint format lock clean
+.PHONY: help run explain env test test-core test-long mutants bench lint format lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -33,6 +33,9 @@ test-core: $(READY) ## run the compiler's tests where neither airflow nor pyspar
 	@scripts/make-venv .venv-core requirements-core.lock
 	@.venv-core/bin/python -m pytest -m 'not (spark or airflow or e2e)' \
 		tests/architecture tests/declaration tests/graphs tests/compiler tests/deployment tests/explain tests/conformance tests/properties
+
+mutants: $(READY) ## change each rule that follows Flink, and see that the tests notice
+	@$(BIN)/python -m tests.conformance.mutants
 
 bench: $(READY) ## measure compiling and parsing
 	@$(BIN)/python -m pytest benchmarks -q --benchmark-only --benchmark-columns=median,min,rounds
