@@ -55,3 +55,12 @@ def staged_detour() -> StreamExecutionEnvironment:
     c = a.stage("dear").key_by("x").aggregate(n="count(*)").name("C")
     a.join(c, on="x").name("B").sink_to(Parquet("/out/b")).name("out")
     return env
+
+
+def alternating_groups() -> StreamExecutionEnvironment:
+    """A(g1) → B(g2) → C(g1), beside A → C."""
+    env = StreamExecutionEnvironment("alternating_groups")
+    a = env.from_source(Csv("/in/a.csv"), "A").slot_sharing_group("g1")
+    b = a.filter("x > 0").name("B").slot_sharing_group("g2")
+    a.join(b, on="x").name("C").slot_sharing_group("g1").sink_to(Parquet("/out/c")).name("out")
+    return env

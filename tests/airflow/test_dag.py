@@ -67,6 +67,15 @@ def test_a_dependency_says_how_rows_travel() -> None:
     assert dag.get_edge_info("carriers", "late_routes") == {"label": "BROADCAST · BLOCKING"}
 
 
+def test_a_task_names_its_vertices_with_flinks_ids() -> None:
+    dag, compiled = build("AUTO")
+    for region in compiled.deployment.regions:
+        doc = str(dag.get_task(region.id).doc_md)
+        assert all(
+            f"{compiled.job_graph.vertex[id].name} `{id}`" in doc for id in region.vertex_ids
+        )
+
+
 def test_retries_are_on_and_can_be_set() -> None:
     from graph_compiler.airflow_backend import build_dag
 

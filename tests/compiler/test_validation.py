@@ -195,3 +195,13 @@ def test_a_misspelt_parameter_is_found_in_paths_and_expressions() -> None:
         "allowed: input, least and run_date",
         "hint: did you mean 'least'?",
     ]
+
+
+def test_an_unknown_partitioner() -> None:
+    source = StreamExecutionEnvironment("p").from_source(Csv("/in"), "in")
+    source.environment.add(PartitionTransformation(id=2, inputs=(1,), partitioner="hsah"))  # type: ignore[arg-type]
+    operator = OneInputTransformation(
+        id=3, inputs=(2,), name="f", operator=Filter("x"), chaining_strategy=ChainingStrategy.ALWAYS
+    )
+    source.environment.add(operator)
+    assert words(source.environment)[1].startswith("partition: 'hsah' is not a partitioner")

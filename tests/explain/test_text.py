@@ -8,10 +8,16 @@ from graph_compiler import StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.explain.text import explain_text
 from pipelines.flights import env as flights
-from tests.conftest import SHUFFLE_MODES, staged_detour, with_options, word_count
+from tests.conftest import (
+    SHUFFLE_MODES,
+    alternating_groups,
+    staged_detour,
+    with_options,
+    word_count,
+)
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "pipelines"
-CASES = {env.name: env for env in (flights, word_count(), staged_detour())}
+CASES = {env.name: env for env in (flights, word_count(), staged_detour(), alternating_groups())}
 
 
 @pytest.mark.parametrize("mode", SHUFFLE_MODES)

@@ -1,6 +1,6 @@
 """Random well-formed pipelines, as plain plans that become declarations: the same plan can be declared again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
@@ -47,8 +47,10 @@ def plans(draw: st.DrawFn, *, groups: bool = True, stages: bool = True) -> tuple
     return tuple(steps)
 
 
-def declare(plan: tuple[Step, ...], **config: str) -> StreamExecutionEnvironment:
-    """Declare a plan; every stream nobody reads ends in a sink."""
+def declare(
+    plan: tuple[Step, ...], order: Sequence[int] | None = None, **config: str
+) -> StreamExecutionEnvironment:
+    """Declare a plan; every stream nobody reads ends in a sink. `order` has each step behind those it reads."""
     keys = {
         "shuffle_mode": "execution.batch-shuffle-mode",
         "chaining": "pipeline.operator-chaining.enabled",
@@ -56,14 +58,16 @@ def declare(plan: tuple[Step, ...], **config: str) -> StreamExecutionEnvironment
     env = StreamExecutionEnvironment(
         "p", config={keys[key]: value for key, value in config.items()}
     )
-    streams: list[DataStream] = []
-    for number, step in enumerate(plan):
-        stream = _stream(step, number, streams, env)
-        streams.append(stream.stage(f"step {number}") if step.staged else stream)
+    streams: dict[int, DataStream] = {}
+    for number in order or range(len(plan)):
+        stream = _stream(plan[number], number, streams, env)
+        streams[number] = stream.stage(f"step {number}") if plan[number].staged else stream
     read = {input for step in plan for input in step.inputs}
-    for number, stream in enumerate(streams):
+    for number, stream in streams.items():
         if number not in read:
-            stream.rescale().sink_to(Parquet(f"/out/{number}")).name(f"out_{number}")
+            stream.rescale().sink_to(Parquet(f"/out/{number}")).name(f"out_{number}").uid(
+                f"uid-out-{number}"
+            )
     return env
 
 
@@ -85,7 +89,7 @@ OPERATORS: dict[str, Callable[[int, list[DataStream]], DataStream]] = {
 
 
 def _stream(
-    step: Step, number: int, streams: list[DataStream], env: StreamExecutionEnvironment
+    step: Step, number: int, streams: Mapping[int, DataStream], env: StreamExecutionEnvironment
 ) -> DataStream:
     if step.kind == "source":
         stream = env.from_source(Csv(f"/in/{number}"), f"in_{number}")

@@ -3,8 +3,11 @@
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import mmh3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +26,7 @@ MODES = st.sampled_from(["AUTO", "ALL_EXCHANGES_BLOCKING", "ALL_EXCHANGES_PIPELI
 
 
 def compiled(plan: tuple[Step, ...], mode: str = "AUTO", **config: str) -> CompiledPipeline:
-    return compile_pipeline(declare(plan, shuffle_mode=mode, **config).pipeline())
+    return compile_pipeline(declare(plan, None, shuffle_mode=mode, **config).pipeline())
 
 
 @given(plans(), MODES)
@@ -126,6 +129,40 @@ def test_an_unrelated_branch_changes_no_id_that_a_uid_pins(plan: tuple[Step, ...
         kind="source", inputs=(), parallelism=None, group=None, staged=False, chaining=None
     )
     assert pinned(plan).items() <= pinned((*plan, extra)).items()
+
+
+@given(plans(), plans(), MODES)
+def test_the_order_of_independent_branches_changes_nothing(
+    one: tuple[Step, ...], other: tuple[Step, ...], mode: str
+) -> None:
+    shifted = tuple(
+        replace(step, inputs=tuple(number + len(one) for number in step.inputs)) for step in other
+    )
+    plan = one + shifted
+    orders = [range(len(plan)), [*range(len(one), len(plan)), *range(len(one))]]
+
+    def facts(order: Sequence[int]) -> tuple[object, ...]:
+        pipeline = compile_pipeline(declare(plan, order, shuffle_mode=mode).pipeline())
+        node, vertex = pipeline.stream_graph.node, pipeline.job_graph.vertex
+        regions = {
+            region.id: frozenset(
+                str(node[id].uid)
+                for vertex_id in region.vertex_ids
+                for id in vertex[vertex_id].node_ids
+            )
+            for region in pipeline.deployment.regions
+        }
+        return regions, {
+            v.id: v.name for v in pipeline.job_graph.vertices if v.id in _pinned_ids(pipeline)
+        }
+
+    assert facts(orders[0]) == facts(orders[1])
+
+
+def _pinned_ids(pipeline: CompiledPipeline) -> set[str]:
+    """Give the vertex ids that follow from a uid."""
+    uids = [node.uid for node in pipeline.stream_graph.nodes if node.uid is not None]
+    return {mmh3.hash_bytes(uid.encode()).hex() for uid in uids}
 
 
 @given(plans(), MODES)

@@ -64,6 +64,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             name=f"{region.pipeline}.{region.region_id}",
             conn_id=settings.conn_id,
             conf=dict(settings.spark_conf),
+            doc_md="\n".join(f"- {vertex.name} `{vertex.vertex_id}`" for vertex in region.vertices),
             **kwargs,
         )
         self.places = find_places(region)

@@ -12,8 +12,10 @@ from difflib import get_close_matches
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.declaration.operators import Aggregate, Select, Sink, Source, WithColumns
 from graph_compiler.declaration.options import MAX_PARALLELISM, RuntimeMode, read_options
+from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (
+    PartitionTransformation,
     PhysicalTransformation,
     SideOutputTransformation,
     Transformation,
@@ -54,6 +56,18 @@ def _unknown_inputs(pipeline: Pipeline) -> Iterator[Problem]:
             yield _problem(
                 transformation, f"its input {unknown} is not a transformation of this pipeline"
             )
+
+
+def _unknown_partitioners(pipeline: Pipeline) -> Iterator[Problem]:
+    for transformation in pipeline.transformations:
+        if isinstance(transformation, PartitionTransformation):
+            partitioner = transformation.partitioner
+            if partitioner is not None and not isinstance(partitioner, Partitioner):
+                yield _problem(
+                    transformation,
+                    f"{partitioner!r} is not a partitioner",
+                    allowed="a value of declaration.partitioners",
+                )
 
 
 def _cycles(pipeline: Pipeline) -> Iterator[Problem]:
@@ -250,6 +264,7 @@ def unbounded_sources(pipeline: Pipeline) -> list[PhysicalTransformation]:
 
 CHECKS: tuple[Callable[[Pipeline], Iterator[Problem]], ...] = (
     _unknown_inputs,
+    _unknown_partitioners,
     _cycles,
     _duplicate_uids,
     _parallelism,
