@@ -2,6 +2,14 @@ from collections.abc import Callable
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration import Pipeline
+from graph_compiler.declaration.operators import (
+    ChainingStrategy,
+    Filter,
+    OperatorAttributes,
+    Source,
+)
+from graph_compiler.declaration.transformations import OneInputTransformation, SourceTransformation
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from pipelines.flights import env as flights
 from tests.conftest import with_options, word_count
@@ -70,6 +78,29 @@ def test_vertices_are_sorted_data_set_by_data_set(env: StreamExecutionEnvironmen
     pipeline = with_options(env.pipeline(), shuffle_mode="ALL_EXCHANGES_BLOCKING")
     names = [vertex.name[0] for vertex in compile_pipeline(pipeline).job_graph.vertices]
     assert names == ["S", "X", "Z", "Y"]
+
+
+def test_a_long_chain_of_operators_that_yield_needs_no_recursion_either() -> None:
+    attributes = OperatorAttributes(is_yielding=True)
+    source = SourceTransformation(
+        id=1,
+        name="in",
+        operator=Source(Csv("/in"), is_legacy=True),
+        chaining_strategy=ChainingStrategy.ALWAYS,
+    )
+    always = ChainingStrategy.ALWAYS
+    waiting = [
+        OneInputTransformation(
+            id=id,
+            inputs=(id - 1,),
+            name="wait",
+            operator=Filter("x", attributes=attributes),
+            chaining_strategy=always,
+        )
+        for id in range(2, 3_000)
+    ]
+    job = compile_pipeline(Pipeline(name="p", transformations=(source, *waiting))).job_graph
+    assert [len(vertex.node_ids) for vertex in job.vertices] == [1, 2_998]
 
 
 def test_a_long_chain_needs_no_recursion(

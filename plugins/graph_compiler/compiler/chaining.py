@@ -57,16 +57,19 @@ Breaks = Mapping[str, ChainBreak | None]
 
 
 def why_not_chainable(
-    edge: StreamEdge, graph: StreamGraph, options: PipelineOptions
+    edge: StreamEdge, graph: StreamGraph, options: PipelineOptions, known: Breaks | None = None
 ) -> ChainBreak | None:
-    """Give the first rule the edge breaks, None when its ends may be chained."""
+    """Give the first rule the edge breaks, None when its ends may be chained.
+
+    `known` are answers for edges further up, where there are any: they save asking again.
+    """
     if len(graph.in_edges[edge.target_id]) != 1:
         return ChainBreak.SEVERAL_INPUTS
-    return why_not_joined(edge, graph, options)
+    return why_not_joined(edge, graph, options, known)
 
 
 def why_not_joined(
-    edge: StreamEdge, graph: StreamGraph, options: PipelineOptions
+    edge: StreamEdge, graph: StreamGraph, options: PipelineOptions, known: Breaks | None = None
 ) -> ChainBreak | None:
     """Give the first rule the edge breaks, but for the number of inputs: a source may join one with several."""
     source, target = graph.node[edge.source_id], graph.node[edge.target_id]
@@ -92,7 +95,7 @@ def why_not_joined(
     if (
         reason is None
         and target.operator.attributes.is_yielding
-        and _is_driven_by_legacy_source(source, graph, options)
+        and _is_driven_by_legacy_source(source, graph, options, known or {})
     ):
         return ChainBreak.YIELDS_BEHIND_LEGACY_SOURCE
     return reason
@@ -121,20 +124,27 @@ def _is_new_source(node: StreamNode) -> bool:
 
 
 def _is_driven_by_legacy_source(
-    node: StreamNode, graph: StreamGraph, options: PipelineOptions
+    node: StreamNode, graph: StreamGraph, options: PipelineOptions, known: Breaks
 ) -> bool:
     """Follow the chain to its head. Asked only where all else holds, and each step is one of the chain."""
     while graph.in_edges[node.id]:
-        edges = graph.in_edges[node.id]
-        if why_not_chainable(edges[0], graph, options) is not None:
+        edge = graph.in_edges[node.id][0]
+        reason = known[edge.id] if edge.id in known else why_not_chainable(edge, graph, options)
+        if reason is not None:
             return False
-        node = graph.node[edges[0].source_id]
+        node = graph.node[edge.source_id]
     return isinstance(node.operator, Source) and node.operator.is_legacy
 
 
 def chain_breaks(graph: StreamGraph, options: PipelineOptions) -> dict[str, ChainBreak | None]:
     """Answer `why_not_chainable` for every edge, by edge id."""
-    return {edge.id: why_not_chainable(edge, graph, options) for edge in graph.edges}
+    found: dict[str, ChainBreak | None] = {}
+    for (
+        node
+    ) in graph.nodes:  # inputs before their consumers, but for what flows back in an iteration
+        for edge in graph.in_edges[node.id]:
+            found[edge.id] = why_not_chainable(edge, graph, options, found)
+    return found
 
 
 def absorbed_sources(graph: StreamGraph, options: PipelineOptions) -> dict[int, int]:
