@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from graph_compiler.compiler.operator_checks import unbounded_sources
 from graph_compiler.compiler.stream_graph_draft import StreamGraphDraft
 from graph_compiler.compiler.translators import TRANSLATORS
-from graph_compiler.compiler.validation import find_problems, unbounded_sources
+from graph_compiler.compiler.validation import find_problems
 from graph_compiler.declaration.options import PipelineOptions, RuntimeMode, Scheduler, read_options
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import FeedbackTransformation, Transformation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from graph_compiler.declaration.transformations import Transformation
+from graph_compiler.declaration.transformations import PhysicalTransformation, Transformation
 
 ParameterValue: TypeAlias = str | int | float | bool
 
@@ -18,3 +18,8 @@ class Pipeline:
     transformations: tuple[Transformation, ...]
     config: tuple[tuple[str, str], ...] = ()
     params: tuple[tuple[str, ParameterValue], ...] = ()
+
+    @property
+    def operators(self) -> tuple[PhysicalTransformation, ...]:
+        """Give the transformations that become operators."""
+        return tuple(t for t in self.transformations if isinstance(t, PhysicalTransformation))

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from graph_compiler.declaration.operators import ChainingStrategy, Operator
 from graph_compiler.declaration.partitioners import ExchangeMode, Partitioner
-from graph_compiler.errors import SourceLocation
+from graph_compiler.errors import Problem, SourceLocation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,3 +124,20 @@ def label(transformation: Transformation) -> str:
     if isinstance(transformation, PhysicalTransformation):
         return transformation.name
     return type(transformation).__name__.removesuffix("Transformation").lower()
+
+
+def problem_at(
+    transformation: Transformation,
+    message: str,
+    *,
+    allowed: str | None = None,
+    hint: str | None = None,
+) -> Problem:
+    """Describe what is wrong with a transformation, with its name and the line that declared it."""
+    return Problem(
+        operator=label(transformation),
+        message=message,
+        allowed=allowed,
+        hint=hint,
+        declared_at=transformation.declared_at,
+    )

@@ -1,0 +1,67 @@
+"""What can be wrong with expressions and templates, and the parameters in them (DESIGN D6b)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.transformations import (
+    PhysicalTransformation,
+    problem_at,
+)
+from graph_compiler.errors import Problem
+from graph_compiler.identifiers import listing
+
+RUN_DATE = "run_date"
+"""The parameter every run has without being declared."""
+_PARAM = re.compile(r"\bparams\.([A-Za-z_]\w*)")
+_NOT_CODE = re.compile(
+    r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL
+)
+# Not `::int` (a cast) and not `v:field` (a path into a variant).
+_BOUND = re.compile(r"(?<![\w:\])]):([A-Za-z_]\w*)")
+_TEMPLATE = re.compile(r"\{\{\s*(.*?)\s*\}\}|\{%.*?%\}")
+
+
+def templates_in_expressions(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find Jinja where only bound parameters may be."""
+    for operator in pipeline.operators:
+        for expression in operator.operator.expressions():
+            if found := _TEMPLATE.search(expression):
+                name = (found[1] or "").rpartition(".")[2]
+                bound = f":{name}" if name.isidentifier() else ":name"
+                yield problem_at(
+                    operator,
+                    f"the expression '{expression}' holds the template {found[0]}",
+                    allowed="templates in paths and connector options; parameters in expressions",
+                    hint=f"declare it in params= of the environment and write {bound}, which is bound as a value",
+                )
+
+
+def unknown_parameters(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find parameters nobody declared."""
+    known = [*(name for name, _ in pipeline.params), RUN_DATE]
+    for operator in pipeline.operators:
+        for name in dict.fromkeys(_parameters(operator)):
+            if name not in known:
+                close = get_close_matches(name, known, n=1)
+                yield problem_at(
+                    operator,
+                    f"it uses the parameter '{name}', which is not declared",
+                    allowed=listing(known),
+                    hint=f"did you mean '{close[0]}'?"
+                    if close
+                    else "declare it in params= of the environment",
+                )
+
+
+def _parameters(operator: PhysicalTransformation) -> Iterator[str]:
+    """Give the parameters an operator uses: `params.x` in its templates, `:x` in its expressions."""
+    if isinstance(operator.operator, Source | Sink):
+        for template in _TEMPLATE.findall(operator.operator.connector.path):
+            yield from _PARAM.findall(template)
+    for expression in operator.operator.expressions():
+        yield from _BOUND.findall(_NOT_CODE.sub(" ", expression))

@@ -1,0 +1,77 @@
+"""What can be wrong with how transformations hang together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from graph_compiler.declaration.partitioners import Partitioner
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.transformations import (
+    PartitionTransformation,
+    PhysicalTransformation,
+    SideOutputTransformation,
+    label,
+    problem_at,
+)
+from graph_compiler.errors import Problem
+from graph_compiler.graphs.topology import CycleError, post_order
+from graph_compiler.identifiers import listing
+
+
+def unknown_inputs(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find inputs that are not there."""
+    known = {transformation.id for transformation in pipeline.transformations}
+    for transformation in pipeline.transformations:
+        for unknown in sorted(set(transformation.inputs) - known):
+            yield problem_at(
+                transformation, f"its input {unknown} is not a transformation of this pipeline"
+            )
+
+
+def unknown_partitioners(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find partitioners that are none."""
+    for transformation in pipeline.transformations:
+        if isinstance(transformation, PartitionTransformation):
+            partitioner = transformation.partitioner
+            if partitioner is not None and not isinstance(partitioner, Partitioner):
+                yield problem_at(
+                    transformation,
+                    f"{partitioner!r} is not a partitioner",
+                    allowed="a value of declaration.partitioners",
+                )
+
+
+def cycles(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find a cycle that does not go through an iteration."""
+    by_id = {transformation.id: transformation for transformation in pipeline.transformations}
+    try:
+        post_order(by_id, lambda id: [input for input in by_id[id].inputs if input in by_id])
+    except CycleError as error:
+        cycle = [by_id[id] for id in reversed(error.cycle) if isinstance(id, int)]
+        path = " → ".join(label(transformation) for transformation in cycle)
+        hint = "a dataflow goes one way; take one of these inputs away"
+        yield problem_at(cycle[0], f"it reads its own output: {path}", hint=hint)
+
+
+def side_outputs(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find side outputs nobody gives."""
+    by_id = {transformation.id: transformation for transformation in pipeline.transformations}
+    for transformation in pipeline.transformations:
+        if not isinstance(transformation, SideOutputTransformation):
+            continue
+        producer = by_id.get(transformation.inputs[0])
+        tags = (
+            producer.operator.output_tags() if isinstance(producer, PhysicalTransformation) else ()
+        )
+        if transformation.tag not in tags:
+            close = get_close_matches(transformation.tag, tags, n=1)
+            yield Problem(
+                operator=label(producer) if producer else None,
+                message=f"it has no side output '{transformation.tag}'",
+                allowed=listing(tags),
+                hint=f"did you mean '{close[0]}'?"
+                if close
+                else 'filter(…, rejects="tag") makes one',
+                declared_at=transformation.declared_at,
+            )
