@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import which
 
 from rich.console import Console
 from rich.live import Live
@@ -113,8 +114,9 @@ def _show_results(run: Run, found: Executions, console: Console, log: Path) -> N
     if preview is not None:
         console.print(preview)
     console.print(f"Logs of Airflow and Spark: {log}", soft_wrap=True, highlight=False)
+    program = "graph-compiler" if which("graph-compiler") else ".venv/bin/graph-compiler"
     console.print(
-        f"Next:  graph-compiler explain {name}   shows why the cuts are where they are\n"
+        f"Next:  {program} explain {name}   shows why the cuts are where they are\n"
         f"       edit {PACKAGE}/{name}.py, then run again",
         highlight=False,
     )
