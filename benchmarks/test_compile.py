@@ -6,6 +6,7 @@ and 61–93 ms (20 MiB) for the execution graph of 4,000 × 4,000 subtasks with 
 
 import time
 import tracemalloc
+from collections import deque
 from collections.abc import Callable
 
 import pytest
@@ -37,14 +38,14 @@ def chain(operators: int) -> StreamExecutionEnvironment:
 def bush(operators: int) -> StreamExecutionEnvironment:
     """Many sources, joined pair by pair until one is left; every third join is staged."""
     env = StreamExecutionEnvironment("bush")
-    streams = [
+    streams = deque(
         env.from_source(Csv(f"/in/{number}"), f"in_{number}") for number in range(operators // 2)
-    ]
+    )
     joins = 0
     while len(streams) > 1:
         joins += 1
-        joined = streams[0].join(streams[1], on="k")
-        streams = [*streams[2:], joined.stage("dear") if joins % 3 == 0 else joined]
+        joined = streams.popleft().join(streams.popleft(), on="k")
+        streams.append(joined.stage("dear") if joins % 3 == 0 else joined)
     streams[0].sink_to(Parquet("/out"))
     return env
 
