@@ -191,10 +191,7 @@ MUTANTS = (
         "pipelined results kept", FAILOVER, "or not group.result_type.is_reconsumable", "or False"
     ),
     Mutant(
-        "deploy before the input",
-        SCHEDULING,
-        "if producer not in progress.finished and not is_own:",
-        "if False:",
+        "deploy before the input", SCHEDULING, "if producer not in progress.finished)", "if False)"
     ),
     Mutant("hybrid consumers wait", SCHEDULING, "following.update(", "{}.update("),
     Mutant(

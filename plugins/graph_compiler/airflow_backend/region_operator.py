@@ -5,12 +5,11 @@ render places and parameters → descriptor.json → spark-submit main.py descri
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import Context
@@ -19,7 +18,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 import graph_compiler
 from graph_compiler.airflow_backend.settings import Settings
 from graph_compiler.declaration.operators import Transform
-from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.declaration.pipeline import RUN_DATE, ParameterValue
 from graph_compiler.deployment.descriptor import (
     VERSION,
     ExecutionAttempt,
@@ -31,13 +30,13 @@ from graph_compiler.deployment.places import find_place_problems
 from graph_compiler.deployment.report import ExecutionReport, ThrowableType
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.templates import fill_places, find_places
-from graph_compiler.deployment.wire import Json, from_wire
+from graph_compiler.deployment.wire import from_json
 from graph_compiler.errors import InvalidPipelineError, ParameterError
 
 PACKAGE = Path(graph_compiler.__file__).parent
 APPLICATION = PACKAGE / "spark_runtime" / "main.py"
 # The logical date where the run has one; asset-triggered and some API runs have none, and all have run_after.
-RUN_DATE = "{{ (dag_run.logical_date or dag_run.run_after) | ds }}"
+_RUN_DATE_TEMPLATE = "{{ (dag_run.logical_date or dag_run.run_after) | ds }}"
 
 
 class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider ships no types
@@ -68,7 +67,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             **kwargs,
         )
         self.places = find_places(region)
-        self.parameters = {"run_date": RUN_DATE} | {
+        self.parameters = {RUN_DATE: _RUN_DATE_TEMPLATE} | {
             name: f"{{{{ params[{name!r}] }}}}" for name in params_of_pipeline
         }
         self._region = region
@@ -101,7 +100,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         region = fill_places(self._region, self.places)
         if problems := find_place_problems(region):
             raise AirflowFailException(str(InvalidPipelineError(region.pipeline, problems)))
-        defaults = {"run_date": "", **self._defaults}
+        defaults = {RUN_DATE: "", **self._defaults}
         try:
             parameters = {
                 name: parse_parameter(name, str(value), defaults)
@@ -135,7 +134,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
 
 
 def _read_report(path: Path) -> ExecutionReport:
-    return from_wire(ExecutionReport, cast(Json, json.loads(path.read_text())))
+    return from_json(ExecutionReport, path.read_text())
 
 
 def _driver_environment(region: RegionDescriptor) -> dict[str, str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from graph_compiler.deployment.report import ExecutionReport
-from graph_compiler.deployment.wire import Json, from_wire
-from graph_compiler.identifiers import RegionId, path_segment
+from graph_compiler.deployment.staging_layout import DESCRIPTOR, REPORT, executions_folder
+from graph_compiler.deployment.wire import from_json
+from graph_compiler.identifiers import RegionId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,21 +24,21 @@ class Execution:
 
 def executions(run: Path, region_id: RegionId) -> tuple[Execution, ...]:
     """Give a region's attempts, first to last."""
-    folders = (run / "tasks" / path_segment(region_id)).glob("*")
+    folders = Path(executions_folder(str(run), region_id)).glob("*")
     found = [execution for folder in folders if (execution := _execution(folder)) is not None]
     return tuple(sorted(found, key=lambda execution: execution.started))
 
 
 def _execution(folder: Path) -> Execution | None:
-    descriptor, report = folder / "descriptor.json", folder / "report.json"
+    descriptor, report = folder / DESCRIPTOR, folder / REPORT
     try:
         attempt = json.loads(descriptor.read_text())["attempt"]
     except (FileNotFoundError, json.JSONDecodeError):  # just being written
         return None
-    document = cast(Json, json.loads(report.read_text())) if report.exists() else None
+    ended = report.exists()
     return Execution(
         attempt_number=attempt["attempt_number"],
         started=descriptor.stat().st_mtime,
-        ended=report.stat().st_mtime if document is not None else None,
-        report=from_wire(ExecutionReport, document) if document is not None else None,
+        ended=report.stat().st_mtime if ended else None,
+        report=from_json(ExecutionReport, report.read_text()) if ended else None,
     )

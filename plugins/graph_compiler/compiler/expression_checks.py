@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from graph_compiler.declaration.operators import Sink, Source
-from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.pipeline import RUN_DATE, Pipeline
 from graph_compiler.declaration.transformations import (
     PhysicalTransformation,
     problem_at,
@@ -15,8 +15,6 @@ from graph_compiler.declaration.transformations import (
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 
-RUN_DATE = "run_date"
-"""The parameter every run has without being declared."""
 _PARAM = re.compile(r"\bparams\.([A-Za-z_]\w*)")
 _NOT_CODE = re.compile(
     r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL

@@ -5,7 +5,7 @@ Follows Flink's PipelinedRegionSchedulingStrategy and RegionPartitionGroupReleas
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 
 from graph_compiler.graphs.execution_graph import ExecutionVertexId
@@ -43,7 +43,7 @@ def finish_vertex(
         if group.job_edge.source_id == vertex.vertex_id
         and vertex.subtask in group.group.partitions
         and group.result_type.is_blocking
-        and _is_complete(group, progress)
+        and not any(_unfinished(group, progress))
     ]
     candidates = sorted({region for group in complete for region in group.consumers})
     return _deploy(topology, progress, candidates)
@@ -67,15 +67,18 @@ def releasable_groups(
 def _deploy(
     topology: SchedulingTopology, progress: Progress, candidates: Iterable[RegionIndex]
 ) -> tuple[Progress, tuple[RegionIndex, ...]]:
-    chosen: dict[RegionIndex, None] = {}
+    deployed = set(progress.deployed)
+    chosen: list[RegionIndex] = []
     current = list(candidates)
     while current:
         following: dict[RegionIndex, None] = {}
         for region in current:
-            known = progress.deployed | chosen.keys()
-            if region in known or not _inputs_are_consumable(topology, progress, region, known):
+            if region in deployed or not _inputs_are_consumable(
+                topology, progress, region, deployed
+            ):
                 continue
-            chosen[region] = None
+            deployed.add(region)
+            chosen.append(region)
             beside = [
                 group for group in topology.produced[region] if not group.result_type.is_blocking
             ]
@@ -83,7 +86,7 @@ def _deploy(
                 dict.fromkeys(consumer for group in beside for consumer in sorted(group.consumers))
             )
         current = list(following)
-    return replace(progress, deployed=progress.deployed | chosen.keys()), tuple(sorted(chosen))
+    return replace(progress, deployed=frozenset(deployed)), tuple(sorted(chosen))
 
 
 def _awaited_groups(
@@ -101,30 +104,21 @@ def _inputs_are_consumable(
     topology: SchedulingTopology,
     progress: Progress,
     region: RegionIndex,
-    deployed: frozenset[RegionIndex],
+    deployed: Set[RegionIndex],
 ) -> bool:
+    """Say whether all a region awaits is there; partitions it makes itself need not be."""
     return all(
-        _is_complete(group, progress, without=region, topology=topology)
+        all(topology.region_of[producer] == region for producer in _unfinished(group, progress))
         if group.result_type.is_blocking
-        else group.producers <= deployed | {region}
+        else all(producer in deployed or producer == region for producer in group.producers)
         for group in _awaited_groups(topology, region)
     )
 
 
-def _is_complete(
-    group: ConsumedPartitionGroup,
-    progress: Progress,
-    *,
-    without: RegionIndex | None = None,
-    topology: SchedulingTopology | None = None,
-) -> bool:
-    """Say whether all partitions are there; those that region `without` makes itself need not be."""
-    for partition in group.partitions():
-        producer = group.producer(partition)
-        is_own = topology is not None and topology.region_of[producer] == without
-        if producer not in progress.finished and not is_own:
-            return False
-    return True
+def _unfinished(group: ConsumedPartitionGroup, progress: Progress) -> Iterator[ExecutionVertexId]:
+    """Give the subtasks whose partitions of a group are not there yet."""
+    producers = (group.producer(partition) for partition in group.partitions())
+    return (producer for producer in producers if producer not in progress.finished)
 
 
 def _is_finished(topology: SchedulingTopology, progress: Progress, region: RegionIndex) -> bool:

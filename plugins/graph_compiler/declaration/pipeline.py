@@ -9,6 +9,9 @@ from graph_compiler.declaration.transformations import PhysicalTransformation, T
 
 ParameterValue: TypeAlias = str | int | float | bool
 
+RUN_DATE = "run_date"
+"""The parameter every run has without being declared: its logical date, else the day it runs after."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:

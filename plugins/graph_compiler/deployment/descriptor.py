@@ -15,7 +15,7 @@ from typing import cast
 from graph_compiler.declaration.operators import Operator
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.pipeline import ParameterValue
-from graph_compiler.deployment.wire import Json, from_wire, to_wire
+from graph_compiler.deployment.wire import Json, from_wire, to_json
 from graph_compiler.errors import DescriptorError, SourceLocation
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId, RegionId
 
@@ -116,7 +116,7 @@ class TaskDeploymentDescriptor:
 
     def to_json(self) -> str:
         """Encode for the Spark side."""
-        return json.dumps(to_wire(self), indent=1)
+        return to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> TaskDeploymentDescriptor:

@@ -16,6 +16,13 @@ from dataclasses import dataclass
 from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId, path_segment
 
+DESCRIPTOR, REPORT = "descriptor.json", "report.json"
+
+
+def executions_folder(run: str, region_id: RegionId) -> str:
+    """Give the folder of a region's executions, one folder each, below the folder of a run."""
+    return f"{run}/tasks/{path_segment(region_id)}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagingLayout:
@@ -30,20 +37,13 @@ class StagingLayout:
         """Give the folder of this run."""
         return f"{self.root}/{path_segment(self.pipeline)}/{path_segment(self.run_id)}"
 
-    @property
-    def tasks(self) -> str:
-        """Give the folder of all regions' executions."""
-        return f"{self.run}/tasks"
-
     def descriptor(self, region_id: RegionId, execution_id: str) -> str:
         """Give the path of the document that crosses to Spark."""
-        return (
-            f"{self.tasks}/{path_segment(region_id)}/{path_segment(execution_id)}/descriptor.json"
-        )
+        return f"{executions_folder(self.run, region_id)}/{path_segment(execution_id)}/{DESCRIPTOR}"
 
     def report(self, region_id: RegionId, execution_id: str) -> str:
         """Give the path of the document that comes back."""
-        return f"{self.tasks}/{path_segment(region_id)}/{path_segment(execution_id)}/report.json"
+        return f"{executions_folder(self.run, region_id)}/{path_segment(execution_id)}/{REPORT}"
 
     def data(self, result_id: IntermediateDataSetId, *, epoch: int, execution_id: str) -> str:
         """Give the folder for one epoch's data."""

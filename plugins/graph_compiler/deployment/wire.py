@@ -9,6 +9,7 @@ Every dataclass carries its type's name, so a field of a base type finds its lea
 
 from __future__ import annotations
 
+import json
 import sys
 import types
 from collections.abc import Iterator, Mapping
@@ -44,6 +45,16 @@ def to_wire(value: object) -> Json:
 def from_wire(expected: type[Value], data: Json) -> Value:
     """Decode a dataclass; raises DescriptorError where the document does not fit the type."""
     return _decode(expected, data, expected.__name__)  # type: ignore[no-any-return]  # built from type hints
+
+
+def to_json(value: object) -> str:
+    """Encode as the text of a document."""
+    return json.dumps(to_wire(value), indent=1)
+
+
+def from_json(expected: type[Value], text: str | bytes) -> Value:
+    """Decode the text of a document; raises DescriptorError where it does not fit the type."""
+    return from_wire(expected, json.loads(text))
 
 
 def _decode(expected: Any, data: Json, where: str) -> Any:

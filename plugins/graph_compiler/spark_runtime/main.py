@@ -5,7 +5,6 @@ Exit code 0, or that of the failure's ThrowableType; the report says the same wi
 
 from __future__ import annotations
 
-import json
 import sys
 import traceback
 from pathlib import Path
@@ -19,7 +18,7 @@ from pyspark.sql import SparkSession
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.report import ExecutionReport
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.deployment.wire import to_wire
+from graph_compiler.deployment.wire import to_json
 from graph_compiler.spark_runtime.commit_store import LocalCommitStore
 from graph_compiler.spark_runtime.failures import explain_failure
 from graph_compiler.spark_runtime.region import run_region
@@ -75,7 +74,7 @@ def execute(task: TaskDeploymentDescriptor, spark: SparkSession) -> ExecutionRep
         root=task.staging_root, pipeline=task.region.pipeline, run_id=task.attempt.run_id
     )
     key = layout.report(task.region.region_id, task.attempt.execution_id)
-    store.put_if_absent(key, json.dumps(to_wire(report), indent=1).encode())
+    store.put_if_absent(key, to_json(report).encode())
     return report
 
 

@@ -13,17 +13,15 @@ again, or beside another process that does it, changes nothing.
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.deployment.places import local_path
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.deployment.wire import Json, from_wire, to_wire
+from graph_compiler.deployment.wire import from_json, to_json
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId, path_segment
 from graph_compiler.spark_runtime.commit_store import CommitStore, sync_folder
@@ -127,7 +125,7 @@ class Publisher:
     def publish(self, intent: Intent) -> None:
         """Record the intent and carry it out; raises PublicationConflictError if another execution was first."""
         key = self.layout.intent(intent.target, intent.number)
-        if not self.store.put_if_absent(key, json.dumps(to_wire(intent), indent=1).encode()):
+        if not self.store.put_if_absent(key, to_json(intent).encode()):
             raise PublicationConflictError(
                 f"another execution has published {intent.target} since this one began; nothing of this one is visible"
             )
@@ -144,7 +142,7 @@ class Publisher:
     def _intent(self, target: str, number: int) -> Intent:
         content = self.store.get(self.layout.intent(target, number))
         assert content is not None, "intents are never deleted"
-        return from_wire(Intent, cast(Json, json.loads(content)))
+        return from_json(Intent, content)
 
     def _is_of_this_run(self, intent: Intent) -> bool:
         return (intent.pipeline, intent.run_id) == (self.layout.pipeline, self.layout.run_id)

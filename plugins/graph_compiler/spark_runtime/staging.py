@@ -12,7 +12,6 @@ import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -20,7 +19,7 @@ from pyspark.sql.types import StructType
 from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
 from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.deployment.wire import Json, from_wire, to_wire
+from graph_compiler.deployment.wire import from_json, to_json
 from graph_compiler.errors import PartitionNotFoundError, StagingError, StaleResultError
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.commit_store import CommitStore
@@ -95,7 +94,7 @@ class StagingArea:
 
     def _commit(self, manifest: Manifest) -> Manifest:
         key = self.layout.manifest(manifest.result_id, manifest.epoch)
-        if self.store.put_if_absent(key, json.dumps(to_wire(manifest), indent=1).encode()):
+        if self.store.put_if_absent(key, to_json(manifest).encode()):
             return manifest
         winner = self._manifest(manifest.result_id, manifest.epoch)
         if (winner.fingerprint, winner.plan_id) != (manifest.fingerprint, manifest.plan_id):
@@ -111,7 +110,7 @@ class StagingArea:
     def _manifest(self, result_id: IntermediateDataSetId, epoch: int) -> Manifest:
         content = self.store.get(self.layout.manifest(result_id, epoch))
         assert content is not None, "manifests are never deleted while their run lives"
-        return from_wire(Manifest, cast(Json, json.loads(content)))
+        return from_json(Manifest, content)
 
 
 def _verify(manifest: Manifest) -> None:
