@@ -6,22 +6,32 @@ Importing this loads the standard library and the declaration API only: neither 
 """
 
 from graph_compiler.declaration import (
+    ConnectedStreams,
     Csv,
     DataStream,
     DataStreamSink,
+    EventTimeSessionWindows,
     KeyedStream,
     Parquet,
+    SlidingEventTimeWindows,
     StreamExecutionEnvironment,
+    TumblingEventTimeWindows,
+    WindowedStream,
 )
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError
 
 __all__ = [
+    "ConnectedStreams",
     "Csv",
     "DataStream",
     "DataStreamSink",
+    "EventTimeSessionWindows",
     "GraphCompilerError",
     "InvalidPipelineError",
     "KeyedStream",
     "Parquet",
+    "SlidingEventTimeWindows",
     "StreamExecutionEnvironment",
+    "TumblingEventTimeWindows",
+    "WindowedStream",
 ]

@@ -68,14 +68,18 @@ def run(
 
 
 def finished(*outputs: Output) -> ExecutionReport:
-    return ExecutionReport(version=1, application_id="local-1", outputs=outputs, failure=None)
+    return ExecutionReport(
+        version=1, application_id="local-1", outputs=outputs, contracts=(), failure=None
+    )
 
 
 def failed(throwable_type: ThrowableType) -> ExecutionReport:
     failure = Failure(
         throwable_type=throwable_type, operator="flown", declared_at=None, message="no column 'x'"
     )
-    return ExecutionReport(version=1, application_id="local-1", outputs=(), failure=failure)
+    return ExecutionReport(
+        version=1, application_id="local-1", outputs=(), contracts=(), failure=failure
+    )
 
 
 def test_the_descriptor_is_private_typed_and_whole(

@@ -99,7 +99,7 @@ REFUSALS: list[tuple[str, Callable[[Environment], object], list[str]]] = [
     (
         "no columns",
         lambda env: env.from_source(Csv("/in"), "in").key_by("k").aggregate().name("f"),
-        ["f: it gives no columns", 'hint: name at least one: flights="count(*)"'],
+        ['f: it gives no columns: name one, like flights="count(*)"'],
     ),
     (
         "two sinks with one target",

@@ -2,6 +2,8 @@
 
 import itertools
 import logging
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -28,6 +30,7 @@ RunPipeline = Callable[..., list[ExecutionReport]]
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").appName("tests")
     settings = {**SESSION, "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "4"}
     for key, value in settings.items():

@@ -33,6 +33,7 @@ def area(spark: SparkSession, tmp_path: Path) -> StagingArea:
         layout=StagingLayout(root=str(tmp_path), pipeline="p", run_id="r"),
         attempt=ExecutionAttempt(run_id="r", execution_id="one", attempt_number=0),
         plan_id="plan",
+        contracts=tuple,
     )
 
 

@@ -17,7 +17,6 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 import graph_compiler
 from graph_compiler.airflow_backend.settings import Settings
-from graph_compiler.declaration.operators import Transform
 from graph_compiler.declaration.pipeline import RUN_DATE, ParameterValue
 from graph_compiler.deployment.descriptor import (
     VERSION,
@@ -140,9 +139,7 @@ def _read_report(path: Path) -> ExecutionReport:
 def _driver_environment(region: RegionDescriptor) -> dict[str, str]:
     """Let the driver import what this process can: this package and the modules of the region's functions."""
     operators = [operator.operator for vertex in region.vertices for operator in vertex.operators]
-    modules = {
-        operator.function.module for operator in operators if isinstance(operator, Transform)
-    }
+    modules = {ref.module for operator in operators for ref in operator.functions()}
     roots = [
         str(PACKAGE.parent),
         *sorted({root for module in modules if (root := _import_root(module))}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graph_compiler.declaration.operators import Aggregate, Select, Source, WithColumns
+from graph_compiler.declaration.operators import Source
 from graph_compiler.declaration.options import MAX_PARALLELISM, RuntimeMode, read_options
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (
@@ -58,20 +58,24 @@ def parallelism(pipeline: Pipeline) -> Iterator[Problem]:
                 listing(wrong),
                 allowed=f"a whole number from 1 to {MAX_PARALLELISM}, or unset",
             )
-            continue
+        if operator.operator.is_non_parallel and operator.parallelism != 1:
+            yield problem_at(
+                operator,
+                f"its parallelism is {operator.parallelism}, and all its rows go through one partition",
+                allowed="1, or unset",
+            )
 
 
-def empty_operators(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find operators that say nothing."""
+def incomplete_operators(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find operators that say nothing, or what goes not together."""
     for operator in pipeline.operators:
         expressions = operator.operator.expressions()
         if not all(
             isinstance(expression, str) and expression.strip() for expression in expressions
         ):
             yield problem_at(operator, "it has an empty expression", allowed="Spark SQL")
-        if isinstance(operator.operator, Aggregate | Select | WithColumns) and not expressions:
-            example = 'flights="count(*)"'
-            yield problem_at(operator, "it gives no columns", hint=f"name at least one: {example}")
+        if problem := operator.operator.problem():
+            yield problem_at(operator, problem)
 
 
 def task_ids(pipeline: Pipeline) -> Iterator[Problem]:

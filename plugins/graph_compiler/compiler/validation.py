@@ -24,7 +24,7 @@ CHECKS: tuple[Callable[[Pipeline], Iterator[Problem]], ...] = (
     structure_checks.cycles,
     operator_checks.duplicate_uids,
     operator_checks.parallelism,
-    operator_checks.empty_operators,
+    operator_checks.incomplete_operators,
     expression_checks.templates_in_expressions,
     expression_checks.unknown_parameters,
     structure_checks.side_outputs,

@@ -1,19 +1,35 @@
 """What a person writes down: streams, operators, connectors, and the frozen values they become."""
 
 from graph_compiler.declaration.connectors import Csv, FileConnector, Parquet
-from graph_compiler.declaration.data_stream import DataStream, DataStreamSink, KeyedStream
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.streams import (
+    ConnectedStreams,
+    DataStream,
+    DataStreamSink,
+    KeyedStream,
+    WindowedStream,
+)
+from graph_compiler.declaration.windows import (
+    EventTimeSessionWindows,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
 
 __all__ = [
+    "ConnectedStreams",
     "Csv",
     "DataStream",
     "DataStreamSink",
+    "EventTimeSessionWindows",
     "FileConnector",
     "FunctionRef",
     "KeyedStream",
     "Parquet",
     "Pipeline",
+    "SlidingEventTimeWindows",
     "StreamExecutionEnvironment",
+    "TumblingEventTimeWindows",
+    "WindowedStream",
 ]

@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graph_compiler.declaration.connectors import FileConnector
-from graph_compiler.declaration.data_stream import DataStream
 from graph_compiler.declaration.locations import caller_location
-from graph_compiler.declaration.operators import Source
+from graph_compiler.declaration.operators import Source, Sql
 from graph_compiler.declaration.pipeline import ParameterValue, Pipeline
+from graph_compiler.declaration.streams import DataStream
 from graph_compiler.declaration.transformations import SourceTransformation, Transformation
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.identifiers import is_legal_name
@@ -71,6 +71,20 @@ class StreamExecutionEnvironment:
                 declared_at=caller_location(),
             )
         )
+
+    def sql(self, query: str, /, **streams: DataStream) -> DataStream:
+        """Give what a query over several streams gives: `sql("SELECT … FROM {a} JOIN {b} …", a=orders, b=customers)`.
+
+        Raises InvalidPipelineError where there is no stream.
+        """
+        if not streams:
+            problem = Problem(
+                message="sql was given no stream", allowed='sql("… FROM {orders}", orders=stream)'
+            )
+            raise InvalidPipelineError(self.name, [problem])
+        first, *others = streams.values()
+        operator = Sql(query, tuple(streams))
+        return first._several_inputs(operator, *others) if others else first._one_input(operator)
 
     def pipeline(self) -> Pipeline:
         """Give the declaration so far as one frozen value: the operators, and all they read."""

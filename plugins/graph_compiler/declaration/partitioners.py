@@ -78,7 +78,7 @@ class BroadcastPartitioner(Partitioner):
 
 @dataclass(frozen=True, slots=True)
 class HashPartitioner(Partitioner):
-    """By the hash of the key columns.
+    """By the hash of the key columns; of all columns if none is named.
 
     Equal only to itself by keys *and* `selector`: in Flink two `keyBy` calls are two selector objects, and whether
     two edges share a data set hangs on that. `selector` is the id of the `key_by`'s transformation.
@@ -91,7 +91,20 @@ class HashPartitioner(Partitioner):
     @property
     def label(self) -> str:
         """`hash(carrier, dest)`."""
-        return f"hash({', '.join(self.keys)})"
+        return f"hash({', '.join(self.keys) or 'all columns'})"
+
+
+@dataclass(frozen=True, slots=True)
+class RangePartitioner(Partitioner):
+    """By ranges of an order, so that partition i comes before partition i + 1; ours, for global sorts."""
+
+    name: ClassVar[str] = "RANGE"
+    order_by: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """`range(delay DESC)`."""
+        return f"range({', '.join(self.order_by)})"
 
 
 @dataclass(frozen=True, slots=True)

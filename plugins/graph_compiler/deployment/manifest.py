@@ -26,6 +26,16 @@ class ManifestPartition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContractCount:
+    """What a data contract counted: rows that passed it, and those for which its condition was not true."""
+
+    contract: str
+    on_violation: str
+    rows: int
+    violations: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """One committed epoch. `schema` is Spark's schema JSON; `parent_epoch` None for the first."""
 
@@ -39,6 +49,7 @@ class Manifest:
     location: str
     schema: str
     partitions: tuple[ManifestPartition, ...]
+    contracts: tuple[ContractCount, ...]
 
     @property
     def files(self) -> tuple[DataFile, ...]:

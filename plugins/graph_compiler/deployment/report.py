@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from graph_compiler.deployment.manifest import ContractCount
 from graph_compiler.errors import SourceLocation
 from graph_compiler.identifiers import RegionId
 
@@ -57,4 +58,5 @@ class ExecutionReport:
     version: int
     application_id: str
     outputs: tuple[Output, ...]
+    contracts: tuple[ContractCount, ...]
     failure: Failure | None

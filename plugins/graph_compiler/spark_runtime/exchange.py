@@ -12,7 +12,6 @@ from functools import singledispatch
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import broadcast, expr
 
-from graph_compiler.declaration.operators import Transform
 from graph_compiler.declaration.partitioners import (
     BroadcastPartitioner,
     CustomPartitioner,
@@ -20,6 +19,7 @@ from graph_compiler.declaration.partitioners import (
     GlobalPartitioner,
     HashPartitioner,
     Partitioner,
+    RangePartitioner,
     RebalancePartitioner,
     RescalePartitioner,
     ShufflePartitioner,
@@ -55,7 +55,7 @@ def _(
 ) -> DataFrame:
     if consumer.parallelism is not None:
         return rows.repartition(consumer.parallelism, *_columns(partitioner, rows))
-    if isinstance(consumer.operator, Transform):
+    if not consumer.operator.distributes_itself:
         return rows.repartition(*_columns(partitioner, rows))
     return rows
 
@@ -77,7 +77,17 @@ def _(
 def _(
     _: GlobalPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
 ) -> DataFrame:
-    return rows.repartition(1)
+    return rows if consumer.operator.gathers else rows.repartition(1)
+
+
+@distribute.register
+def _(
+    partitioner: RangePartitioner,
+    rows: DataFrame,
+    edge: InputDescriptor,
+    consumer: OperatorDescriptor,
+) -> DataFrame:
+    return rows
 
 
 @distribute.register
@@ -108,4 +118,4 @@ def _(
 
 
 def _columns(partitioner: HashPartitioner, rows: DataFrame) -> list[Column]:
-    return [rows[f"`{key}`"] for key in partitioner.keys]
+    return [rows[f"`{key}`"] for key in partitioner.keys or rows.columns]

@@ -18,12 +18,14 @@ from graph_compiler.errors import (
     StaleResultError,
 )
 from graph_compiler.identifiers import listing
+from graph_compiler.spark_runtime.contracts import ContractViolatedError
 from graph_compiler.spark_runtime.evaluate import ColumnsError
 from graph_compiler.spark_runtime.region import OperatorFailedError
 
 _NON_RECOVERABLE = (
     AnalysisException,
     ColumnsError,
+    ContractViolatedError,
     ParseException,
     DescriptorError,
     FunctionNotImportableError,

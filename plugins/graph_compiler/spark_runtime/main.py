@@ -5,6 +5,7 @@ Exit code 0, or that of the failure's ThrowableType; the report says the same wi
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -13,6 +14,7 @@ if __name__ == "__main__":
     # A script's own folder is first on sys.path; the package that holds it is two levels up.
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
+from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
@@ -47,6 +49,9 @@ def main(descriptor_path: str) -> int:
 
 def session(task: TaskDeploymentDescriptor) -> SparkSession:
     """Start Spark with the settings the pipeline's results depend on."""
+    if SparkConf().get("spark.master", "").startswith("local"):
+        # The workers of the user's functions need what this process has; on a cluster they have their own Python.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"{task.region.pipeline}.{task.region.region_id}")
     for key, value in task.region.session:
         builder = builder.config(key, value)
@@ -58,9 +63,13 @@ def execute(task: TaskDeploymentDescriptor, spark: SparkSession) -> ExecutionRep
     store = LocalCommitStore()
     application_id = spark.sparkContext.applicationId
     try:
-        outputs = run_region(task, spark, store)
+        result = run_region(task, spark, store)
         report = ExecutionReport(
-            version=REPORT_VERSION, application_id=application_id, outputs=outputs, failure=None
+            version=REPORT_VERSION,
+            application_id=application_id,
+            outputs=result.outputs,
+            contracts=result.contracts,
+            failure=None,
         )
     except Exception as error:  # whatever a user's function or Spark raises is reported, in words
         traceback.print_exc()
@@ -68,6 +77,7 @@ def execute(task: TaskDeploymentDescriptor, spark: SparkSession) -> ExecutionRep
             version=REPORT_VERSION,
             application_id=application_id,
             outputs=(),
+            contracts=(),
             failure=explain_failure(error),
         )
     layout = StagingLayout(

@@ -7,13 +7,15 @@ read gates ─▶ one DataFrame expression ─▶ stage results as they come up
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.pipeline import ParameterValue
 from graph_compiler.deployment.descriptor import (
     InputDescriptor,
     OperatorDescriptor,
@@ -21,15 +23,16 @@ from graph_compiler.deployment.descriptor import (
     StagedInput,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.manifest import Manifest
+from graph_compiler.deployment.manifest import ContractCount, Manifest
 from graph_compiler.deployment.report import Output
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.commit_store import CommitStore
+from graph_compiler.spark_runtime.contracts import Contract, check_contracts
 from graph_compiler.spark_runtime.evaluate import Scope, evaluate, evaluate_outputs, union
 from graph_compiler.spark_runtime.exchange import distribute
 from graph_compiler.spark_runtime.publication import Intent, Publisher, Ticket
-from graph_compiler.spark_runtime.shared_rows import settled
+from graph_compiler.spark_runtime.shared_rows import FixedRows, is_deterministic
 from graph_compiler.spark_runtime.staging import StagingArea
 
 _Output = tuple[int, str | None]  # a node and the tag of its output, None for the main one
@@ -46,11 +49,19 @@ class OperatorFailedError(Exception):
 
 @dataclass(slots=True)
 class _Evaluation:
-    """The outputs of a region's operators so far. `readers` counts who will read each output."""
+    """The outputs of a region's operators so far.
 
-    scope: Scope
+    `readers` counts who will read each output, `results` are those that are staged anyway; `unrepeatable` are those
+    that computing again may change.
+    """
+
+    parameters: Mapping[str, ParameterValue]
     area: StagingArea
+    fixed: FixedRows
+    contracts: list[Contract]
     readers: Counter[_Output]
+    results: frozenset[_Output]
+    unrepeatable: set[_Output] = field(default_factory=set)
     outputs: dict[_Output, DataFrame] = field(default_factory=dict)
     staged: dict[IntermediateDataSetId, DataFrame] = field(default_factory=dict)
 
@@ -75,18 +86,47 @@ class _Evaluation:
     def run(self, operator: OperatorDescriptor) -> None:
         """Evaluate an operator with its side outputs; what several read and would differ is fixed first."""
         inputs = self.inputs(operator)
-
-        def settle(rows: DataFrame) -> DataFrame:
-            return settled(rows, operator, self.area)
-
+        fix = partial(self.fixed.fix, operator)
+        scope = Scope(
+            spark=self.area.spark, parameters=self.parameters, fix=fix, contracts=self.contracts
+        )
+        repeatable = self._reads_repeatable(operator)
         if any(self.readers[operator.node_id, tag] for tag in operator.operator.output_tags()):
-            outputs = evaluate_outputs(operator.operator, inputs, self.scope, settle)
+            if not repeatable:  # its outputs are several readers of its inputs
+                inputs = {
+                    number: [fix(f"input-{number}", union(rows))] for number, rows in inputs.items()
+                }
+                repeatable = True
+            outputs = evaluate_outputs(operator.operator, inputs, scope)
         else:
-            rows = evaluate(operator.operator, inputs, self.scope)
+            rows = evaluate(operator.operator, inputs, scope)
             if operator.parallelism is not None and not operator.inputs:
                 rows = rows.repartition(operator.parallelism)
-            outputs = {None: settle(rows) if self.readers[operator.node_id, None] > 1 else rows}
-        self.outputs |= {(operator.node_id, tag): rows for tag, rows in outputs.items()}
+            outputs = {None: rows}
+        repeatable = repeatable and operator.operator.why_unrepeatable() is None
+        for tag, rows in outputs.items():
+            self._keep((operator.node_id, tag), rows, fix, repeatable=repeatable)
+
+    def _keep(
+        self,
+        output: _Output,
+        rows: DataFrame,
+        fix: Callable[[str, DataFrame], DataFrame],
+        *,
+        repeatable: bool,
+    ) -> None:
+        """Keep an output for its readers: fixed if there are several who would see different rows."""
+        if repeatable and is_deterministic(rows):
+            self.outputs[output] = rows
+        elif self.readers[output] > 1 and output not in self.results:
+            self.outputs[output] = fix(f"shared-{output[1] or 'main'}", rows)
+        else:
+            self.outputs[output] = rows
+            self.unrepeatable.add(output)
+
+    def _reads_repeatable(self, operator: OperatorDescriptor) -> bool:
+        read = [(edge.node_id, edge.output_tag) for edge in operator.inputs if edge.staged is None]
+        return not any(output in self.unrepeatable for output in read)
 
     def _rows(self, edge: InputDescriptor) -> DataFrame:
         if edge.staged is None:
@@ -96,25 +136,45 @@ class _Evaluation:
         return self.staged[edge.staged.id]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionResult:
+    """What came out of a region."""
+
+    outputs: tuple[Output, ...]
+    contracts: tuple[ContractCount, ...]
+
+
 def run_region(
     task: TaskDeploymentDescriptor, spark: SparkSession, store: CommitStore
-) -> tuple[Output, ...]:
-    """Run everything and give what was staged and published.
+) -> RegionResult:
+    """Run everything and give what was staged and published, and what contracts counted.
 
     Raises OperatorFailedError, or what staging and publication raise. A failure before the last sink is prepared
     leaves every target as it was.
     """
     region, attempt = task.region, task.attempt
     layout = StagingLayout(root=task.staging_root, pipeline=region.pipeline, run_id=attempt.run_id)
+    contracts: list[Contract] = []
     area = StagingArea(
-        spark=spark, store=store, layout=layout, attempt=attempt, plan_id=region.plan_id
+        spark=spark,
+        store=store,
+        layout=layout,
+        attempt=attempt,
+        plan_id=region.plan_id,
+        contracts=partial(check_contracts, contracts, spark),
     )
     publisher = Publisher(
         spark=spark, store=store, layout=layout, execution_id=attempt.execution_id
     )
     operators = [operator for vertex in region.vertices for operator in vertex.operators]
-    scope = Scope(spark=spark, parameters=dict(task.parameters))
-    evaluation = _Evaluation(scope, area, _readers(operators, region.results))
+    evaluation = _Evaluation(
+        dict(task.parameters),
+        area,
+        FixedRows(area),
+        contracts,
+        _readers(operators, region.results),
+        frozenset((result.node_id, result.output_tag) for result in region.results),
+    )
 
     sinks = [operator for operator in operators if isinstance(operator.operator, Sink)]
     tickets = [_settle(sink, publisher, evaluation) for sink in sinks]
@@ -122,11 +182,11 @@ def run_region(
     for operator in operators:
         if operator not in sinks:
             outputs.extend(_run_operator(operator, region.results, evaluation))
-    intents = _prepare_all(sinks, tickets, publisher, evaluation)
+    intents, counts = _prepare_all(sinks, tickets, publisher, evaluation)
     for intent in intents:
         publisher.publish(intent)
     outputs.extend(_sink_output(sink, intent) for sink, intent in zip(sinks, intents, strict=True))
-    return tuple(outputs)
+    return RegionResult(outputs=tuple(outputs), contracts=counts)
 
 
 def _readers(
@@ -154,6 +214,7 @@ def _run_operator(
                 committed = StagedInput(id=result.id, fingerprint=result.fingerprint)
                 if evaluation.readers[output] > 1:
                     evaluation.outputs[output] = evaluation.area.read(committed)
+                    evaluation.unrepeatable.discard(output)
             yield _staged_output(operator, result, manifest)
 
 
@@ -168,19 +229,20 @@ def _prepare_all(
     tickets: list[Ticket],
     publisher: Publisher,
     evaluation: _Evaluation,
-) -> list[Intent]:
-    """Write every sink's rows beside its target; where one fails, take all of them away again."""
+) -> tuple[list[Intent], tuple[ContractCount, ...]]:
+    """Write every sink's rows beside its target and check contracts; if one fails, take all of them away again."""
     intents = []
     try:
         for sink, ticket in zip(sinks, tickets, strict=True):
             with _blaming(sink, evaluation):
                 ((_, streams),) = evaluation.inputs(sink).items()
                 intents.append(publisher.prepare(ticket, union(streams)))
+        counts = evaluation.area.contracts()
     except BaseException:
         for ticket in tickets:
             publisher.discard(ticket)
         raise
-    return intents
+    return intents, counts
 
 
 @contextmanager

@@ -1,16 +1,19 @@
 """Rows that several consumers read are one result (DESIGN D9).
 
-Spark computes a plan anew for every action. Where that would give other rows each time (`rand()`, a function declared
-non-deterministic), two readers would see two results, and rows would be in both or in neither: they are staged first.
-Caching is no cure, since lost blocks are computed anew.
+Spark computes a plan anew for every action. Where that would give other rows each time (`rand()`, a limit without an
+order, a function declared non-deterministic), two readers would see two results, and rows would be in both or in
+neither: they are staged first. Caching is no cure, since lost blocks are computed anew.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 
 from graph_compiler.deployment.descriptor import OperatorDescriptor, ResultDescriptor, StagedInput
 from graph_compiler.deployment.fingerprints import digest
+from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.staging import StagingArea
 
@@ -20,16 +23,25 @@ def is_deterministic(rows: DataFrame) -> bool:
     return bool(rows._jdf.queryExecution().analyzed().deterministic())
 
 
-def settled(rows: DataFrame, operator: OperatorDescriptor, area: StagingArea) -> DataFrame:
-    """Give rows that are the same however often they are read."""
-    if is_deterministic(rows):
-        return rows
-    result = ResultDescriptor(
-        id=IntermediateDataSetId(f"{operator.operator_id}-shared"),
-        node_id=operator.node_id,
-        output_tag=None,
-        fingerprint=digest([area.plan_id, operator.operator_id]),
-        partitions=None,
-    )
-    area.stage(result, rows)
-    return area.read(StagedInput(id=result.id, fingerprint=result.fingerprint))
+@dataclass(frozen=True, slots=True)
+class FixedRows:
+    """The results one execution staged for itself; no other execution reads them."""
+
+    area: StagingArea
+    _latest: dict[IntermediateDataSetId, Manifest] = field(default_factory=dict)
+
+    def fix(self, operator: OperatorDescriptor, name: str, rows: DataFrame) -> DataFrame:
+        """Give rows that are the same however often they are read; those fixed before under the name are dropped."""
+        execution_id = self.area.attempt.execution_id
+        result = ResultDescriptor(
+            id=IntermediateDataSetId(f"{operator.operator_id}-{name}-{execution_id}"),
+            node_id=operator.node_id,
+            output_tag=None,
+            fingerprint=digest([self.area.plan_id, operator.operator_id, name]),
+            partitions=None,
+        )
+        before = self._latest.get(result.id)
+        self._latest[result.id] = self.area.stage(result, rows)
+        if before is not None:
+            self.area.drop(before)
+        return self.area.read(StagedInput(id=result.id, fingerprint=result.fingerprint))

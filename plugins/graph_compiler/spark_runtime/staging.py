@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
-from graph_compiler.deployment.manifest import Manifest
+from graph_compiler.deployment.manifest import ContractCount, Manifest
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import from_json, to_json
 from graph_compiler.errors import PartitionNotFoundError, StagingError, StaleResultError
@@ -30,13 +31,17 @@ MANIFEST_VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagingArea:
-    """The staged results of one run, as one execution sees them."""
+    """The staged results of one run, as one execution sees them.
+
+    `contracts` gives what data contracts have counted, or raises where that forbids a commit.
+    """
 
     spark: SparkSession
     store: CommitStore
     layout: StagingLayout
     attempt: ExecutionAttempt
     plan_id: str
+    contracts: Callable[[], tuple[ContractCount, ...]]
 
     def stage(self, result: ResultDescriptor, rows: DataFrame) -> Manifest:
         """Write and commit a result; gives the manifest that holds, this execution's or an equal winner's."""
@@ -56,6 +61,7 @@ class StagingArea:
             location=location,
             schema=rows.schema.json(),
             partitions=written_partitions(self.spark, location, partitions=result.partitions),
+            contracts=self.contracts(),
         )
         return self._commit(manifest)
 
@@ -87,6 +93,10 @@ class StagingArea:
             else self.spark.createDataFrame([], schema)
         )
 
+    def drop(self, manifest: Manifest) -> None:
+        """Remove the data of an epoch nobody reads any more; its manifest stays."""
+        shutil.rmtree(manifest.location, ignore_errors=True)
+
     def latest_manifest(self, result_id: IntermediateDataSetId) -> Manifest | None:
         """Give the manifest of the highest committed epoch."""
         epochs = [int(Path(key).stem) for key in self.store.keys(self.layout.manifests(result_id))]
@@ -102,9 +112,7 @@ class StagingArea:
                 f"epoch {manifest.epoch} of {manifest.result_id} was committed by execution "
                 f"{winner.attempt.execution_id} of another plan ({winner.plan_id}, here {manifest.plan_id})"
             )
-        shutil.rmtree(
-            manifest.location, ignore_errors=True
-        )  # not named by any manifest: nobody reads it
+        self.drop(manifest)  # not named by any manifest: nobody reads it
         return winner
 
     def _manifest(self, result_id: IntermediateDataSetId, epoch: int) -> Manifest:

@@ -1,0 +1,97 @@
+"""What an operator does, as frozen values that the Spark side evaluates (`spark_runtime/evaluation/`).
+
+Expressions are Spark SQL text, columns are names. `:late_after` in an expression is the pipeline's parameter
+`late_after`, bound as a typed value; Jinja is refused there (see `Operator.expressions`).
+To add one: a value here, and its evaluation there.
+"""
+
+from graph_compiler.declaration.operators.base_operator import (
+    ChainingStrategy,
+    Operator,
+    OperatorAttributes,
+)
+from graph_compiler.declaration.operators.combining import (
+    Except,
+    Intersect,
+    IntervalJoin,
+    Join,
+    JoinType,
+    SetOperator,
+    Sql,
+    UnionByName,
+)
+from graph_compiler.declaration.operators.contracts import Expect, OnViolation
+from graph_compiler.declaration.operators.endpoints import Sink, Source
+from graph_compiler.declaration.operators.functions import (
+    ApplyInPandas,
+    Batches,
+    FunctionOperator,
+    Iterate,
+    MapPartitions,
+    Process,
+    Transform,
+)
+from graph_compiler.declaration.operators.grouping import (
+    Aggregate,
+    AggregateAll,
+    Deduplicate,
+    WindowAggregate,
+)
+from graph_compiler.declaration.operators.iteration import IterationHead, IterationTail
+from graph_compiler.declaration.operators.ordering import Limit, Sort, TopN
+from graph_compiler.declaration.operators.rows import (
+    Cache,
+    Cast,
+    Drop,
+    Filter,
+    FlatMap,
+    Rename,
+    Sample,
+    Select,
+    StorageLevel,
+    WithColumns,
+)
+
+__all__ = [
+    "Aggregate",
+    "AggregateAll",
+    "ApplyInPandas",
+    "Batches",
+    "Cache",
+    "Cast",
+    "ChainingStrategy",
+    "Deduplicate",
+    "Drop",
+    "Except",
+    "Expect",
+    "Filter",
+    "FlatMap",
+    "FunctionOperator",
+    "Intersect",
+    "IntervalJoin",
+    "Iterate",
+    "IterationHead",
+    "IterationTail",
+    "Join",
+    "JoinType",
+    "Limit",
+    "MapPartitions",
+    "OnViolation",
+    "Operator",
+    "OperatorAttributes",
+    "Process",
+    "Rename",
+    "Sample",
+    "Select",
+    "SetOperator",
+    "Sink",
+    "Sort",
+    "Source",
+    "Sql",
+    "StorageLevel",
+    "TopN",
+    "Transform",
+    "UnionByName",
+    "WindowAggregate",
+    "WithColumns",
+]

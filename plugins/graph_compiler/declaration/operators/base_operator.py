@@ -1,0 +1,71 @@
+"""What all operators have in common, and what the compiler must know of each kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import ClassVar
+
+from graph_compiler.declaration.functions import FunctionRef
+
+
+class ChainingStrategy(StrEnum):
+    """Whether an operator may join the chain of its input (Flink's noun)."""
+
+    ALWAYS = "ALWAYS"
+    NEVER = "NEVER"
+    HEAD = "HEAD"
+    HEAD_WITH_SOURCES = "HEAD_WITH_SOURCES"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorAttributes:
+    """What the compiler must know of an operator beyond its kind; Flink asks the operator's factory.
+
+    `is_yielding`: it may wait in the middle of a row (async, a sink's writer), so no legacy source may drive it.
+    `outputs_only_after_end`: nothing comes out before all input is in, so a pipelined consumer would wait idly.
+    `sorts_input`: it sorts keyed input itself, so a batch job need not.
+    `output_tags`: the side outputs its function may give.
+    """
+
+    is_yielding: bool = False
+    outputs_only_after_end: bool = False
+    sorts_input: bool = False
+    output_tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """Common shape; the leaves are the kinds. Properties of a kind stand here, so that nobody asks for its class."""
+
+    default_name: ClassVar[str]
+    chaining_strategy: ClassVar[ChainingStrategy] = ChainingStrategy.ALWAYS
+    has_factory: ClassVar[bool] = True
+    """Whether Flink makes it from an operator factory; what has none is never chained."""
+    distributes_itself: ClassVar[bool] = True
+    """Whether Spark's own exchange brings rows of one key together for it; false for functions of the user's."""
+    gathers: ClassVar[bool] = False
+    """Whether Spark brings all its rows into one partition by itself, as late as it can."""
+    is_non_parallel: ClassVar[bool] = False
+    """Whether it has one subtask and can have no other number (Flink's `forceNonParallel`)."""
+    attributes: OperatorAttributes = field(default=OperatorAttributes(), kw_only=True)
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give every piece of SQL text in it, where Jinja is refused and `:name` is a parameter."""
+        return ()
+
+    def functions(self) -> tuple[FunctionRef, ...]:
+        """Give the user's functions it calls."""
+        return ()
+
+    def output_tags(self) -> tuple[str, ...]:
+        """Give the tags of its side outputs."""
+        return self.attributes.output_tags
+
+    def problem(self) -> str | None:
+        """Say what is wrong with its fields taken together, None if nothing is."""
+        return None
+
+    def why_unrepeatable(self) -> str | None:
+        """Say why computing it again from the same rows may give others, None if it gives the same (DESIGN D9)."""
+        return None

@@ -1,0 +1,108 @@
+"""Operators with several inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from graph_compiler.declaration.operators.base_operator import Operator
+
+
+class JoinType(StrEnum):
+    """Which rows of a join survive without a partner; Spark's names."""
+
+    INNER = "inner"
+    LEFT = "left"
+    RIGHT = "right"
+    FULL = "full"
+    SEMI = "semi"
+    ANTI = "anti"
+    CROSS = "cross"
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Operator):
+    """Joins two inputs where columns are equal, and `condition` holds.
+
+    `on` pairs a column of the left with one of the right. Where both have one name it comes out once; first these,
+    then the others of the left and of the right. `condition` calls the sides `left` and `right`.
+    """
+
+    default_name: ClassVar[str] = "Join"
+    on: tuple[tuple[str, str], ...]
+    how: JoinType
+    condition: str | None = None
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the condition."""
+        return () if self.condition is None else (self.condition,)
+
+    def problem(self) -> str | None:
+        """Refuse a cross join by accident, and one with a condition."""
+        if self.how is JoinType.CROSS:
+            return "a cross join pairs all rows" if self.on or self.condition else None
+        if not self.on and self.condition is None:
+            return "it has neither columns nor a condition; pairing all rows is how='cross'"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalJoin(Operator):
+    """Joins rows of one key whose times are near: right time between left time + `lower` and left time + `upper`.
+
+    Both bounds belong to the interval; they read `-5 minutes`, `1 hour`. Inner, as in Flink.
+    """
+
+    default_name: ClassVar[str] = "Interval Join"
+    on: tuple[tuple[str, str], ...]
+    left_time: str
+    right_time: str
+    lower: str
+    upper: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnionByName(Operator):
+    """Puts the rows of several inputs together; a column that one of them has not is NULL there."""
+
+    default_name: ClassVar[str] = "Union by Name"
+
+
+@dataclass(frozen=True, slots=True)
+class SetOperator(Operator):
+    """Common shape. `all` false: rows are a set, and each comes out once."""
+
+    all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Intersect(SetOperator):
+    """Keeps rows that are in both inputs."""
+
+    default_name: ClassVar[str] = "Intersect"
+
+
+@dataclass(frozen=True, slots=True)
+class Except(SetOperator):
+    """Keeps rows of the left that are not in the right."""
+
+    default_name: ClassVar[str] = "Except"
+
+
+@dataclass(frozen=True, slots=True)
+class Sql(Operator):
+    """Gives what a query gives; `{name}` in it is the input of that name."""
+
+    default_name: ClassVar[str] = "SQL"
+    query: str
+    names: tuple[str, ...]
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the query."""
+        return (self.query,)
+
+    def problem(self) -> str | None:
+        """Refuse inputs the query does not read."""
+        unread = [name for name in self.names if f"{{{name}}}" not in self.query]
+        return f"its query does not read {{{unread[0]}}}" if unread else None

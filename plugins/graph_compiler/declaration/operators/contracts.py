@@ -1,0 +1,41 @@
+"""What rows are expected to be, and what happens to those that are not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from graph_compiler.declaration.operators.base_operator import Operator
+
+
+class OnViolation(StrEnum):
+    """What happens to rows for which a condition is not true. TO: they go to a side output."""
+
+    WARN = "warn"
+    DROP = "drop"
+    FAIL = "fail"
+    TO = "to"
+
+
+@dataclass(frozen=True, slots=True)
+class Expect(Operator):
+    """A data contract: counts the rows for which `condition` is not true (false, NULL), and acts on them.
+
+    A violated FAIL fails the task before anything of it is committed or published.
+    """
+
+    default_name: ClassVar[str] = "Expect"
+    contract: str
+    condition: str
+    on_violation: OnViolation
+    tag: str | None = None
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the condition."""
+        return (self.condition,)
+
+    def output_tags(self) -> tuple[str, ...]:
+        """Give the tag for violating rows."""
+        violating = () if self.tag is None else (self.tag,)
+        return (*violating, *self.attributes.output_tags)

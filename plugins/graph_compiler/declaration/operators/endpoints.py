@@ -1,0 +1,34 @@
+"""Where rows enter a pipeline and where they leave it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.operators.base_operator import Operator
+
+
+@dataclass(frozen=True, slots=True)
+class Source(Operator):
+    """Reads a connector.
+
+    `is_bounded`: it ends. `is_legacy`: it pushes rows instead of being asked for them, and nothing that yields may
+    run behind it. `is_parallel` false forces a single subtask.
+    """
+
+    default_name: ClassVar[str] = "Source"
+    connector: FileConnector
+    is_bounded: bool = field(default=True, kw_only=True)
+    is_legacy: bool = field(default=False, kw_only=True)
+    is_parallel: bool = field(default=True, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Sink(Operator):
+    """Replaces what the connector's path holds, once its whole region has succeeded."""
+
+    default_name: ClassVar[str] = "Sink"
+    connector: FileConnector
+    has_writer: bool = field(default=False, kw_only=True)
+    """Whether its writer is an operator of its own, made during translation (Flink's Sink V2)."""

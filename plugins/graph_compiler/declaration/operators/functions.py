@@ -1,0 +1,105 @@
+"""Operators that call the user's own functions, which Spark's optimizer cannot look into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from graph_compiler.declaration.functions import FunctionRef
+from graph_compiler.declaration.operators.base_operator import Operator
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionOperator(Operator):
+    """Common shape. `deterministic` false: the function may give other rows from the same input."""
+
+    distributes_itself: ClassVar[bool] = False
+    function: FunctionRef
+    deterministic: bool = True
+
+    def functions(self) -> tuple[FunctionRef, ...]:
+        """Give the function."""
+        return (self.function,)
+
+    def why_unrepeatable(self) -> str | None:
+        """As its author declared."""
+        return None if self.deterministic else f"{self.function} is declared not deterministic"
+
+
+@dataclass(frozen=True, slots=True)
+class Transform(FunctionOperator):
+    """Applies a function from DataFrame to DataFrame; from several DataFrames, if it has several inputs."""
+
+    default_name: ClassVar[str] = "Transform"
+
+
+class Batches(StrEnum):
+    """What a function of partitions is given: an iterator of these."""
+
+    PANDAS = "pandas"
+    ARROW = "arrow"
+
+
+@dataclass(frozen=True, slots=True)
+class MapPartitions(FunctionOperator):
+    """Applies a function from an iterator of batches to an iterator of batches, for each partition.
+
+    Batches are `pandas.DataFrame` or `pyarrow.RecordBatch`; `schema` is Spark DDL of what comes out.
+    """
+
+    default_name: ClassVar[str] = "Map Partitions"
+    schema: str = ""
+    batches: Batches = Batches.PANDAS
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the schema."""
+        return (self.schema,)
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyInPandas(FunctionOperator):
+    """Applies a function from the `pandas.DataFrame` of one key to another; `schema` is Spark DDL of what comes out."""
+
+    default_name: ClassVar[str] = "Apply in Pandas"
+    distributes_itself: ClassVar[bool] = True
+    keys: tuple[str, ...] = ()
+    schema: str = ""
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the schema."""
+        return (self.schema,)
+
+
+@dataclass(frozen=True, slots=True)
+class Process(FunctionOperator):
+    """Applies a function from DataFrame to (DataFrame, {tag: DataFrame}): a main output and side outputs."""
+
+    default_name: ClassVar[str] = "Process"
+    tags: tuple[str, ...] = ()
+
+    def output_tags(self) -> tuple[str, ...]:
+        """Give the tags its function must give."""
+        return (*self.tags, *self.attributes.output_tags)
+
+
+@dataclass(frozen=True, slots=True)
+class Iterate(FunctionOperator):
+    """Applies a function to its own result until a condition holds: a loop inside one application.
+
+    The function takes the state (first input), then the other inputs, and gives the next state. `until` is an
+    aggregate over that state (`max(delta) < 0.001`); rounds never exceed `max_iterations`. Each round is staged, so
+    its plan and its retries begin there and not at the first.
+    """
+
+    default_name: ClassVar[str] = "Iterate"
+    max_iterations: int = 1
+    until: str | None = None
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the condition."""
+        return () if self.until is None else (self.until,)
+
+    def problem(self) -> str | None:
+        """Refuse a loop that never runs."""
+        return None if self.max_iterations >= 1 else f"max_iterations is {self.max_iterations}"

@@ -1,0 +1,96 @@
+"""Operators that bring rows together by key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.windows import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Operator):
+    """One row for each key: the key columns, then (name, aggregate expression) in order.
+
+    With `grouping_sets`, one row for each key of each set, with NULL in the columns the set leaves out.
+    """
+
+    default_name: ClassVar[str] = "Aggregate"
+    keys: tuple[str, ...]
+    aggregates: tuple[tuple[str, str], ...]
+    grouping_sets: tuple[tuple[str, ...], ...] | None = None
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the aggregates."""
+        return tuple(expression for _, expression in self.aggregates)
+
+    def problem(self) -> str | None:
+        """Refuse no aggregates, and sets with columns that are no keys."""
+        odd = sorted({key for keys in self.grouping_sets or () for key in keys} - set(self.keys))
+        if odd:
+            return f"its grouping sets name {', '.join(odd)}, which key_by does not"
+        return None if self.aggregates else 'it gives no columns: name one, like flights="count(*)"'
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateAll(Operator):
+    """One row for all rows: (name, aggregate expression) in order."""
+
+    default_name: ClassVar[str] = "Aggregate All"
+    gathers: ClassVar[bool] = True
+    is_non_parallel: ClassVar[bool] = True
+    aggregates: tuple[tuple[str, str], ...]
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the aggregates."""
+        return tuple(expression for _, expression in self.aggregates)
+
+    def problem(self) -> str | None:
+        """Refuse no aggregates."""
+        return None if self.aggregates else 'it gives no columns: name one, like flights="count(*)"'
+
+
+@dataclass(frozen=True, slots=True)
+class WindowAggregate(Operator):
+    """One row for each key and window: the keys, `window_start`, `window_end`, then the aggregates."""
+
+    default_name: ClassVar[str] = "Window"
+    gathers: ClassVar[bool] = True
+    keys: tuple[str, ...]
+    window: Window
+    aggregates: tuple[tuple[str, str], ...]
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the aggregates."""
+        return tuple(expression for _, expression in self.aggregates)
+
+    def problem(self) -> str | None:
+        """Refuse no aggregates."""
+        return None if self.aggregates else 'it gives no columns: name one, like flights="count(*)"'
+
+
+@dataclass(frozen=True, slots=True)
+class Deduplicate(Operator):
+    """Keeps one row for each key: the first by `order_by`, ties broken by the other columns; else any.
+
+    No keys: rows that are equal in all columns become one.
+    """
+
+    default_name: ClassVar[str] = "Deduplicate"
+    keys: tuple[str, ...] = ()
+    order_by: tuple[str, ...] = ()
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the order."""
+        return self.order_by
+
+    def problem(self) -> str | None:
+        """Refuse an order among equal rows."""
+        return "equal rows have no order" if self.order_by and not self.keys else None
+
+    def why_unrepeatable(self) -> str | None:
+        """Without an order, another row each time."""
+        if self.keys and not self.order_by:
+            return "it keeps any row of a key: give an order to keep the same one each time"
+        return None

@@ -1,0 +1,24 @@
+"""Flink's ends of an iteration. They compile as in Flink and cannot be deployed: `iterate(…)` is what Spark runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from graph_compiler.declaration.operators.base_operator import Operator
+
+
+@dataclass(frozen=True, slots=True)
+class IterationHead(Operator):
+    """Where what flows back enters the graph again; made by the compiler."""
+
+    default_name: ClassVar[str] = "IterationSource"
+    has_factory: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True)
+class IterationTail(Operator):
+    """Where what flows back leaves the graph; made by the compiler."""
+
+    default_name: ClassVar[str] = "IterationSink"
+    has_factory: ClassVar[bool] = False

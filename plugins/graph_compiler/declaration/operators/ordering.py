@@ -1,0 +1,69 @@
+"""Operators that put rows in order, or keep some of them. An order is Spark SQL: `mean_delay DESC NULLS LAST`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from graph_compiler.declaration.operators.base_operator import Operator
+
+
+@dataclass(frozen=True, slots=True)
+class Sort(Operator):
+    """Puts all rows in order, over all partitions."""
+
+    default_name: ClassVar[str] = "Sort"
+    order_by: tuple[str, ...]
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the order."""
+        return self.order_by
+
+    def problem(self) -> str | None:
+        """Refuse no order."""
+        return None if self.order_by else "it names no order"
+
+
+@dataclass(frozen=True, slots=True)
+class TopN(Operator):
+    """Keeps the first `n` rows of an order, in that order."""
+
+    default_name: ClassVar[str] = "Top N"
+    gathers: ClassVar[bool] = True
+    is_non_parallel: ClassVar[bool] = True
+    n: int
+    order_by: tuple[str, ...]
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the order."""
+        return self.order_by
+
+    def problem(self) -> str | None:
+        """Refuse no order, and no rows."""
+        return _count_problem(self.n) or (None if self.order_by else "it names no order")
+
+    def why_unrepeatable(self) -> str | None:
+        """Rows that are equal in the order may change places."""
+        return "of rows that are equal in its order it keeps any"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit(Operator):
+    """Keeps any `n` rows."""
+
+    default_name: ClassVar[str] = "Limit"
+    gathers: ClassVar[bool] = True
+    is_non_parallel: ClassVar[bool] = True
+    n: int
+
+    def problem(self) -> str | None:
+        """Refuse no rows."""
+        return _count_problem(self.n)
+
+    def why_unrepeatable(self) -> str | None:
+        """Other rows each time."""
+        return "it keeps any rows: top_n(…) keeps the same ones each time"
+
+
+def _count_problem(n: int) -> str | None:
+    return None if n >= 0 else f"it keeps {n} rows"

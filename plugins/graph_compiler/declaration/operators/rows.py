@@ -1,0 +1,172 @@
+"""Operators that look at one row at a time. Spark fuses them into the stage they stand in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from graph_compiler.declaration.operators.base_operator import Operator
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(Operator):
+    """Keeps rows for which `condition` is true; the others (false, NULL) go to the side output `rejects`, if named."""
+
+    default_name: ClassVar[str] = "Filter"
+    condition: str
+    rejects: str | None = None
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the condition."""
+        return (self.condition,)
+
+    def output_tags(self) -> tuple[str, ...]:
+        """Give the tag for rejected rows."""
+        rejects = () if self.rejects is None else (self.rejects,)
+        return (*rejects, *self.attributes.output_tags)
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Operator):
+    """Gives exactly these columns: (name, expression) in order."""
+
+    default_name: ClassVar[str] = "Select"
+    columns: tuple[tuple[str, str], ...]
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the columns' expressions."""
+        return tuple(expression for _, expression in self.columns)
+
+    def problem(self) -> str | None:
+        """Refuse no columns, and a name given twice."""
+        return _column_problem(self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class WithColumns(Operator):
+    """Adds these columns, or replaces those of the same name: (name, expression)."""
+
+    default_name: ClassVar[str] = "With Columns"
+    columns: tuple[tuple[str, str], ...]
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the columns' expressions."""
+        return tuple(expression for _, expression in self.columns)
+
+    def problem(self) -> str | None:
+        """Refuse no columns, and a name given twice."""
+        return _column_problem(self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Drop(Operator):
+    """Takes these columns away; one that is not there is an error."""
+
+    default_name: ClassVar[str] = "Drop"
+    columns: tuple[str, ...]
+
+    def problem(self) -> str | None:
+        """Refuse no columns."""
+        return None if self.columns else "it names no columns"
+
+
+@dataclass(frozen=True, slots=True)
+class Rename(Operator):
+    """Gives columns other names, in their places: (old, new). One that is not there is an error."""
+
+    default_name: ClassVar[str] = "Rename"
+    names: tuple[tuple[str, str], ...]
+
+    def problem(self) -> str | None:
+        """Refuse no columns, and two that would have one name."""
+        if not self.names:
+            return "it names no columns"
+        return _twice([new for _, new in self.names])
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Operator):
+    """Changes the types of columns, in their places: (column, Spark type). A value that does not fit is an error."""
+
+    default_name: ClassVar[str] = "Cast"
+    types: tuple[tuple[str, str], ...]
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the types."""
+        return tuple(type for _, type in self.types)
+
+    def problem(self) -> str | None:
+        """Refuse no columns."""
+        return None if self.types else "it names no columns"
+
+
+@dataclass(frozen=True, slots=True)
+class FlatMap(Operator):
+    """Gives a row for each row the generator (`explode(items)`) makes, its values in `columns` behind the row's own.
+
+    `outer`: a row for which it makes none is kept, with NULLs.
+    """
+
+    default_name: ClassVar[str] = "Flat Map"
+    generator: str
+    columns: tuple[str, ...]
+    outer: bool = False
+
+    def expressions(self) -> tuple[str, ...]:
+        """Give the generator."""
+        return (self.generator,)
+
+    def problem(self) -> str | None:
+        """Refuse no columns, and a name given twice."""
+        return _twice(self.columns) if self.columns else "it names no columns for what it makes"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample(Operator):
+    """Keeps about this share (0 to 1) of the rows; with a seed, the same rows as long as the files are the same."""
+
+    default_name: ClassVar[str] = "Sample"
+    fraction: float
+    seed: int | None = None
+
+    def problem(self) -> str | None:
+        """Refuse what is no share."""
+        return None if 0 <= self.fraction <= 1 else f"its share is {self.fraction}, not 0 to 1"
+
+    def why_unrepeatable(self) -> str | None:
+        """Without a seed, another sample each time."""
+        return "it samples without a seed" if self.seed is None else None
+
+
+class StorageLevel(StrEnum):
+    """Where cached rows lie; Spark's names."""
+
+    MEMORY_ONLY = "MEMORY_ONLY"
+    MEMORY_AND_DISK = "MEMORY_AND_DISK"
+    DISK_ONLY = "DISK_ONLY"
+
+
+@dataclass(frozen=True, slots=True)
+class Cache(Operator):
+    """Keeps its rows in the application while several consumers read them.
+
+    For speed alone: blocks that are lost are computed again. What must not be computed again is staged.
+    """
+
+    default_name: ClassVar[str] = "Cache"
+    level: StorageLevel = StorageLevel.MEMORY_AND_DISK
+
+
+def _column_problem(columns: tuple[tuple[str, str], ...]) -> str | None:
+    return _twice([name for name, _ in columns]) if columns else "it gives no columns"
+
+
+def _twice(names: list[str] | tuple[str, ...]) -> str | None:
+    """Find two names that Spark takes for one: they differ in case at most."""
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            return f"two of its columns are called '{name}'"
+        seen.add(name.lower())
+    return None

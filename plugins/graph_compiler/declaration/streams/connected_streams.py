@@ -1,0 +1,27 @@
+"""Several streams on their way to one function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from graph_compiler.declaration.operators import Transform
+from graph_compiler.declaration.streams.stream import Stream
+
+if TYPE_CHECKING:
+    from graph_compiler.declaration.streams.data_stream import DataStream
+
+
+class ConnectedStreams:
+    """What `connect` gives. The streams keep their own partitioning."""
+
+    def __init__(self, first: Stream, others: tuple[Stream, ...]) -> None:
+        self._first = first
+        self._others = others
+
+    def transform(
+        self, function: Callable[..., object], *, deterministic: bool = True
+    ) -> DataStream:
+        """Apply an importable function that takes one DataFrame for each stream, in order, and gives one."""
+        ref = self._first._function(function, "transform")
+        return self._first._several_inputs(Transform(ref, deterministic), *self._others)

@@ -1,0 +1,164 @@
+"""The fluent API: each call adds one transformation to the environment and gives the stream behind it.
+
+Settings (`name`, `uid`, …) apply to the operator that made the stream, as in PyFlink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.declared import Declared
+from graph_compiler.declaration.locations import caller_location
+from graph_compiler.declaration.operators import (
+    Aggregate,
+    AggregateAll,
+    ApplyInPandas,
+    Deduplicate,
+    Sink,
+    WindowAggregate,
+)
+from graph_compiler.declaration.partitioners import GlobalPartitioner
+from graph_compiler.declaration.streams.combining_methods import CombiningMethods
+from graph_compiler.declaration.streams.function_methods import FunctionMethods
+from graph_compiler.declaration.streams.partitioning_methods import PartitioningMethods
+from graph_compiler.declaration.streams.row_methods import RowMethods
+from graph_compiler.declaration.transformations import SinkTransformation
+from graph_compiler.declaration.windows import Window
+from graph_compiler.identifiers import listing
+
+if TYPE_CHECKING:
+    from graph_compiler.declaration.environment import StreamExecutionEnvironment
+
+REDUCE_WITH = ("sum", "min", "max", "first", "last", "any_value", "bool_and", "bool_or")
+_Columns = Mapping[str, str] | None
+
+
+class DataStreamSink(Declared):
+    """The end of a stream."""
+
+
+class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMethods):
+    """Rows with named columns."""
+
+    def key_by(self, *columns: str) -> KeyedStream:
+        """Bring rows with equal values of `columns` together."""
+        if not columns or not all(isinstance(column, str) for column in columns):
+            self.refuse(
+                f"key_by was given {listing(map(repr, columns))}",
+                allowed='names of columns: key_by("a", "b")',
+            )
+        return KeyedStream(self.environment, self._hashed(columns).id, columns)
+
+    def aggregate(self, aggregates: _Columns = None, /, **expressions: str) -> DataStream:
+        """Give one row for all rows: `aggregate(flights="count(*)")`; by key behind `key_by`."""
+        return self._one_input(AggregateAll((*(aggregates or {}).items(), *expressions.items())))
+
+    def window_all(self, window: Window) -> WindowedStream:
+        """Group all rows by windows of event time."""
+        return WindowedStream(self._partition(GlobalPartitioner()), (), window)
+
+    def deduplicate(self, *keys: str, order_by: str | Sequence[str] = ()) -> DataStream:
+        """Keep one row for each key, the first by `order_by`: `deduplicate("user", order_by="seen DESC")`.
+
+        No keys: rows that are equal in all columns become one. No order: any row of a key, another each time.
+        """
+        order = (order_by,) if isinstance(order_by, str) else tuple(order_by)
+        return self._hashed(keys)._one_input(Deduplicate(keys, order), state_keys=keys)
+
+    def sink_to(self, sink: FileConnector) -> DataStreamSink:
+        """Write the rows: they replace what the sink's path holds, once the whole task has succeeded."""
+        operator = Sink(sink)
+        id = self.environment.next_id()
+        self.environment.add(
+            SinkTransformation(
+                id=id,
+                inputs=(self.id,),
+                name=operator.default_name,
+                operator=operator,
+                chaining_strategy=operator.chaining_strategy,
+                declared_at=caller_location(),
+            )
+        )
+        return DataStreamSink(self.environment, id)
+
+
+class KeyedStream(DataStream):
+    """Rows that are together by key; functions applied here see all rows of a key in one partition."""
+
+    def __init__(
+        self,
+        environment: StreamExecutionEnvironment,
+        id: int,
+        keys: tuple[str, ...],
+        grouping_sets: tuple[tuple[str, ...], ...] | None = None,
+    ) -> None:
+        super().__init__(environment, id)
+        self._keys = keys
+        self._grouping_sets = grouping_sets
+
+    def aggregate(self, aggregates: _Columns = None, /, **expressions: str) -> DataStream:
+        """Give one row for each key: `aggregate(flights="count(*)", mean_delay="avg(arr_delay)")`."""
+        columns = (*(aggregates or {}).items(), *expressions.items())
+        operator = Aggregate(self._keys, columns, self._grouping_sets)
+        return self._one_input(operator, state_keys=self._keys)
+
+    def reduce(self, columns: _Columns = None, /, **functions: str) -> DataStream:
+        """Combine the rows of a key into one of the same columns: `reduce(amount="sum", day="max")`."""
+        given = {**(columns or {}), **functions}
+        if odd := [name for name in given.values() if name not in REDUCE_WITH]:
+            self.refuse(
+                f"reduce was given {listing(odd)}",
+                allowed=listing(REDUCE_WITH),
+                hint="aggregate(…) takes any expression",
+            )
+        aggregates = tuple((name, f"{function}(`{name}`)") for name, function in given.items())
+        operator = Aggregate(self._keys, aggregates)
+        return self._one_input(operator, state_keys=self._keys, name="Reduce")
+
+    def grouping_sets(self, *sets: Sequence[str]) -> KeyedStream:
+        """Aggregate by each of several sets of the keys: `grouping_sets(("a", "b"), ("a",), ())`."""
+        chosen = tuple((keys,) if isinstance(keys, str) else tuple(keys) for keys in sets)
+        return KeyedStream(self.environment, self.id, self._keys, chosen)
+
+    def rollup(self) -> KeyedStream:
+        """Aggregate by all keys, by all but the last, and so on down to none."""
+        return self.grouping_sets(
+            *(self._keys[:length] for length in range(len(self._keys), -1, -1))
+        )
+
+    def cube(self) -> KeyedStream:
+        """Aggregate by every set of the keys."""
+        lengths = range(len(self._keys), -1, -1)
+        return self.grouping_sets(
+            *(keys for length in lengths for keys in combinations(self._keys, length))
+        )
+
+    def window(self, window: Window) -> WindowedStream:
+        """Group the rows of a key by windows of event time."""
+        return WindowedStream(self, self._keys, window)
+
+    def apply_in_pandas(
+        self, function: Callable[..., object], schema: str, *, deterministic: bool = True
+    ) -> DataStream:
+        """Apply a function from the `pandas.DataFrame` of one key to another; `schema` is Spark DDL of the latter."""
+        ref = self._function(function, "apply_in_pandas")
+        operator = ApplyInPandas(ref, deterministic, self._keys, schema)
+        return self._one_input(operator, state_keys=self._keys)
+
+
+class WindowedStream:
+    """Rows in windows, on their way to an aggregation."""
+
+    def __init__(self, stream: DataStream, keys: tuple[str, ...], window: Window) -> None:
+        self._stream = stream
+        self._keys = keys
+        self._window = window
+
+    def aggregate(self, aggregates: _Columns = None, /, **expressions: str) -> DataStream:
+        """Give one row for each key and window: the keys, `window_start`, `window_end`, then the aggregates."""
+        columns = (*(aggregates or {}).items(), *expressions.items())
+        operator = WindowAggregate(self._keys, self._window, columns)
+        return self._stream._one_input(operator, state_keys=self._keys)

@@ -1,0 +1,89 @@
+"""Methods that take the user's own functions, or a whole query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+from graph_compiler.declaration.operators import (
+    Batches,
+    Iterate,
+    MapPartitions,
+    Process,
+    Sql,
+    Transform,
+)
+from graph_compiler.declaration.streams.stream import Stream
+from graph_compiler.identifiers import listing
+
+if TYPE_CHECKING:
+    from graph_compiler.declaration.streams.data_stream import DataStream
+
+SQL_INPUT = "input"
+"""How a query over one stream calls it."""
+
+
+class FunctionMethods(Stream):
+    """Ways out of the declarative operators. A function is given by its importable name and never pickled.
+
+    `deterministic=False` says that a function may give other rows from the same input: several readers of its
+    result then read one staged copy.
+    """
+
+    def transform(
+        self, function: Callable[..., object], *, deterministic: bool = True
+    ) -> DataStream:
+        """Apply an importable function from DataFrame to DataFrame; raises InvalidPipelineError for a lambda."""
+        return self._one_input(Transform(self._function(function, "transform"), deterministic))
+
+    def map_partitions(
+        self,
+        function: Callable[..., object],
+        schema: str,
+        *,
+        batches: Literal["pandas", "arrow"] = "pandas",
+        deterministic: bool = True,
+    ) -> DataStream:
+        """Apply a function from an iterator of batches to an iterator of batches, in each partition.
+
+        Batches are `pandas.DataFrame` or `pyarrow.RecordBatch` (Spark's `mapInPandas`, `mapInArrow`); `schema` is
+        Spark DDL of what comes out.
+        """
+        if batches not in set(Batches):
+            self.refuse(f"there are no batches of '{batches}'", allowed=listing(Batches))
+        ref = self._function(function, "map_partitions")
+        return self._one_input(MapPartitions(ref, deterministic, schema, Batches(batches)))
+
+    def process(
+        self,
+        function: Callable[..., object],
+        *,
+        outputs: tuple[str, ...],
+        deterministic: bool = True,
+    ) -> DataStream:
+        """Apply a function from DataFrame to (DataFrame, {tag: DataFrame}); `outputs` are the tags it gives.
+
+        Each is had with `get_side_output(tag)`.
+        """
+        return self._one_input(Process(self._function(function, "process"), deterministic, outputs))
+
+    def sql(self, query: str) -> DataStream:
+        """Give what a query gives: `sql("SELECT … FROM {input}")`. For several streams: `env.sql`."""
+        return self._one_input(Sql(query, (SQL_INPUT,)))
+
+    def iterate(
+        self,
+        step: Callable[..., object],
+        *others: DataStream,
+        max_iterations: int,
+        until: str | None = None,
+        deterministic: bool = True,
+    ) -> DataStream:
+        """Apply `step(state, *others)` to its own result, beginning with these rows, and give the last state.
+
+        `until` is an aggregate over the state, such as `max(change) < 0.001`: the loop ends when it is true, and
+        after `max_iterations` rounds in any case. Each round is staged, so a round's plan begins with the one before.
+        """
+        ref = self._function(step, "iterate")
+        operator = Iterate(ref, deterministic, max_iterations, until)
+        return self._several_inputs(operator, *others) if others else self._one_input(operator)

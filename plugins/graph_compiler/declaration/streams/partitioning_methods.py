@@ -1,0 +1,63 @@
+"""Methods that say how rows travel from one operator to the next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graph_compiler.declaration.partitioners import (
+    BroadcastPartitioner,
+    CustomPartitioner,
+    ForwardPartitioner,
+    GlobalPartitioner,
+    RebalancePartitioner,
+    RescalePartitioner,
+    ShufflePartitioner,
+)
+from graph_compiler.declaration.streams.stream import Stream
+
+if TYPE_CHECKING:
+    from graph_compiler.declaration.streams.data_stream import DataStream
+
+
+class PartitioningMethods(Stream):
+    """Flink's partitioners, and the cut between two tasks."""
+
+    def stage(self, reason: str) -> DataStream:
+        """Commit these rows to durable storage before anything reads them: a cut between two Airflow tasks.
+
+        `reason` is shown wherever the cut is. Only ALL_EXCHANGES_PIPELINED, which asks for one task, overrides it.
+        """
+        if not reason.strip():
+            self.refuse(
+                "stage() was given no reason", allowed="words for whoever asks why the cut is there"
+            )
+        return self._partition(None, staging_reason=reason)
+
+    def rebalance(self) -> DataStream:
+        """Spread the rows evenly over all partitions of the next operator."""
+        return self._partition(RebalancePartitioner())
+
+    def shuffle(self) -> DataStream:
+        """Spread the rows at random over all partitions of the next operator."""
+        return self._partition(ShufflePartitioner())
+
+    def global_(self) -> DataStream:
+        """Send every row to the first partition of the next operator."""
+        return self._partition(GlobalPartitioner())
+
+    def partition_custom(self, expression: str) -> DataStream:
+        """Send each row to the partition an integer expression gives, modulo the next operator's partitions."""
+        id = self.environment.next_id()
+        return self._partition(CustomPartitioner(expression, id), id=id)
+
+    def rescale(self) -> DataStream:
+        """Spread each partition's rows over a share of the next operator's partitions."""
+        return self._partition(RescalePartitioner())
+
+    def forward(self) -> DataStream:
+        """Keep every partition as it is; the next operator must have the same parallelism."""
+        return self._partition(ForwardPartitioner())
+
+    def broadcast(self) -> DataStream:
+        """Send every row to every partition of the next operator."""
+        return self._partition(BroadcastPartitioner())

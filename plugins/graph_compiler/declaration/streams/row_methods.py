@@ -1,0 +1,117 @@
+"""Methods that look at one row at a time, or keep some of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+from graph_compiler.declaration.operators import (
+    Cache,
+    Cast,
+    Drop,
+    Expect,
+    Filter,
+    FlatMap,
+    Limit,
+    OnViolation,
+    Rename,
+    Sample,
+    Select,
+    Sort,
+    StorageLevel,
+    TopN,
+    WithColumns,
+)
+from graph_compiler.declaration.partitioners import RangePartitioner
+from graph_compiler.declaration.streams.stream import Stream
+from graph_compiler.identifiers import listing
+
+if TYPE_CHECKING:
+    from graph_compiler.declaration.streams.data_stream import DataStream
+
+
+class RowMethods(Stream):
+    """Narrow operators, contracts and order. Expressions are Spark SQL; `:name` in them is a parameter."""
+
+    def filter(self, condition: str, *, rejects: str | None = None) -> DataStream:
+        """Keep the rows for which `condition` is true; the others can be had as `get_side_output(rejects)`."""
+        return self._one_input(Filter(condition, rejects))
+
+    def select(self, *columns: str, **expressions: str) -> DataStream:
+        """Keep these columns, then give each named expression: `select("carrier", late="arr_delay > 15")`."""
+        named = tuple((column, f"`{column}`") for column in columns)
+        return self._one_input(Select(named + tuple(expressions.items())))
+
+    def with_columns(
+        self, columns: Mapping[str, str] | None = None, /, **expressions: str
+    ) -> DataStream:
+        """Add or replace columns: `with_columns(late="arr_delay > 15")`; a mapping for names Python cannot write."""
+        return self._one_input(WithColumns((*(columns or {}).items(), *expressions.items())))
+
+    def drop(self, *columns: str) -> DataStream:
+        """Take columns away; unlike Spark's, a column that is not there is an error."""
+        return self._one_input(Drop(columns))
+
+    def rename(self, names: Mapping[str, str]) -> DataStream:
+        """Rename columns, old to new: `rename({"tailnum": "plane"})`; a column that is not there is an error."""
+        return self._one_input(Rename(tuple(names.items())))
+
+    def cast(self, types: Mapping[str, str] | None = None, /, **columns: str) -> DataStream:
+        """Change the types of columns: `cast(day="DATE")`. A value that does not fit fails the task (ANSI)."""
+        return self._one_input(Cast((*(types or {}).items(), *columns.items())))
+
+    def flat_map(self, generator: str, *columns: str, outer: bool = False) -> DataStream:
+        """Give a row for each row a generator makes: `flat_map("posexplode(items)", "position", "item")`.
+
+        `outer` keeps rows for which it makes none, with NULLs.
+        """
+        return self._one_input(FlatMap(generator, columns, outer))
+
+    def sample(self, fraction: float, *, seed: int | None = None) -> DataStream:
+        """Keep about this share (0 to 1) of the rows."""
+        return self._one_input(Sample(float(fraction), seed))
+
+    def sort(self, *order_by: str) -> DataStream:
+        """Put all rows in order: `sort("carrier", "mean_delay DESC NULLS LAST")`. Sinks keep it, over their files."""
+        return self._partition(RangePartitioner(order_by))._one_input(Sort(order_by))
+
+    def top_n(self, n: int, *order_by: str) -> DataStream:
+        """Keep the first `n` rows of an order, in that order."""
+        return self._one_input(TopN(n, order_by))
+
+    def limit(self, n: int) -> DataStream:
+        """Keep any `n` rows; `top_n` keeps the same ones each time."""
+        return self._one_input(Limit(n))
+
+    def expect(
+        self,
+        contract: str,
+        condition: str,
+        *,
+        on_violation: Literal["warn", "drop", "fail"] | None = None,
+        to: str | None = None,
+    ) -> DataStream:
+        """Count the rows for which `condition` is not true, under the contract's name, and act on them.
+
+        "warn" (the default) keeps them; "drop" takes them out; "fail" fails the task before anything of it can be
+        seen; `to="tag"` sends them to a side output. Counts are in the report and in the manifest of staged results.
+        """
+        allowed = [kind.value for kind in OnViolation if kind is not OnViolation.TO]
+        if to is not None and on_violation is not None:
+            self.refuse(f"contract '{contract}' has both on_violation= and to=", allowed="one")
+        if on_violation is not None and on_violation not in allowed:
+            self.refuse(
+                f"contract '{contract}' has on_violation={on_violation!r}",
+                allowed=f'{listing(allowed)}; or to="tag"',
+            )
+        kind = OnViolation.TO if to is not None else OnViolation(on_violation or "warn")
+        operator = Expect(contract, condition, kind, to)
+        return self._one_input(operator, name=contract)
+
+    def cache(
+        self, level: Literal["MEMORY_ONLY", "MEMORY_AND_DISK", "DISK_ONLY"] = "MEMORY_AND_DISK"
+    ) -> DataStream:
+        """Keep the rows in the application, where several operators read them and computing them again is dearer."""
+        if level not in set(StorageLevel):
+            self.refuse(f"there is no storage level '{level}'", allowed=listing(StorageLevel))
+        return self._one_input(Cache(StorageLevel(level)))

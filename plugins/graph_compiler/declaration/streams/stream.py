@@ -1,0 +1,120 @@
+"""What every stream can do for the fluent API: add a transformation behind itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from graph_compiler.declaration.declared import Declared
+from graph_compiler.declaration.functions import IMPORTABLE, WHERE_TO_MOVE, FunctionRef
+from graph_compiler.declaration.locations import caller_location
+from graph_compiler.declaration.operators import Operator
+from graph_compiler.declaration.partitioners import GlobalPartitioner, Partitioner
+from graph_compiler.declaration.transformations import (
+    MultipleInputTransformation,
+    OneInputTransformation,
+    PartitionTransformation,
+    TwoInputTransformation,
+)
+from graph_compiler.errors import FunctionNotImportableError
+
+if TYPE_CHECKING:
+    from graph_compiler.declaration.streams.data_stream import DataStream
+
+
+class Stream(Declared):
+    """The rows behind one transformation: the environment and an id, nothing else."""
+
+    def _one_input(
+        self, operator: Operator, state_keys: tuple[str, ...] = (), name: str | None = None
+    ) -> DataStream:
+        input = self._gathered() if operator.is_non_parallel else self
+        return self.environment.add(
+            OneInputTransformation(
+                id=self.environment.next_id(),
+                inputs=(input.id,),
+                name=name or operator.default_name,
+                operator=operator,
+                chaining_strategy=operator.chaining_strategy,
+                parallelism=1 if operator.is_non_parallel else None,
+                state_keys=state_keys,
+                declared_at=caller_location(),
+            )
+        )
+
+    def _several_inputs(
+        self, operator: Operator, *others: Stream, state_keys: tuple[str, ...] = ()
+    ) -> DataStream:
+        """Add an operator that reads this stream first, then the others."""
+        self._check_streams(*others)
+        if len(others) == 1:
+            return self.environment.add(
+                TwoInputTransformation(
+                    id=self.environment.next_id(),
+                    inputs=(self.id, others[0].id),
+                    name=operator.default_name,
+                    operator=operator,
+                    chaining_strategy=operator.chaining_strategy,
+                    state_keys=state_keys,
+                    declared_at=caller_location(),
+                )
+            )
+        return self.environment.add(
+            MultipleInputTransformation(
+                id=self.environment.next_id(),
+                inputs=(self.id, *(other.id for other in others)),
+                name=operator.default_name,
+                operator=operator,
+                chaining_strategy=operator.chaining_strategy,
+                declared_at=caller_location(),
+            )
+        )
+
+    def _partition(
+        self,
+        partitioner: Partitioner | None,
+        *,
+        staging_reason: str | None = None,
+        id: int | None = None,
+    ) -> DataStream:
+        return self.environment.add(
+            PartitionTransformation(
+                id=self.environment.next_id() if id is None else id,
+                inputs=(self.id,),
+                partitioner=partitioner,
+                staging_reason=staging_reason,
+                declared_at=caller_location(),
+            )
+        )
+
+    def _function(self, function: Callable[..., object], method: str) -> FunctionRef:
+        try:
+            return FunctionRef.of(function)
+        except FunctionNotImportableError as error:
+            self.refuse(
+                f"{method} cannot take this function: {error}",
+                allowed=IMPORTABLE,
+                hint=WHERE_TO_MOVE,
+            )
+
+    def _check_streams(self, *others: Stream) -> None:
+        for other in others:
+            if not isinstance(other, Stream):
+                self.refuse(f"it was given {other!r}", allowed="streams of this environment")
+            if other.environment is not self.environment:
+                self.refuse(
+                    f"it was given a stream of another environment, '{other.environment.name}'",
+                    hint="ids count anew in each environment: declare both streams in one",
+                )
+
+    def _gathered(self) -> Stream:
+        return self._partition(GlobalPartitioner())
+
+    def _is_broadcast(self) -> bool:
+        """Say whether rows from here are broadcast: follow partitions upward, the nearest partitioner decides."""
+        transformation = self.environment.transformation(self.id)
+        while isinstance(transformation, PartitionTransformation):
+            if transformation.partitioner is not None:
+                return transformation.partitioner.is_broadcast
+            transformation = self.environment.transformation(transformation.inputs[0])
+        return False

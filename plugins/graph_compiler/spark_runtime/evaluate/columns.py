@@ -1,0 +1,32 @@
+"""Columns that must be there, and columns that must not be there twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from pyspark.sql import DataFrame
+
+from graph_compiler.errors import GraphCompilerError
+from graph_compiler.identifiers import listing
+
+
+class ColumnsError(GraphCompilerError):
+    """The inputs of an operator have columns that do not go together, or not those it names."""
+
+
+def require_columns(rows: DataFrame, names: Iterable[str], of: str = "its input") -> None:
+    """Raise ColumnsError where a column is not there; names differ in more than case."""
+    known = {name.lower() for name in rows.columns}
+    missing = [name for name in names if name.lower() not in known]
+    if missing:
+        close = get_close_matches(missing[0], rows.columns, n=1)
+        hint = f"\n  hint: did you mean '{close[0]}'?" if close else ""
+        raise ColumnsError(
+            f"{of} has no column '{missing[0]}'\n  found: {listing(rows.columns)}{hint}"
+        )
+
+
+def has_column(rows: DataFrame, name: str) -> bool:
+    """Say whether a column is there."""
+    return name.lower() in (column.lower() for column in rows.columns)

@@ -1,0 +1,63 @@
+"""What an operator's evaluation can see besides its rows, and how it asks Spark's SQL.
+
+SQL text reaches Spark's own parser with the parameters as typed arguments; nothing is pasted into it but names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.spark_runtime.contracts import Contract
+
+_VIEW = "graph_compiler_input"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """One operator's surroundings. `fix` stages rows under a name of their own, so that reading them again is reading.
+
+    `contracts` is where an operator leaves what it counts.
+    """
+
+    spark: SparkSession
+    parameters: Mapping[str, ParameterValue]
+    fix: Callable[[str, DataFrame], DataFrame]
+    contracts: list[Contract]
+
+    def select(self, columns: str, rows: DataFrame, clauses: str = "") -> DataFrame:
+        """Give `SELECT columns FROM rows clauses`, parameters bound."""
+        return self.query(f"SELECT {columns} FROM {_VIEW} {clauses}", {_VIEW: rows})
+
+    def query(self, query: str, views: Mapping[str, DataFrame]) -> DataFrame:
+        """Give what a query over named rows gives, parameters bound."""
+        for name, rows in views.items():
+            rows.createOrReplaceTempView(name)
+        try:
+            return self.spark.sql(query, args=dict(self.parameters))
+        finally:
+            for name in views:
+                self.spark.catalog.dropTempView(name)
+
+
+def named(columns: tuple[tuple[str, str], ...]) -> str:
+    """Give `(expression) AS name` for each (name, expression)."""
+    return ", ".join(f"{on_lines(expression)} AS {quoted(name)}" for name, expression in columns)
+
+
+def on_lines(expression: str) -> str:
+    """Put an expression in parentheses on lines of its own: a `--` comment at its end then ends there."""
+    return f"(\n{expression}\n)"
+
+
+def quoted(name: str) -> str:
+    """Give a name as an identifier, whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def listed(names: tuple[str, ...] | list[str]) -> str:
+    """Give names as identifiers, with commas."""
+    return ", ".join(quoted(name) for name in names)

@@ -1,0 +1,58 @@
+"""Functions that pipelines of these tests name; Spark's workers import them from here."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+
+def doubled(rows: DataFrame) -> DataFrame:
+    return rows.selectExpr("k", "v * 2 AS v")
+
+
+def partition_numbers(rows: DataFrame) -> DataFrame:
+    return rows.selectExpr("k", "spark_partition_id() AS p")
+
+
+def not_rows(rows: DataFrame) -> int:
+    return len(rows.columns)
+
+
+def with_names(rows: DataFrame, names: DataFrame) -> DataFrame:
+    return rows.join(names, "k")
+
+
+def doubled_batches(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    for batch in batches:
+        yield pd.DataFrame({"k": batch["k"], "v": batch["v"] * 2})
+
+
+def same_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from batches
+
+
+def count_of_key(rows: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame({"k": [rows["k"].iloc[0]], "n": [len(rows)]})
+
+
+def split(rows: DataFrame) -> tuple[DataFrame, dict[str, DataFrame]]:
+    return rows.where("v > 2"), {
+        "small": rows.where("v <= 1"),
+        "null": rows.where("v IS NULL"),
+    }
+
+
+def half(rows: DataFrame) -> DataFrame:
+    return rows.selectExpr("k", "v / 2 AS v")
+
+
+def smallest_label(state: DataFrame, edges: DataFrame) -> DataFrame:
+    """Give each node the smallest label among its own and its neighbours'; `changed` says whether it is another."""
+    neighbours = state.join(edges, state["node"] == edges["a"]).selectExpr("b AS node", "label")
+    least = (
+        neighbours.groupBy("node").agg({"label": "min"}).withColumnRenamed("min(label)", "least")
+    )
+    return state.join(least, "node", "left").selectExpr(
+        "node", "least(label, least) AS label", "label > least(label, least) AS changed"
+    )
