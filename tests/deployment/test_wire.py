@@ -30,7 +30,8 @@ def test_a_value_finds_its_leaf_type_again() -> None:
         ({"type": "Fliter"}, r"Operator: found type 'Fliter'; allowed: \['Aggregate'"),
         (
             {"type": "Transform", "function": None},
-            r"a Transform has the fields \['attributes', 'deterministic', 'function'\]; these differ: \['attributes', 'deterministic'\]",
+            r"a Transform has the fields \['attributes', 'deterministic', 'function'\]; "
+            r"these differ: \['attributes', 'deterministic'\]",
         ),
         (FILTER | {"condition": 3}, r"Operator.condition: found 3; allowed: str"),
         ([], r"Operator: found \[\]; allowed: an object with the type of a Operator"),

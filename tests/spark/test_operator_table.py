@@ -41,6 +41,10 @@ class Case:
 
 CASES = {
     "filter": Case(lambda s, _: s.filter("v > 10"), lambda s, _: s.where("v > 10")),
+    "filter by a flag": Case(
+        lambda s, _: s.with_columns(flag="v > 10").filter("flag"),
+        lambda s, _: s.withColumn("flag", f.expr("v > 10")).where("v > 10"),
+    ),
     "rejects": Case(
         lambda s, _: s.filter("v > 10", rejects="r").get_side_output("r"),
         lambda s, _: s.where("v <= 10"),

@@ -30,7 +30,8 @@ class Scope:
 
     def select(self, columns: str, rows: DataFrame, clauses: str = "") -> DataFrame:
         """Give `SELECT columns FROM rows clauses`, parameters bound."""
-        return self.query(f"SELECT {columns} FROM {_VIEW} {clauses}", {_VIEW: rows})
+        # The alias is not idle: Spark reads `FROM t WHERE (flag)` as the alias WHERE with a column called flag.
+        return self.query(f"SELECT {columns} FROM {_VIEW} AS {_VIEW} {clauses}", {_VIEW: rows})
 
     def query(self, query: str, views: Mapping[str, DataFrame]) -> DataFrame:
         """Give what a query over named rows gives, parameters bound."""
