@@ -13,18 +13,41 @@ _FLIGHTS = f"read_csv('{DATA}/flights.csv', nullstr='NA')"
 _WEATHER = f"read_csv('{DATA}/weather.csv', nullstr='NA')"
 _CARRIERS = f"read_csv('{DATA}/airlines.csv')"
 
-LATE_ROUTES = f"""
-    SELECT carrier, origin, dest, count(*) AS flights, avg(arr_delay) AS mean_delay,
-           count(*) FILTER (WHERE arr_delay > 15) AS late_flights,
-           avg(arr_delay) FILTER (WHERE precip > 0 OR visib < 5 OR wind_speed > 25) AS mean_delay_bad_weather,
-           any_value(name) AS name
+_PLANES = f"read_csv('{DATA}/planes.csv', nullstr='NA')"
+
+_LATENESS = """count(*) AS flights, avg(arr_delay) AS mean_delay,
+           count(*) FILTER (WHERE arr_delay > 15) AS late_flights"""
+_FACTS = f"""(
+    SELECT *, CASE WHEN temp IS NULL THEN 'unknown'
+                   WHEN precip > 0 THEN 'rain or snow'
+                   WHEN visib < 5 THEN 'fog'
+                   WHEN wind_speed > 25 THEN 'strong wind'
+                   ELSE 'fair' END AS weather
     FROM {_FLIGHTS} flights
     LEFT JOIN {_WEATHER} weather USING (origin, year, month, day, hour, time_hour)
-    JOIN {_CARRIERS} carriers USING (carrier)
     WHERE dep_time IS NOT NULL
+) facts"""
+LATE_ROUTES = f"""
+    SELECT carrier, origin, dest, {_LATENESS},
+           avg(arr_delay) FILTER (WHERE weather IN ('rain or snow', 'fog', 'strong wind')) AS mean_delay_bad_weather,
+           any_value(name) AS name
+    FROM {_FACTS} JOIN {_CARRIERS} carriers USING (carrier)
     GROUP BY carrier, origin, dest
 """
 CANCELLED = f"SELECT * FROM {_FLIGHTS} WHERE dep_time IS NULL"
+REPORTS = {
+    "late_routes": LATE_ROUTES,
+    "worst_routes": f"SELECT * FROM ({LATE_ROUTES}) WHERE flights >= 100 ORDER BY mean_delay DESC LIMIT 10",
+    "by_month": f"SELECT carrier, month, {_LATENESS} FROM {_FACTS} GROUP BY carrier, month",
+    "by_weather": f"SELECT weather, {_LATENESS} FROM {_FACTS} GROUP BY weather",
+    "by_plane_age": f"""
+        SELECT 5 * ((year - built) // 5) AS age_from, {_LATENESS}
+        FROM {_FACTS} JOIN (SELECT tailnum, year AS built FROM {_PLANES}) planes USING (tailnum)
+        GROUP BY age_from
+    """,
+    "cancelled": CANCELLED,
+}
+"""Each sink's rows, by the sink's name."""
 
 
 def expected(query: str) -> tuple[list[str], list[Row]]:

@@ -43,12 +43,12 @@ def test_blocking_every_vertex_is_one_task_and_every_edge_one_dependency() -> No
     task_of = {id: region.id for region in compiled.deployment.regions for id in region.vertex_ids}
     assert sorted(task_of) == sorted(vertex.id for vertex in compiled.job_graph.vertices)
     assert sorted(task_of.values()) == sorted(dag.task_ids)
-    assert len(set(task_of.values())) == len(task_of) == 6
+    assert len(set(task_of.values())) == len(task_of) == 13
     assert all(isinstance(task, SparkSubmitOperator) for task in dag.tasks)
     edges = [
         (task_of[edge.source_id], task_of[edge.target_id]) for edge in compiled.job_graph.edges
     ]
-    assert len(set(edges)) == len(edges) == 5
+    assert len(set(edges)) == len(edges) == 12
     assert sorted(edges) == dependencies(dag)
 
 
@@ -61,10 +61,10 @@ def test_pipelined_is_one_task_and_auto_lies_between() -> None:
 
 def test_a_dependency_says_how_rows_travel() -> None:
     assert build("AUTO")[0].get_edge_info("with_weather", "late_routes") == {
-        "label": "HASH · BLOCKING"
+        "label": "FORWARD · BLOCKING"
     }
     dag, _ = build("ALL_EXCHANGES_BLOCKING")
-    assert dag.get_edge_info("carriers", "late_routes") == {"label": "BROADCAST · BLOCKING"}
+    assert dag.get_edge_info("carriers", "regular_routes") == {"label": "BROADCAST · BLOCKING"}
 
 
 def test_a_task_names_its_vertices_with_flinks_ids() -> None:
@@ -89,7 +89,7 @@ def test_runs_that_replace_one_target_wait_for_each_other_and_the_dag_says_so() 
     dag, _ = build("AUTO")
     assert dag.max_active_runs == 1
     assert str(dag.doc_md).endswith(
-        "One run at a time: every run replaces the same target of late_routes and cancelled."
+        "One run at a time: every run replaces the same target of late_routes, worst_routes, by_month, by_weather, by_plane_age and cancelled."
     )
 
 
@@ -117,7 +117,7 @@ def test_the_dags_folder_parses_without_errors() -> None:
     assert bag.import_errors == {}
     assert bag.dags["flights"].fileloc == str(ROOT / "dags" / "flights.py")
     assert str(bag.dags["flights"].doc_md).startswith(
-        "```\nflights · 9 operators · 6 vertices · 2 tasks"
+        "```\nflights · 24 operators · 13 vertices · 2 tasks"
     )
 
 

@@ -23,11 +23,22 @@ def regions(compiled: CompiledPipeline) -> dict[str, list[str]]:
 def test_flights_is_two_tasks_and_one_of_them_combines_several_vertices() -> None:
     assert regions(compile_pipeline(flights.pipeline())) == {
         "with_weather": [
-            "Source: flights -> flown -> Sink: cancelled",
+            "Source: flights -> flown -> (arrival_is_known, Sink: cancelled)",
             "Source: weather",
             "with_weather",
         ],
-        "late_routes": ["Source: carriers", "lateness", "with_carrier_name -> Sink: late_routes"],
+        "late_routes": [
+            "Source: carriers",
+            "Source: planes -> built",
+            "facts",
+            "lateness",
+            "with_carrier_name -> (regular_routes, Sink: late_routes)",
+            "ten_worst -> Sink: worst_routes",
+            "lateness_by_month -> Sink: by_month",
+            "lateness_by_weather -> Sink: by_weather",
+            "with_plane -> with_age",
+            "lateness_by_age -> Sink: by_plane_age",
+        ],
     }
 
 

@@ -17,7 +17,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.end_to_end.conftest import ROOT, Home
-from tests.reference import CANCELLED, LATE_ROUTES, assert_same_rows, expected, published
+from tests.reference import REPORTS, assert_same_rows, expected, published
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
@@ -48,8 +48,8 @@ def test_a_triggered_run_gives_the_reference_rows(home: Home, tmp_path: Path) ->
         "with_weather": ("success", 1),
         "late_routes": ("success", 1),
     }
-    assert_same_rows(published(home.output / "late_routes"), expected(LATE_ROUTES))
-    assert_same_rows(published(home.output / "cancelled"), expected(CANCELLED))
+    for name, query in REPORTS.items():
+        assert_same_rows(published(home.output / name), expected(query))
 
 
 Api = dict[str, str]

@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.flights import env as flights
 from tests.conftest import SHUFFLE_MODES, with_options
-from tests.reference import CANCELLED, DATA, LATE_ROUTES, assert_same_rows, expected, published
+from tests.reference import DATA, REPORTS, assert_same_rows, expected, published
 from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark
@@ -21,12 +21,19 @@ def test_every_mode_gives_the_reference_rows(
         {"input": str(DATA), "output": str(tmp_path / "out")},
     )
     assert [report.failure for report in reports] == [None] * len(reports)
-    assert_same_rows(published(tmp_path / "out" / "late_routes"), expected(LATE_ROUTES))
-    assert_same_rows(published(tmp_path / "out" / "cancelled"), expected(CANCELLED))
+    for name, query in REPORTS.items():
+        assert_same_rows(published(tmp_path / "out" / name), expected(query))
     sinks = {
         output.name: output.rows
         for report in reports
         for output in report.outputs
         if output.kind == "sink"
     }
-    assert sinks == {"cancelled": 8_255, "late_routes": 438}
+    assert sinks == {
+        "by_month": 185,
+        "by_plane_age": 13,
+        "by_weather": 5,
+        "cancelled": 8_255,
+        "late_routes": 438,
+        "worst_routes": 10,
+    }
