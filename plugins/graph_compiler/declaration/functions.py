@@ -8,13 +8,12 @@ functions of a script or a Dag file do not.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
+from graph_compiler.declaration.source_digest import source_digest
 from graph_compiler.errors import FunctionNotImportableError
 
 IMPORTABLE = "a function defined with `def` at the top level of an importable module"
@@ -25,7 +24,7 @@ _DAG_FILE_MODULE = "unusual_prefix_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionRef:
-    """A module-level function by its importable name; `source_digest` is the sha256 of its module's source."""
+    """A module-level function by its importable name; `source_digest` changes with the code it can reach."""
 
     module: str
     name: str
@@ -38,9 +37,8 @@ class FunctionRef:
             raise FunctionNotImportableError(
                 f"{reason}; Spark imports functions by name, in another process"
             )
-        source = inspect.getsource(sys.modules[function.__module__])
-        digest = hashlib.sha256(source.encode()).hexdigest()
-        return cls(module=function.__module__, name=function.__qualname__, source_digest=digest)
+        module = function.__module__
+        return cls(module=module, name=function.__qualname__, source_digest=source_digest(module))
 
     def __str__(self) -> str:
         """Give the form `module:name`."""

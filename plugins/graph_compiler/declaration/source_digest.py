@@ -1,0 +1,66 @@
+"""What a module's code is, as a digest: its own source, and that of the modules of the same repository it imports.
+
+Installed packages stay out: their versions are the environment's, not the pipeline's. Imports are read from the
+source, so nothing is loaded, and a module that was never imported counts as much as one that was.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+@cache
+def source_digest(module: str) -> str:
+    """Give the sha256 over the module's source and those it imports, directly or not, below its import root."""
+    file = Path(str(sys.modules[module].__file__)).resolve()
+    parts = module.split(".")
+    is_package = file.name == "__init__.py"
+    root = file.parents[len(parts) - (0 if is_package else 1)]
+    reachable = {file} if root.name in _INSTALLED else _reachable(file, root)
+    digest = hashlib.sha256()
+    for path in sorted(reachable):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _reachable(file: Path, root: Path) -> set[Path]:
+    found: set[Path] = set()
+    pending = [file]
+    while pending:
+        path = pending.pop()
+        if path not in found:
+            found.add(path)
+            pending.extend(_imported(path, root))
+    return found
+
+
+def _imported(file: Path, root: Path) -> Iterator[Path]:
+    """Give the files below `root` that a file's import statements can name."""
+    package = list(file.relative_to(root).parent.parts)
+    try:
+        tree = ast.parse(file.read_bytes())
+    except SyntaxError:  # nobody can import it either
+        return
+    for node in ast.walk(tree):
+        names: list[list[str]] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name.split(".") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = above + (node.module or "").split(".") if node.module else above
+            names = [base, *([*base, alias.name] for alias in node.names)]
+        for name in names:
+            for length in range(1, len(name) + 1):
+                path = root.joinpath(*name[:length])
+                yield from (
+                    candidate
+                    for candidate in (path.with_suffix(".py"), path / "__init__.py")
+                    if candidate.is_file()
+                )
