@@ -37,12 +37,13 @@ class Contract:
         assert self.observation._jo is not None, "attached by `observe`"
         if not self.observation._jo.future().isCompleted():
             return None
-        counts = self.observation.get
+        # No counts at all: the optimizer saw that there are no rows, and left the counting out with them.
+        counts = dict(self.observation._jo.getAsJava())
         return ContractCount(
             contract=self.operator.contract,
             on_violation=self.operator.on_violation.value,
-            rows=counts["rows"],
-            violations=counts["violations"],
+            rows=int(counts.get("rows", 0)),
+            violations=int(counts.get("violations", 0)),
         )
 
 
