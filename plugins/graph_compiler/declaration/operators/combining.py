@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
+
+_READ = re.compile(r"(?:\bFROM|\bJOIN|,)\s*\{(\w+)\}", re.IGNORECASE)
 
 
 class JoinType(StrEnum):
@@ -103,6 +106,10 @@ class Sql(Operator):
         return (self.query,)
 
     def problem(self) -> str | None:
-        """Refuse inputs the query does not read."""
+        """Refuse inputs that are not there, and those the query does not read."""
+        unknown = [name for name in _READ.findall(self.query) if name not in self.names]
+        if unknown:
+            known = ", ".join(f"{{{name}}}" for name in self.names)
+            return f"its query reads {{{unknown[0]}}}; its inputs are {known}"
         unread = [name for name in self.names if f"{{{name}}}" not in self.query]
         return f"its query does not read {{{unread[0]}}}" if unread else None

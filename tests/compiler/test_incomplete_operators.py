@@ -1,0 +1,126 @@
+"""Operators whose fields do not go together are refused where they are declared, in words."""
+
+from collections.abc import Callable
+
+import pytest
+
+from graph_compiler import (
+    Csv,
+    DataStream,
+    InvalidPipelineError,
+    StreamExecutionEnvironment,
+    TumblingEventTimeWindows,
+)
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+
+Declare = Callable[[DataStream], DataStream]
+HOURS = TumblingEventTimeWindows("t", "1 hour")
+
+AT_COMPILE_TIME: list[tuple[str, Declare, str]] = [
+    ("a name given twice", lambda s: s.select("a", A="b"), "two of its columns are called 'A'"),
+    ("nothing dropped", lambda s: s.drop(), "it names no columns"),
+    ("nothing renamed", lambda s: s.rename({}), "it names no columns"),
+    ("renamed to one name", lambda s: s.rename({"a": "x", "b": "X"}), "are called 'X'"),
+    ("nothing cast", lambda s: s.cast(), "it names no columns"),
+    ("a generator into nothing", lambda s: s.flat_map("explode(a)"), "names no columns for what"),
+    ("more than all", lambda s: s.sample(1.5), "its share is 1.5, not 0 to 1"),
+    ("no order", lambda s: s.sort(), "it names no order"),
+    ("top of no order", lambda s: s.top_n(3), "it names no order"),
+    ("less than nothing", lambda s: s.limit(-1), "it keeps -1 rows"),
+    ("order among equals", lambda s: s.deduplicate(order_by="a"), "equal rows have no order"),
+    (
+        "a set of others",
+        lambda s: s.key_by("a").grouping_sets("b").aggregate(n="count(*)"),
+        "its grouping sets name b",
+    ),
+    ("a window of nothing", lambda s: s.window_all(HOURS).aggregate(), "it gives no columns"),
+    ("nothing of all", lambda s: s.aggregate(), "it gives no columns"),
+    ("a join of nothing", lambda s: s.join(s), "pairing all rows is how='cross'"),
+    ("a cross join on keys", lambda s: s.join(s, on="a", how="cross"), "a cross join pairs all"),
+    ("an input the query ignores", lambda s: s.sql("SELECT 1"), "does not read {input}"),
+    (
+        "an input that is not there",
+        lambda s: s.sql("SELECT * FROM {input}, {other}"),
+        "its query reads {other}; its inputs are {input}",
+    ),
+    (
+        "several partitions of one",
+        lambda s: s.limit(3).set_parallelism(2),
+        "its parallelism is 2, and all its rows go through one",
+    ),
+    ("an empty type", lambda s: s.cast(a=" "), "it has an empty expression"),
+    ("a template in an order", lambda s: s.sort("{{ params.x }}"), "holds the template"),
+    (
+        "a parameter nobody declared",
+        lambda s: s.expect("c", "a > :least"),
+        "the parameter 'least', which is not declared",
+    ),
+]
+
+
+@pytest.fixture
+def stream(env: StreamExecutionEnvironment) -> DataStream:
+    return env.from_source(Csv("/in"), "in")
+
+
+@pytest.mark.parametrize(
+    ("declare", "words"),
+    [case[1:] for case in AT_COMPILE_TIME],
+    ids=[case[0] for case in AT_COMPILE_TIME],
+)
+def test_it_is_refused_with_its_name_and_line(
+    declare: Declare, words: str, stream: DataStream
+) -> None:
+    declare(stream).name("odd")
+    with pytest.raises(InvalidPipelineError) as refusal:
+        compile_pipeline(stream.environment.pipeline())
+    assert f"odd: {words}" in str(refusal.value) or words in str(refusal.value)
+    assert __file__ in str(refusal.value)
+
+
+AT_DECLARATION: list[tuple[str, Declare, str]] = [
+    (
+        "two actions",
+        lambda s: s.expect("c", "a", on_violation="drop", to="x"),
+        "contract 'c' has both",
+    ),
+    (
+        "an unknown action",
+        lambda s: s.expect("c", "a", on_violation="ignore"),
+        "allowed: warn, drop and fail",
+    ),  # type: ignore[arg-type]
+    ("an unknown level", lambda s: s.cache("DISC"), "allowed: MEMORY_ONLY"),  # type: ignore[arg-type]
+    (
+        "unknown batches",
+        lambda s: s.map_partitions(print, "a INT", batches="rows"),
+        "allowed: pandas and arrow",
+    ),  # type: ignore[arg-type]
+    (
+        "an unknown reduction",
+        lambda s: s.key_by("a").reduce(b="median"),
+        "hint: aggregate(…) takes any expression",
+    ),
+    (
+        "near in time and nothing else",
+        lambda s: s.interval_join(s, [], times=("a", "b"), lower="0", upper="1"),
+        "interval_join was given no key",
+    ),
+    ("no stream", lambda s: s.environment.sql("SELECT 1"), "sql was given no stream"),
+    ("what is no stream", lambda s: s.connect("orders").transform(len), "it was given 'orders'"),  # type: ignore[arg-type]
+    (
+        "a lambda in a loop",
+        lambda s: s.iterate(lambda rows: rows, max_iterations=1),
+        "iterate cannot take this function",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("declare", "words"),
+    [case[1:] for case in AT_DECLARATION],
+    ids=[case[0] for case in AT_DECLARATION],
+)
+def test_it_is_refused_at_once(declare: Declare, words: str, stream: DataStream) -> None:
+    with pytest.raises(InvalidPipelineError) as refusal:
+        declare(stream)
+    assert words in str(refusal.value)
