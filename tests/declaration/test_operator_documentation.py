@@ -1,0 +1,27 @@
+"""What a stream can do is in the documentation, and what the documentation names is there."""
+
+import re
+from pathlib import Path
+
+from graph_compiler import DataStream, KeyedStream
+from graph_compiler.declaration.declared import Declared
+
+PAGE = (Path(__file__).parents[2] / "docs" / "operators.md").read_text()
+NOT_OPERATORS = {"sink_to", "refuse"}
+
+
+def methods(kind: type) -> set[str]:
+    return {
+        name for name in dir(kind) if not name.startswith("_") and callable(getattr(kind, name))
+    }
+
+
+def test_every_method_is_described() -> None:
+    wanted = (methods(DataStream) | methods(KeyedStream)) - methods(Declared) - NOT_OPERATORS
+    assert not {name for name in wanted if f"{name}(" not in PAGE}
+
+
+def test_every_call_in_a_table_exists() -> None:
+    calls = re.findall(r"^\| `(\w+)\(", PAGE, re.MULTILINE)
+    assert len(calls) > 20
+    assert not set(calls) - methods(DataStream)
