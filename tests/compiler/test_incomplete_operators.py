@@ -86,15 +86,15 @@ AT_DECLARATION: list[tuple[str, Declare, str]] = [
     ),
     (
         "an unknown action",
-        lambda s: s.expect("c", "a", on_violation="ignore"),
+        lambda s: s.expect("c", "a", on_violation="ignore"),  # type: ignore[arg-type]
         "allowed: warn, drop and fail",
-    ),  # type: ignore[arg-type]
+    ),
     ("an unknown level", lambda s: s.cache("DISC"), "allowed: MEMORY_ONLY"),  # type: ignore[arg-type]
     (
         "unknown batches",
-        lambda s: s.map_partitions(print, "a INT", batches="rows"),
+        lambda s: s.map_partitions(print, "a INT", batches="rows"),  # type: ignore[arg-type]
         "allowed: pandas and arrow",
-    ),  # type: ignore[arg-type]
+    ),
     (
         "an unknown reduction",
         lambda s: s.key_by("a").reduce(b="median"),

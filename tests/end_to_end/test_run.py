@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -87,3 +88,44 @@ def test_env_is_a_shell_script(home: Home) -> None:
     assert json.loads(
         next(line for line in lines if "SPARK_DEFAULT" in line).split("=", 1)[1].strip("'")
     )["host"]
+
+
+def test_an_execution_is_replayed_with_its_inputs_and_touches_nothing_real(
+    home: Home, tmp_path: Path
+) -> None:
+    params = [
+        word for name, value in home.params.items() for word in ("--param", f"{name}={value}")
+    ]
+    assert home.cli("run", "flights", "--date", "2013-01-01", *params).returncode == 0
+    (folder,) = (home.folder / "staging" / "flights").iterdir()
+    run_id = unquote(folder.name)
+    before = tree(home.folder)
+    scratch = tmp_path / "scratch"
+    done = home.cli("replay", "flights", run_id, "late_routes", "--into", str(scratch))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "spark-submit" in done.stdout
+    assert str(scratch) in done.stdout
+    for name, query in REPORTS.items():
+        if name != "cancelled":  # the other task's
+            (folder,) = (scratch / "sinks").glob(f"{name}-*")
+            assert_same_rows(published(folder), expected(query))
+    assert tree(home.folder) == before
+
+    for arguments, words in (
+        ((run_id, "nowhere"), "task 'nowhere' was not run in"),
+        (("never", "late_routes"), "there is no run 'never' of 'flights'"),
+        ((run_id, "late_routes", "--attempt", "7"), "has no attempt 7\n  found: 0"),
+    ):
+        refused = home.cli("replay", "flights", *arguments)
+        assert refused.returncode == 2
+        assert words in refused.stderr
+
+
+def tree(folder: Path) -> dict[str, tuple[int, int]]:
+    """Give every file below the staging root and the outputs, with size and time."""
+    files = [path for name in ("staging", "output") for path in (folder / name).rglob("*")]
+    return {
+        str(path): (path.stat().st_size, path.stat().st_mtime_ns)
+        for path in files
+        if path.is_file()
+    }

@@ -28,8 +28,9 @@ from graph_compiler.deployment.parameters import parse_parameter
 from graph_compiler.deployment.places import find_place_problems
 from graph_compiler.deployment.report import ExecutionReport, ThrowableType
 from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.submission import Submission
 from graph_compiler.deployment.templates import fill_places, find_places
-from graph_compiler.deployment.wire import from_json
+from graph_compiler.deployment.wire import from_json, to_json
 from graph_compiler.errors import InvalidPipelineError, ParameterError
 
 PACKAGE = Path(graph_compiler.__file__).parent
@@ -83,15 +84,26 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         )
         descriptor = Path(layout.descriptor(task.region.region_id, task.attempt.execution_id))
         descriptor.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with open(os.open(descriptor, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(task.to_json())
+        _write_privately(descriptor, task.to_json())
         self.application_args = [str(descriptor)]
+        submission = layout.submission(task.region.region_id, task.attempt.execution_id)
+        _write_privately(Path(submission), to_json(self._submission()))
         report_path = Path(layout.report(task.region.region_id, task.attempt.execution_id))
         try:
             super().execute(context)
         except AirflowException as error:
             raise self._explained(report_path, error) from None
         return {output.location: output.rows for output in _read_report(report_path).outputs}
+
+    def _submission(self) -> Submission:
+        """Give what the hook is about to run; it has no public way to ask."""
+        self._hook = self._get_hook()
+        command = self._hook._build_spark_submit_command(self.application)
+        return Submission(
+            command=tuple(command),
+            shown=self._hook._mask_cmd(command),
+            environment=tuple(sorted((self.env_vars or {}).items())),
+        )
 
     def _task(self, context: Context) -> TaskDeploymentDescriptor:
         """Fill in what the run gives; raises AirflowFailException where that cannot be run, before anything is."""
@@ -130,6 +142,11 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         if failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR:
             return AirflowFailException(message)
         return AirflowException(message)
+
+
+def _write_privately(path: Path, text: str) -> None:
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
 
 
 def _read_report(path: Path) -> ExecutionReport:

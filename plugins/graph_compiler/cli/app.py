@@ -18,10 +18,12 @@ from rich.text import Text
 
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.pipelines import load_pipeline
+from graph_compiler.cli.replay import find_execution, replay_execution
 from graph_compiler.cli.run import Run, follow_run
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline import ParameterValue
 from graph_compiler.deployment.parameters import parse_parameter
+from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import GraphCompilerError, ParameterError
 from graph_compiler.explain.text import explain_text
 
@@ -67,6 +69,26 @@ def run(
             preview_sorted_by=sort,
         )
         raise typer.Exit(0 if follow_run(request, EmbeddedAirflow(Path.cwd())) else 1)
+
+
+@app.command()
+def replay(
+    dag: Annotated[str, typer.Argument(help="Name of the pipeline, the Dag's id.")],
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="Run id, as Airflow shows it.")],
+    task: Annotated[str, typer.Argument(help="Task id.")],
+    attempt: Annotated[
+        int | None, typer.Option(help="Number of the attempt, from 0; the last if not given.")
+    ] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(help="Folder for what it writes; a new temporary one if not given."),
+    ] = None,
+) -> None:
+    """Run one execution again, with the inputs it had, and everything it writes below a scratch folder."""
+    with _speaking_plainly():
+        root = EmbeddedAirflow(Path.cwd()).staging_root
+        layout = StagingLayout(root=str(root), pipeline=dag, run_id=run_id)
+        raise typer.Exit(replay_execution(find_execution(layout, task, attempt), layout, into))
 
 
 @app.command()

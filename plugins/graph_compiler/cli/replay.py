@@ -1,0 +1,100 @@
+"""`graph-compiler replay`: one execution again, from the documents it left, away from everything real.
+
+descriptor.json ─ redirected ─▶ <scratch>/…/descriptor.json ─▶ the spark-submit of submission.json
+manifests of its inputs ─ copied ─▶ <scratch>/staging; the data they name is read where it lies
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from tempfile import mkdtemp
+from urllib.parse import unquote
+
+from rich.console import Console
+
+from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.replay import redirect, staged_inputs
+from graph_compiler.deployment.staging_layout import (
+    DESCRIPTOR,
+    SUBMISSION,
+    StagingLayout,
+    executions_folder,
+)
+from graph_compiler.deployment.submission import Submission
+from graph_compiler.deployment.wire import from_json, to_json
+from graph_compiler.errors import GraphCompilerError
+from graph_compiler.identifiers import RegionId, listing
+
+
+class ExecutionNotFoundError(GraphCompilerError):
+    """There is no such run, task or attempt in the staging root."""
+
+
+def find_execution(layout: StagingLayout, task: str, attempt: int | None) -> Path:
+    """Give the folder of an execution; raises ExecutionNotFoundError naming what there is."""
+    region_id = RegionId(task)
+    run = Path(layout.run)
+    if not run.is_dir():
+        known = sorted(unquote(path.name) for path in run.parent.glob("*") if path.is_dir())
+        raise ExecutionNotFoundError(
+            f"there is no run '{layout.run_id}' of '{layout.pipeline}' in {layout.root}\n"
+            f"  found: {listing(known)}"
+        )
+    found = {
+        _task(folder).attempt.attempt_number: folder
+        for folder in Path(executions_folder(str(run), region_id)).glob("*")
+        if (folder / DESCRIPTOR).exists()
+    }
+    if not found:
+        known = sorted(unquote(path.name) for path in (run / "tasks").glob("*"))
+        raise ExecutionNotFoundError(
+            f"task '{task}' was not run in '{layout.run_id}'\n  found: {listing(known)}"
+        )
+    if attempt is not None and attempt not in found:
+        raise ExecutionNotFoundError(
+            f"task '{task}' has no attempt {attempt}\n  found: {listing(map(str, sorted(found)))}"
+        )
+    return found[max(found) if attempt is None else attempt]
+
+
+def replay_execution(execution: Path, layout: StagingLayout, into: Path | None) -> int:
+    """Print the command and run it; gives its exit code."""
+    console = Console()
+    submission = from_json(Submission, (execution / SUBMISSION).read_text())
+    scratch = Path(mkdtemp(prefix="replay-") if into is None else into).resolve()
+    descriptor = prepare_scratch(execution, layout, scratch)
+    original = str(execution / DESCRIPTOR)
+    command = [str(descriptor) if word == original else word for word in submission.command]
+    console.print(
+        submission.shown.replace(original, str(descriptor)), soft_wrap=True, highlight=False
+    )
+    environment = dict(submission.environment)
+    done = subprocess.run(command, env=os.environ | environment, check=False)
+    console.print(f"what it wrote: {shlex.quote(str(scratch))}", soft_wrap=True, highlight=False)
+    return done.returncode
+
+
+def prepare_scratch(execution: Path, layout: StagingLayout, scratch: Path) -> Path:
+    """Write the redirected descriptor, and bring the manifests it needs; gives the descriptor's path."""
+    task = redirect(_task(execution), str(scratch))
+    replayed = StagingLayout(root=task.staging_root, pipeline=layout.pipeline, run_id=layout.run_id)
+    for result_id in staged_inputs(task.region):
+        manifests = Path(layout.manifests(result_id))
+        if manifests.is_dir():
+            shutil.copytree(manifests, replayed.manifests(result_id), dirs_exist_ok=True)
+    path = Path(replayed.descriptor(task.region.region_id, task.attempt.execution_id))
+    if path.parent.exists():
+        raise ExecutionNotFoundError(
+            f"{scratch} holds a replay already\n  hint: name another folder"
+        )
+    path.parent.mkdir(parents=True, mode=0o700)
+    path.write_text(to_json(task))
+    return path
+
+
+def _task(execution: Path) -> TaskDeploymentDescriptor:
+    return TaskDeploymentDescriptor.from_json((execution / DESCRIPTOR).read_text())

@@ -1,0 +1,14 @@
+"""How an execution was submitted, kept beside its descriptor so that it can be done again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """The command as it was run, and as it may be shown; `environment` is what it was given beside the worker's own."""
+
+    command: tuple[str, ...]
+    shown: str
+    environment: tuple[tuple[str, str], ...]
