@@ -11,6 +11,8 @@ from graph_compiler.declaration import (
     DataStreamSink,
     KeyedStream,
     Parquet,
+    ResourceSpec,
+    SlotSharingGroup,
     StreamExecutionEnvironment,
 )
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError
@@ -23,5 +25,7 @@ __all__ = [
     "InvalidPipelineError",
     "KeyedStream",
     "Parquet",
+    "ResourceSpec",
+    "SlotSharingGroup",
     "StreamExecutionEnvironment",
 ]

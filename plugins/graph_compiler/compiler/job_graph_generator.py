@@ -24,6 +24,7 @@ from graph_compiler.declaration.partitioners import (
     Partitioner,
     RescalePartitioner,
 )
+from graph_compiler.declaration.resources import merge_resources
 from graph_compiler.graphs.job_graph import (
     IntermediateDataSet,
     JobEdge,
@@ -57,8 +58,9 @@ def generate_job_graph(graph: StreamGraph, options: PipelineOptions) -> JobGraph
         data_sets=tuple(data_sets),
         edges=tuple(edges),
         creation_order=creation_order,
+        resource_profiles=graph.resource_profiles,
     )
-    check_job_graph(job_graph)
+    check_job_graph(graph, job_graph)
     return job_graph
 
 
@@ -118,6 +120,10 @@ def _vertex(chain: OperatorChain, facts: _Facts) -> JobVertex:
         or (graph.is_dynamic and facts.options.auto_parallelism and size.parallelism is not None),
         max_parallelism=size.max_parallelism,
         slot_sharing_group=head.slot_sharing_group,
+        min_resources=merge_resources(graph.node[id].min_resources for id in chain.node_ids),
+        preferred_resources=merge_resources(
+            graph.node[id].preferred_resources for id in chain.node_ids
+        ),
         co_location_group=head.co_location_group,
     )
 

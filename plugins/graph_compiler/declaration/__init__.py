@@ -5,6 +5,8 @@ from graph_compiler.declaration.data_stream import DataStream, DataStreamSink, K
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.resources import ResourceSpec
+from graph_compiler.declaration.slot_sharing import SlotSharingGroup
 
 __all__ = [
     "Csv",
@@ -15,5 +17,7 @@ __all__ = [
     "KeyedStream",
     "Parquet",
     "Pipeline",
+    "ResourceSpec",
+    "SlotSharingGroup",
     "StreamExecutionEnvironment",
 ]

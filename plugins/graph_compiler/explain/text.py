@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from graph_compiler.explain.resource_words import region_words, vertex_words
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge, JobVertex
 from graph_compiler.graphs.regions import DeploymentRegion, StagedEdge
@@ -29,7 +30,7 @@ def _lines(compiled: CompiledPipeline) -> Iterator[str]:
     staged = {cut.edge.stream_edge.id: cut for cut in compiled.deployment.staged_edges}
     for region in regions:
         yield ""
-        yield f"task {region.id}"
+        yield f"task {region.id}{region_words(region, compiled)}"
         for vertex_id in region.vertex_ids:
             yield from _vertex_lines(graph.vertex[vertex_id], region, compiled, staged)
     if len(regions) > 1:
@@ -46,7 +47,7 @@ def _vertex_lines(
     parallelism = (
         f"    [parallelism: {vertex.parallelism}]" if vertex.parallelism_configured else ""
     )
-    yield f"  {vertex.name}{parallelism}"
+    yield f"  {vertex.name}{parallelism}{vertex_words(vertex, compiled)}"
     for edge in compiled.job_graph.in_edges[vertex.id]:
         cut = staged.get(edge.stream_edge.id)
         yield f"    ◀─ {_edge_words(edge, region, compiled, cut)}"
