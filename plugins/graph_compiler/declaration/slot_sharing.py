@@ -25,6 +25,7 @@ from decimal import Decimal, InvalidOperation
 
 from graph_compiler.declaration.memory import MEMORY_FORM, SMALLEST_HEAP, parse_memory
 from graph_compiler.declaration.resources import CORES, MEMORY, OFF_HEAP, Amounts
+from graph_compiler.identifiers import counted
 
 SPARK_SETTINGS: Mapping[str, str] = {
     "driver_memory": "spark.driver.memory",
@@ -150,7 +151,7 @@ def _joined(*parts: str | None) -> str:
 
 
 def _counted(number: int | None, noun: str) -> str:
-    return "" if number is None else f"{number} {noun if number == 1 else f'{noun}s'}"
+    return "" if number is None else counted(number, noun)
 
 
 def _size(text: str) -> int | None:
