@@ -13,6 +13,7 @@ from graph_compiler.compiler.chaining import (
     chain_breaks,
     find_chains,
 )
+from graph_compiler.compiler.coordinators import coordination
 from graph_compiler.compiler.exchange_modes import result_type
 from graph_compiler.compiler.hasher import hash_nodes
 from graph_compiler.compiler.job_graph_checks import check_job_graph, check_stream_graph
@@ -107,6 +108,7 @@ def _settled(edge: StreamEdge) -> StreamEdge:
 def _vertex(chain: OperatorChain, facts: _Facts) -> JobVertex:
     graph = facts.graph
     head, size = graph.node[chain.head_id], facts.sizes[chain.head_id]
+    on_driver = coordination(chain, graph, facts.operator_ids)
     return JobVertex(
         id=JobVertexId(facts.operator_ids[head.id]),
         name=chain_name(chain, graph, facts.breaks),
@@ -125,6 +127,9 @@ def _vertex(chain: OperatorChain, facts: _Facts) -> JobVertex:
             graph.node[id].preferred_resources for id in chain.node_ids
         ),
         co_location_group=head.co_location_group,
+        initialize_on_master=on_driver.on_master,
+        coordinators=on_driver.coordinators,
+        input_split_sources=on_driver.split_sources,
     )
 
 

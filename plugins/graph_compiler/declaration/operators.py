@@ -12,6 +12,11 @@ from enum import StrEnum
 from typing import ClassVar
 
 from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.coordination import (
+    CoordinatorKind,
+    InputSplitSource,
+    MasterHook,
+)
 from graph_compiler.declaration.functions import FunctionRef
 
 
@@ -69,6 +74,18 @@ class Operator:
         """Give the tags of its side outputs."""
         return self.attributes.output_tags
 
+    def master_hooks(self) -> tuple[MasterHook, ...]:
+        """Give what the driver sees to for it before any data moves."""
+        return ()
+
+    def coordinator(self) -> CoordinatorKind | None:
+        """Give who looks after it on the driver."""
+        return None
+
+    def input_split_source(self) -> InputSplitSource | None:
+        """Give what may know the parts it reads."""
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Source(Operator):
@@ -84,6 +101,18 @@ class Source(Operator):
     is_legacy: bool = field(default=False, kw_only=True)
     is_parallel: bool = field(default=True, kw_only=True)
 
+    def master_hooks(self) -> tuple[MasterHook, ...]:
+        """Give those of its connector."""
+        return self.connector.source_hooks
+
+    def coordinator(self) -> CoordinatorKind | None:
+        """Give the split enumerator; as in Flink, a legacy source has none."""
+        return None if self.is_legacy else CoordinatorKind.SPLIT_ENUMERATOR
+
+    def input_split_source(self) -> InputSplitSource | None:
+        """Give the connector."""
+        return self.connector
+
 
 @dataclass(frozen=True, slots=True)
 class Sink(Operator):
@@ -93,6 +122,14 @@ class Sink(Operator):
     connector: FileConnector
     has_writer: bool = field(default=False, kw_only=True)
     """Whether its writer is an operator of its own, made during translation (Flink's Sink V2)."""
+
+    def master_hooks(self) -> tuple[MasterHook, ...]:
+        """Give those of its connector."""
+        return self.connector.sink_hooks
+
+    def coordinator(self) -> CoordinatorKind | None:
+        """Give the committer."""
+        return CoordinatorKind.COMMITTER
 
 
 @dataclass(frozen=True, slots=True)

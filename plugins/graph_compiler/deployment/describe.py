@@ -166,9 +166,13 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
 
 def _describe_vertex(vertex: JobVertex, facts: _Facts) -> VertexDescriptor:
     nodes = [facts.compiled.stream_graph.node[id] for id in vertex.node_ids]
+    assert vertex.parallelism is not None, "what leaves it open is not deployed"
     return VertexDescriptor(
         vertex_id=vertex.id,
         name=vertex.name,
+        parallelism=vertex.parallelism,
+        initialize_on_master=vertex.initialize_on_master,
+        coordinators=vertex.coordinators,
         operators=tuple(_describe_operator(node, facts) for node in nodes),
     )
 

@@ -18,6 +18,7 @@ from graph_compiler.declaration.pipeline import ParameterValue
 from graph_compiler.declaration.slot_sharing import SlotSharingGroup
 from graph_compiler.deployment.wire import Json, from_wire, to_json
 from graph_compiler.errors import DescriptorError, SourceLocation
+from graph_compiler.graphs.coordination import InitializeOnMaster, OperatorCoordinatorProvider
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId, RegionId
 
 VERSION = 1
@@ -63,10 +64,13 @@ class OperatorDescriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VertexDescriptor:
-    """A job vertex with its chain, head first."""
+    """A job vertex with its chain, head first, and what the driver does for it before and beside."""
 
     vertex_id: JobVertexId
     name: str
+    parallelism: int
+    initialize_on_master: tuple[InitializeOnMaster, ...]
+    coordinators: tuple[OperatorCoordinatorProvider, ...]
     operators: tuple[OperatorDescriptor, ...]
 
 

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobVertex
 from graph_compiler.graphs.regions import DeploymentRegion
-from graph_compiler.identifiers import listing
+from graph_compiler.identifiers import JobVertexId, counted, listing
 
 
 def region_words(region: DeploymentRegion, compiled: CompiledPipeline) -> str:
     """Say what the region's slot sharing group gives its application."""
     group = compiled.job_graph.resource_profile.get(region.slot_sharing_group)
     return "" if group is None else f"    [slot sharing group {group}]"
+
+
+def split_words(compiled: CompiledPipeline) -> Mapping[JobVertexId, str]:
+    """Say how many parts the sources of a vertex have, for those whose connector knows them beforehand."""
+    graph = compiled.execution_graph
+    counts = {
+        vertex.id: sum(len(assigner.splits) for assigner in vertex.input_splits)
+        for vertex in (graph.vertices if graph else ())
+        if vertex.input_splits
+    }
+    return {id: f"    [{counted(count, 'input split')}]" for id, count in counts.items()}
 
 
 def vertex_words(vertex: JobVertex, compiled: CompiledPipeline) -> str:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+from graph_compiler.declaration.coordination import InputSplitSource
 from graph_compiler.declaration.partitioners import DistributionPattern
 from graph_compiler.declaration.resources import ResourceSpec
 from graph_compiler.declaration.slot_sharing import SlotSharingGroup
+from graph_compiler.graphs.coordination import InitializeOnMaster, OperatorCoordinatorProvider
 from graph_compiler.graphs.stream_graph import JobType, StreamEdge
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId
 
@@ -70,6 +72,9 @@ class JobVertex:
     min_resources: ResourceSpec | None
     preferred_resources: ResourceSpec | None
     co_location_group: str | None
+    initialize_on_master: tuple[InitializeOnMaster, ...]
+    coordinators: tuple[OperatorCoordinatorProvider, ...]
+    input_split_sources: tuple[tuple[OperatorId, InputSplitSource], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
