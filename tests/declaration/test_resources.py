@@ -142,3 +142,11 @@ def test_resources_are_set_on_operators_only(env: Environment) -> None:
         InvalidPipelineError, match="can be set on an operator only; this is a partition"
     ):
         env.from_source(Csv("/in"), "in").rebalance().set_resources(SMALL)
+
+
+def test_what_is_no_group_and_no_resources_is_refused_where_it_is_said(env: Environment) -> None:
+    stream = env.from_source(Csv("/in"), "in")
+    with pytest.raises(InvalidPipelineError, match="slot_sharing_group was given 5"):
+        stream.slot_sharing_group(5)  # type: ignore[arg-type]
+    with pytest.raises(InvalidPipelineError, match="set_resources was given '1g' and 2"):
+        stream.set_resources("1g", 2)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from graph_compiler.declaration.resources import ResourceSpec
 from graph_compiler.declaration.slot_sharing import SlotSharingGroup
 from graph_compiler.declaration.transformations import PhysicalTransformation, label
 from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.identifiers import listing
 
 if TYPE_CHECKING:
     from graph_compiler.declaration.environment import StreamExecutionEnvironment
@@ -48,6 +49,11 @@ class Declared:
 
         A SlotSharingGroup says what its applications are given; once said, the name is enough elsewhere.
         """
+        if not isinstance(slot_sharing_group, str | SlotSharingGroup):
+            self.refuse(
+                f"slot_sharing_group was given {slot_sharing_group!r}",
+                allowed="a name, or a SlotSharingGroup",
+            )
         if isinstance(slot_sharing_group, str):
             self._set("slot_sharing_group", slot_sharing_group)
             return self._set("resource_profile", None)
@@ -62,6 +68,12 @@ class Declared:
         A chain needs what its operators need together, if all of them say; a chain that needs more than its slot
         sharing group gives an executor is refused. What it would like is shown and, as in Flink, asked of nobody.
         """
+        wrong = [spec for spec in (min_resources, preferred_resources) if not _is_spec(spec)]
+        if wrong:
+            self.refuse(
+                f"set_resources was given {listing(map(repr, wrong))}",
+                allowed='ResourceSpec(cpu_cores=1, memory="2g") and the like',
+            )
         self._set("min_resources", min_resources)
         return self._set("preferred_resources", preferred_resources or min_resources)
 
@@ -96,3 +108,7 @@ class Declared:
             declared_at=caller_location(),
         )
         raise InvalidPipelineError(self.environment.name, [problem]) from None
+
+
+def _is_spec(value: object) -> bool:
+    return value is None or isinstance(value, ResourceSpec)
