@@ -4,11 +4,16 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from hypothesis import settings
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration import Pipeline
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+
+# How long an example takes is the machine's affair; benchmarks/ measures.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 SHUFFLE_MODES = ("AUTO", "ALL_EXCHANGES_BLOCKING", "ALL_EXCHANGES_PIPELINED")
 

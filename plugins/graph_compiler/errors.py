@@ -8,6 +8,7 @@
     │   ├── PartitionNotFoundError  a committed result is gone or damaged (Flink's noun)
     │   └── StaleResultError        a committed result was computed by another version of the pipeline
     ├── ParameterError              a run's parameter has a value of another type
+    ├── InitializeOnMasterError     inputs or targets of a task are not as they must be; carries every Problem found
     └── PublicationError            a sink's target cannot take the new files
         └── PublicationConflictError    another execution was first; trying again is right
 
@@ -96,6 +97,19 @@ class PartitionNotFoundError(StagingError):
 
 class StaleResultError(StagingError):
     """A committed result does not hold what its reader was compiled for: the pipeline changed between the two."""
+
+
+class InitializeOnMasterError(GraphCompilerError):
+    """What the driver saw to before any data moved is not as it must be; `problems` holds all of it."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        assert problems, "a refusal needs a problem"
+        self.problems = tuple(problems)
+        super().__init__(self.problems)
+
+    def __str__(self) -> str:
+        """List every problem."""
+        return "\n".join(str(problem) for problem in self.problems)
 
 
 class PublicationError(GraphCompilerError):

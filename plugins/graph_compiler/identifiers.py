@@ -56,6 +56,11 @@ def path_segment(name: str) -> str:
     return encoded if encoded.strip(".") else encoded.replace(".", "%2E")
 
 
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Write a number with its noun: `1 task`, `2 tasks`."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def listing(names: Iterable[str]) -> str:
     """Join names for a message: `a, b and c`."""
     *rest, last = list(names) or ["nothing"]

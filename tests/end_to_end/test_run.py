@@ -36,7 +36,9 @@ def test_run_shows_tasks_outputs_and_the_headline_and_the_rows_are_right(home: H
     assert "Traceback" not in done.stdout + done.stderr
 
 
-def test_a_missing_input_path_fails_at_once_in_words_and_writes_nothing(home: Home) -> None:
+def test_missing_input_paths_fail_at_once_and_together_in_words_and_write_nothing(
+    home: Home,
+) -> None:
     done = home.cli(
         "run", "flights", "--param", "input=/nowhere", "--param", f"output={home.output}"
     )
@@ -44,14 +46,16 @@ def test_a_missing_input_path_fails_at_once_in_words_and_writes_nothing(home: Ho
     failure = done.stdout[done.stdout.index("pipeline 'flights'") :].splitlines()
     assert (
         failure[0]
-        == "pipeline 'flights', operator 'flights': its input file:/nowhere/flights.csv does not exist"
+        == "pipeline 'flights', task 'with_weather': before any data moved, 2 things were wrong"
     )
-    assert "declared at" in failure[1]
-    assert "pipelines/flights.py" in failure[1]
+    assert failure[1] == "  flights: its input file:/nowhere/flights.csv does not exist"
+    assert failure[2].startswith("    declared at ")
+    assert "pipelines/flights.py" in failure[2]
+    assert failure[3] == "  weather: its input file:/nowhere/weather.csv does not exist"
     assert "✗" in done.stdout
-    assert failure[2] == "  task 'with_weather' failed after 1 attempt"
-    log = Path(failure[3].removeprefix("  log: "))
-    assert "PATH_NOT_FOUND" in log.read_text()
+    assert failure[5] == "  task 'with_weather' failed after 1 attempt"
+    log = Path(failure[6].removeprefix("  log: "))
+    assert "InitializeOnMasterError" in log.read_text()
     assert not home.output.exists()
     assert list(home.folder.glob("staging/flights/*/manifests/*")) == []
 

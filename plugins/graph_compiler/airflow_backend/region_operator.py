@@ -17,6 +17,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 import graph_compiler
 from graph_compiler.airflow_backend.settings import Settings
+from graph_compiler.airflow_backend.submit_options import submit_options
 from graph_compiler.declaration.pipeline import RUN_DATE, ParameterValue
 from graph_compiler.deployment.descriptor import (
     VERSION,
@@ -62,8 +63,8 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             application=str(APPLICATION),
             name=f"{region.pipeline}.{region.region_id}",
             conn_id=settings.conn_id,
-            conf=dict(settings.spark_conf),
             doc_md="\n".join(f"- {vertex.name} `{vertex.vertex_id}`" for vertex in region.vertices),
+            **submit_options(region.resource_profile, settings.spark_conf),
             **kwargs,
         )
         self.places = find_places(region)

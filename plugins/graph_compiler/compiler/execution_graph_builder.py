@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graph_compiler.compiler.coordinators import input_splits
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.graphs.distribution import partition_groups
 from graph_compiler.graphs.execution_graph import (
@@ -33,6 +34,7 @@ def build_execution_graph(graph: JobGraph) -> ExecutionGraph | None:
             max_parallelism=vertex.max_parallelism
             or default_max_parallelism(parallelism[vertex.id]),
             produced=tuple(data_set.id for data_set in graph.produced[vertex.id]),
+            input_splits=input_splits(vertex, parallelism[vertex.id]),
         )
         for vertex in graph.vertices
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from graph_compiler.compiler.resource_profiles import unmet_minimums
 from graph_compiler.compiler.stream_graph_draft import DEFAULT_SLOT_SHARING_GROUP
 from graph_compiler.declaration.operators import IterationHead
 from graph_compiler.declaration.options import PipelineOptions
@@ -22,8 +23,8 @@ def check_stream_graph(graph: StreamGraph, options: PipelineOptions) -> None:
         raise InvalidPipelineError(graph.job_name, problems)
 
 
-def check_job_graph(graph: JobGraph) -> None:
-    """Refuse hybrid results where they cannot be; raises InvalidPipelineError with all of it."""
+def check_job_graph(stream_graph: StreamGraph, graph: JobGraph) -> None:
+    """Refuse hybrid results where they cannot be, and unmet needs; raises InvalidPipelineError with all of it."""
     hybrid = [data_set for data_set in graph.data_sets if data_set.result_type.is_hybrid]
     problems = [
         Problem(
@@ -43,6 +44,7 @@ def check_job_graph(graph: JobGraph) -> None:
         for vertex in graph.vertices
         if hybrid and vertex.slot_sharing_group != DEFAULT_SLOT_SHARING_GROUP
     ]
+    problems += unmet_minimums(stream_graph, graph)
     if problems:
         raise InvalidPipelineError(graph.job_name, problems)
 

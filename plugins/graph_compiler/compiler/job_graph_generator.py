@@ -13,6 +13,7 @@ from graph_compiler.compiler.chaining import (
     chain_breaks,
     find_chains,
 )
+from graph_compiler.compiler.coordinators import coordination
 from graph_compiler.compiler.exchange_modes import result_type
 from graph_compiler.compiler.hasher import hash_nodes
 from graph_compiler.compiler.job_graph_checks import check_job_graph, check_stream_graph
@@ -24,6 +25,7 @@ from graph_compiler.declaration.partitioners import (
     Partitioner,
     RescalePartitioner,
 )
+from graph_compiler.declaration.resources import merge_resources
 from graph_compiler.graphs.job_graph import (
     IntermediateDataSet,
     JobEdge,
@@ -57,8 +59,9 @@ def generate_job_graph(graph: StreamGraph, options: PipelineOptions) -> JobGraph
         data_sets=tuple(data_sets),
         edges=tuple(edges),
         creation_order=creation_order,
+        resource_profiles=graph.resource_profiles,
     )
-    check_job_graph(job_graph)
+    check_job_graph(graph, job_graph)
     return job_graph
 
 
@@ -105,6 +108,7 @@ def _settled(edge: StreamEdge) -> StreamEdge:
 def _vertex(chain: OperatorChain, facts: _Facts) -> JobVertex:
     graph = facts.graph
     head, size = graph.node[chain.head_id], facts.sizes[chain.head_id]
+    on_driver = coordination(chain, graph, facts.operator_ids)
     return JobVertex(
         id=JobVertexId(facts.operator_ids[head.id]),
         name=chain_name(chain, graph, facts.breaks),
@@ -118,7 +122,14 @@ def _vertex(chain: OperatorChain, facts: _Facts) -> JobVertex:
         or (graph.is_dynamic and facts.options.auto_parallelism and size.parallelism is not None),
         max_parallelism=size.max_parallelism,
         slot_sharing_group=head.slot_sharing_group,
+        min_resources=merge_resources(graph.node[id].min_resources for id in chain.node_ids),
+        preferred_resources=merge_resources(
+            graph.node[id].preferred_resources for id in chain.node_ids
+        ),
         co_location_group=head.co_location_group,
+        initialize_on_master=on_driver.on_master,
+        coordinators=on_driver.coordinators,
+        input_split_sources=on_driver.split_sources,
     )
 
 

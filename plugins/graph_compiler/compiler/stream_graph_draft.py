@@ -94,6 +94,8 @@ class StreamGraphDraft:
             max_parallelism=transformation.max_parallelism or self.options.max_parallelism,
             slot_sharing_group=transformation.slot_sharing_group
             or self._common_group(transformation.inputs),
+            min_resources=transformation.min_resources,
+            preferred_resources=transformation.preferred_resources,
             co_location_group=transformation.co_location_group,
             chaining_strategy=transformation.chaining_strategy,
             uid=transformation.uid,
@@ -170,6 +172,8 @@ class StreamGraphDraft:
             parallelism_configured=True,
             max_parallelism=max_parallelism,
             slot_sharing_group=DEFAULT_SLOT_SHARING_GROUP,
+            min_resources=None,
+            preferred_resources=None,
             co_location_group=f"IterationCoLocationGroup-{transformation.id}",
             chaining_strategy=None,
             uid=None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from graph_compiler.compiler.operator_checks import unbounded_sources
+from graph_compiler.compiler.resource_profiles import resource_profiles
 from graph_compiler.compiler.stream_graph_draft import StreamGraphDraft
 from graph_compiler.compiler.translators import TRANSLATORS
 from graph_compiler.compiler.validation import find_problems
@@ -45,6 +46,7 @@ def generate_stream_graph(pipeline: Pipeline) -> StreamGraph:
         virtual_nodes=tuple(draft.virtual.values()),
         source_ids=tuple(sorted(draft.source_ids)),
         sink_ids=tuple(sorted(draft.sink_ids)),
+        resource_profiles=resource_profiles(pipeline),
     )
 
 

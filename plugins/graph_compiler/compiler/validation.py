@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from graph_compiler.compiler import (
     expression_checks,
     operator_checks,
+    resource_checks,
     sink_checks,
     structure_checks,
 )
@@ -24,6 +25,9 @@ CHECKS: tuple[Callable[[Pipeline], Iterator[Problem]], ...] = (
     structure_checks.cycles,
     operator_checks.duplicate_uids,
     operator_checks.parallelism,
+    resource_checks.resource_profiles,
+    resource_checks.differing_profiles,
+    resource_checks.resources,
     operator_checks.incomplete_operators,
     expression_checks.templates_in_expressions,
     expression_checks.unknown_parameters,

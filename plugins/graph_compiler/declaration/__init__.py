@@ -4,6 +4,8 @@ from graph_compiler.declaration.connectors import Csv, FileConnector, Parquet
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.resources import ResourceSpec
+from graph_compiler.declaration.slot_sharing import SlotSharingGroup
 from graph_compiler.declaration.streams import (
     ConnectedStreams,
     DataStream,
@@ -28,7 +30,9 @@ __all__ = [
     "KeyedStream",
     "Parquet",
     "Pipeline",
+    "ResourceSpec",
     "SlidingEventTimeWindows",
+    "SlotSharingGroup",
     "StreamExecutionEnvironment",
     "TumblingEventTimeWindows",
     "WindowedStream",

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from graph_compiler.declaration.coordination import InputSplit, MasterHook
+
 
 @dataclass(frozen=True, slots=True)
 class FileConnector:
@@ -15,7 +17,13 @@ class FileConnector:
 
     format: ClassVar[str]
     is_sink: ClassVar[bool] = False
+    source_hooks: ClassVar[tuple[MasterHook, ...]] = (MasterHook.INPUT_EXISTS,)
+    sink_hooks: ClassVar[tuple[MasterHook, ...]] = (MasterHook.TARGET_CAN_BE_MADE,)
     path: str
+
+    def create_input_splits(self, parallelism: int) -> tuple[InputSplit, ...] | None:  # noqa: ARG002
+        """Give None: Spark itself lists files and cuts them where it reads."""
+        return None
 
     def spark_options(self) -> dict[str, str]:
         """Give Spark's reader options."""

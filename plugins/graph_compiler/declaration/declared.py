@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, NoReturn, Self
 
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import ChainingStrategy
+from graph_compiler.declaration.resources import ResourceSpec
+from graph_compiler.declaration.slot_sharing import SlotSharingGroup
 from graph_compiler.declaration.transformations import PhysicalTransformation, label
 from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.identifiers import listing
 
 if TYPE_CHECKING:
     from graph_compiler.declaration.environment import StreamExecutionEnvironment
@@ -41,9 +44,38 @@ class Declared:
         """Bound the operator's parallelism."""
         return self._set("max_parallelism", max_parallelism)
 
-    def slot_sharing_group(self, slot_sharing_group: str) -> Self:
-        """Run the operator, and those after it that name no other, in this Spark resource profile."""
-        return self._set("slot_sharing_group", slot_sharing_group)
+    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
+        """Run the operator, and those after it that name no other, in this Spark resource profile.
+
+        A SlotSharingGroup says what its applications are given; once said, the name is enough elsewhere.
+        """
+        if not isinstance(slot_sharing_group, str | SlotSharingGroup):
+            self.refuse(
+                f"slot_sharing_group was given {slot_sharing_group!r}",
+                allowed="a name, or a SlotSharingGroup",
+            )
+        if isinstance(slot_sharing_group, str):
+            self._set("slot_sharing_group", slot_sharing_group)
+            return self._set("resource_profile", None)
+        self._set("slot_sharing_group", slot_sharing_group.name)
+        return self._set("resource_profile", slot_sharing_group)
+
+    def set_resources(
+        self, min_resources: ResourceSpec, preferred_resources: ResourceSpec | None = None
+    ) -> Self:
+        """Say what the operator needs at least of an executor, and what it would like: the same if left out.
+
+        A chain needs what its operators need together, if all of them say; a chain that needs more than its slot
+        sharing group gives an executor is refused. What it would like is shown and, as in Flink, asked of nobody.
+        """
+        wrong = [spec for spec in (min_resources, preferred_resources) if not _is_spec(spec)]
+        if wrong:
+            self.refuse(
+                f"set_resources was given {listing(map(repr, wrong))}",
+                allowed='ResourceSpec(cpu_cores=1, memory="2g") and the like',
+            )
+        self._set("min_resources", min_resources)
+        return self._set("preferred_resources", preferred_resources or min_resources)
 
     def disable_chaining(self) -> Self:
         """Keep the operator in a job vertex of its own."""
@@ -53,7 +85,7 @@ class Declared:
         """Let the operator begin a job vertex; those after it may join."""
         return self._set("chaining_strategy", ChainingStrategy.HEAD)
 
-    def _set(self, setting: str, value: str | int | ChainingStrategy) -> Self:
+    def _set(self, setting: str, value: object) -> Self:
         transformation = self.environment.transformation(self.id)
         if not isinstance(transformation, PhysicalTransformation):
             self.refuse(
@@ -76,3 +108,7 @@ class Declared:
             declared_at=caller_location(),
         )
         raise InvalidPipelineError(self.environment.name, [problem]) from None
+
+
+def _is_spec(value: object) -> bool:
+    return value is None or isinstance(value, ResourceSpec)

@@ -13,6 +13,8 @@ from typing import ClassVar
 
 from graph_compiler.declaration.operators import ChainingStrategy, Operator
 from graph_compiler.declaration.partitioners import ExchangeMode, Partitioner
+from graph_compiler.declaration.resources import ResourceSpec
+from graph_compiler.declaration.slot_sharing import SlotSharingGroup
 from graph_compiler.errors import Problem, SourceLocation
 
 
@@ -30,7 +32,10 @@ class Transformation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhysicalTransformation(Transformation):
-    """One that becomes a stream node. `parallelism` None means: not set on this operator."""
+    """One that becomes a stream node. `parallelism` None means: not set on this operator.
+
+    `resource_profile` is the group as declared here, where more than its name was; resources None are unknown.
+    """
 
     is_root: ClassVar[bool] = True
 
@@ -42,6 +47,9 @@ class PhysicalTransformation(Transformation):
     parallelism: int | None = None
     max_parallelism: int | None = None
     slot_sharing_group: str | None = None
+    resource_profile: SlotSharingGroup | None = None
+    min_resources: ResourceSpec | None = None
+    preferred_resources: ResourceSpec | None = None
     co_location_group: str | None = None
     task_id: str | None = None
     chaining_strategy: ChainingStrategy

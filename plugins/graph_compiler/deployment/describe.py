@@ -16,6 +16,7 @@ from graph_compiler.deployment.descriptor import (
     VertexDescriptor,
 )
 from graph_compiler.deployment.fingerprints import digest, fingerprints
+from graph_compiler.deployment.resource_profiles import pinned_settings
 from graph_compiler.deployment.wire import to_wire
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
@@ -47,6 +48,8 @@ def describe_regions(compiled: CompiledPipeline) -> tuple[RegionDescriptor, ...]
             message="it has no sink: nothing would come out", hint="end a stream with sink_to(…)"
         )
         raise InvalidPipelineError(compiled.pipeline.name, [problem])
+    if pinned := pinned_settings(compiled.job_graph.resource_profiles, SESSION):
+        raise InvalidPipelineError(compiled.pipeline.name, pinned)
     facts = _Facts(
         compiled=compiled,
         staged_edge_ids=frozenset(
@@ -157,14 +160,19 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
             if output[0] in node_ids
         ),
         session=tuple(SESSION.items()),
+        resource_profile=facts.compiled.job_graph.resource_profile.get(region.slot_sharing_group),
     )
 
 
 def _describe_vertex(vertex: JobVertex, facts: _Facts) -> VertexDescriptor:
     nodes = [facts.compiled.stream_graph.node[id] for id in vertex.node_ids]
+    assert vertex.parallelism is not None, "what leaves it open is not deployed"
     return VertexDescriptor(
         vertex_id=vertex.id,
         name=vertex.name,
+        parallelism=vertex.parallelism,
+        initialize_on_master=vertex.initialize_on_master,
+        coordinators=vertex.coordinators,
         operators=tuple(_describe_operator(node, facts) for node in nodes),
     )
 

@@ -15,8 +15,10 @@ from typing import cast
 from graph_compiler.declaration.operators import Operator
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.declaration.slot_sharing import SlotSharingGroup
 from graph_compiler.deployment.wire import Json, from_wire, to_json
 from graph_compiler.errors import DescriptorError, SourceLocation
+from graph_compiler.graphs.coordination import InitializeOnMaster, OperatorCoordinatorProvider
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId, RegionId
 
 VERSION = 1
@@ -62,10 +64,13 @@ class OperatorDescriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VertexDescriptor:
-    """A job vertex with its chain, head first."""
+    """A job vertex with its chain, head first, and what the driver does for it before and beside."""
 
     vertex_id: JobVertexId
     name: str
+    parallelism: int
+    initialize_on_master: tuple[InitializeOnMaster, ...]
+    coordinators: tuple[OperatorCoordinatorProvider, ...]
     operators: tuple[OperatorDescriptor, ...]
 
 
@@ -85,7 +90,10 @@ class ResultDescriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionDescriptor:
-    """One deployment region, before templates are rendered. `plan_id` is that of the whole pipeline."""
+    """One deployment region, before templates are rendered. `plan_id` is that of the whole pipeline.
+
+    `resource_profile` is what its slot sharing group was declared to give it, None where that was a name only.
+    """
 
     pipeline: str
     plan_id: str
@@ -93,6 +101,7 @@ class RegionDescriptor:
     vertices: tuple[VertexDescriptor, ...]
     results: tuple[ResultDescriptor, ...]
     session: tuple[tuple[str, str], ...]
+    resource_profile: SlotSharingGroup | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,7 @@ class ExecutionGraphJson:
             "id": vertex.id,
             "parallelism": vertex.parallelism,
             "max_parallelism": vertex.max_parallelism,
+            **self._input_splits(vertex),
             "subtasks": [
                 {
                     "name": vertex.task_name(subtask),
@@ -54,6 +55,22 @@ class ExecutionGraphJson:
                 for subtask in range(vertex.parallelism)
             ],
         }
+
+    def _input_splits(self, vertex: ExecutionJobVertex) -> dict[str, Json]:
+        """Give who reads which split of which source; nothing where no source offers any."""
+        if not vertex.input_splits:
+            return {}
+        sources: list[Json] = [
+            {
+                "operator": assigner.operator_id,
+                "subtasks": [
+                    [split.description for split in assigner.of_subtask(subtask)]
+                    for subtask in range(vertex.parallelism)
+                ],
+            }
+            for assigner in vertex.input_splits
+        ]
+        return {"input_splits": sources}
 
     def _consumed(self, vertex: ExecutionJobVertex, subtask: int) -> list[Json]:
         return [

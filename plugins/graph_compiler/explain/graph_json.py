@@ -10,7 +10,8 @@ from graph_compiler.compiler.hasher import hash_nodes
 from graph_compiler.compiler.pipelined_regions import logical_pipelined_regions
 from graph_compiler.compiler.slot_sharing import slot_sharing_groups
 from graph_compiler.declaration.options import PipelineOptions
-from graph_compiler.deployment.wire import Json
+from graph_compiler.declaration.resources import ResourceSpec
+from graph_compiler.deployment.wire import Json, to_wire
 from graph_compiler.explain.plan_json import job_plan, streaming_plan
 from graph_compiler.graphs.job_graph import JobGraph
 from graph_compiler.graphs.stream_graph import StreamGraph, VirtualPartition, VirtualSideOutput
@@ -49,6 +50,8 @@ def stream_graph_json(graph: StreamGraph, options: PipelineOptions) -> dict[str,
                 "parallelism": node.parallelism,
                 "max_parallelism": node.max_parallelism or -1,
                 "slot_sharing_group": node.slot_sharing_group,
+                "min_resources": _resources(node.min_resources),
+                "preferred_resources": _resources(node.preferred_resources),
                 "co_location_group": node.co_location_group,
                 "chaining_strategy": node.chaining_strategy,
                 "hash": hashes[node.id],
@@ -101,6 +104,8 @@ def job_graph_json(graph: JobGraph) -> dict[str, Json]:
                 "max_parallelism": vertex.max_parallelism or -1,
                 "parallelism_configured": vertex.parallelism_configured,
                 "slot_sharing_group": groups[number],
+                "min_resources": _resources(vertex.min_resources),
+                "preferred_resources": _resources(vertex.preferred_resources),
                 "co_location_group": locations[number],
                 "operator_ids": [
                     {"generated": id, "user_defined": user_hash}
@@ -139,8 +144,16 @@ def job_graph_json(graph: JobGraph) -> dict[str, Json]:
         "logical_pipelined_regions": [
             [index[id] for id in region.vertex_ids] for region in logical_pipelined_regions(graph)
         ],
+        "resource_profiles": {
+            group.name: to_wire(group.settings()) for group in graph.resource_profiles
+        },
         "plan_json": job_plan(graph),
     }
+
+
+def _resources(spec: ResourceSpec | None) -> Json:
+    """Give what is needed by name, None for Flink's UNKNOWN."""
+    return None if spec is None else to_wire(spec)
 
 
 def _dense(names: list[str | None]) -> list[int | None]:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from graph_compiler.explain.resource_words import region_words, split_words, vertex_words
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge, JobVertex
 from graph_compiler.graphs.regions import DeploymentRegion, StagedEdge
+from graph_compiler.identifiers import counted
 
 
 def explain_text(compiled: CompiledPipeline) -> str:
@@ -21,17 +23,19 @@ def _lines(compiled: CompiledPipeline) -> Iterator[str]:
     graph, regions = compiled.job_graph, compiled.deployment.regions
     operators = len(compiled.stream_graph.nodes)
     sizes = (
-        _count(operators, "operator"),
-        _count(len(graph.vertices), "vertex"),
-        _count(len(regions), "task"),
+        counted(operators, "operator"),
+        counted(len(graph.vertices), "vertex", "vertices"),
+        counted(len(regions), "task"),
     )
     yield " · ".join((compiled.pipeline.name, *sizes))
     staged = {cut.edge.stream_edge.id: cut for cut in compiled.deployment.staged_edges}
+    splits = split_words(compiled)
     for region in regions:
         yield ""
-        yield f"task {region.id}"
+        yield f"task {region.id}{region_words(region, compiled)}"
         for vertex_id in region.vertex_ids:
-            yield from _vertex_lines(graph.vertex[vertex_id], region, compiled, staged)
+            vertex, about = graph.vertex[vertex_id], splits.get(vertex_id, "")
+            yield from _vertex_lines(vertex, about, region, compiled, staged)
     if len(regions) > 1:
         yield ""
         yield f"A failure repeats one of {len(regions)} tasks; the others' results are committed."
@@ -39,6 +43,7 @@ def _lines(compiled: CompiledPipeline) -> Iterator[str]:
 
 def _vertex_lines(
     vertex: JobVertex,
+    splits: str,
     region: DeploymentRegion,
     compiled: CompiledPipeline,
     staged: dict[str, StagedEdge],
@@ -46,7 +51,7 @@ def _vertex_lines(
     parallelism = (
         f"    [parallelism: {vertex.parallelism}]" if vertex.parallelism_configured else ""
     )
-    yield f"  {vertex.name}{parallelism}"
+    yield f"  {vertex.name}{parallelism}{vertex_words(vertex, compiled)}{splits}"
     for edge in compiled.job_graph.in_edges[vertex.id]:
         cut = staged.get(edge.stream_edge.id)
         yield f"    ◀─ {_edge_words(edge, region, compiled, cut)}"
@@ -65,8 +70,3 @@ def _edge_words(
     from_region = compiled.deployment.region_of_vertex[edge.source_id]
     where = "read back here" if from_region.id == region.id else f"by task {from_region.id}"
     return f"{words} · staged {where}"
-
-
-def _count(number: int, noun: str) -> str:
-    plural = {"vertex": "vertices"}.get(noun, f"{noun}s")
-    return f"{number} {noun if number == 1 else plural}"

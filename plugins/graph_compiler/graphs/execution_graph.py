@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from graph_compiler.declaration.partitioners import DistributionPattern
+from graph_compiler.graphs.coordination import InputSplitAssigner
 from graph_compiler.graphs.distribution import PartitionGroup
 from graph_compiler.graphs.job_graph import JobEdge, ResultPartitionType
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId
@@ -31,13 +32,17 @@ class PartitionId(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionJobVertex:
-    """A job vertex with its parallelism decided: `parallelism` execution vertices."""
+    """A job vertex with its parallelism decided: `parallelism` execution vertices.
+
+    `input_splits` are those of its sources whose connector knows them before it reads.
+    """
 
     id: JobVertexId
     name: str
     parallelism: int
     max_parallelism: int
     produced: tuple[IntermediateDataSetId, ...]
+    input_splits: tuple[InputSplitAssigner, ...] = ()
 
     def execution_vertices(self) -> Iterator[ExecutionVertexId]:
         """Give the subtasks in order."""

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+from graph_compiler.declaration.coordination import InputSplitSource
 from graph_compiler.declaration.partitioners import DistributionPattern
+from graph_compiler.declaration.resources import ResourceSpec
+from graph_compiler.declaration.slot_sharing import SlotSharingGroup
+from graph_compiler.graphs.coordination import InitializeOnMaster, OperatorCoordinatorProvider
 from graph_compiler.graphs.stream_graph import JobType, StreamEdge
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId
 
@@ -52,6 +56,7 @@ class JobVertex:
 
     `user_hashes` are the operators' uid hashes, in the order of `operator_ids`. Sources that were taken into the chain
     are in `node_ids`, before the head, and have no operator id. `parallelism` None is decided at run time.
+    Resources are those of the operators together, None where one is unknown; sources taken in do not count.
     """
 
     id: JobVertexId
@@ -64,7 +69,12 @@ class JobVertex:
     parallelism_configured: bool
     max_parallelism: int | None
     slot_sharing_group: str
+    min_resources: ResourceSpec | None
+    preferred_resources: ResourceSpec | None
     co_location_group: str | None
+    initialize_on_master: tuple[InitializeOnMaster, ...]
+    coordinators: tuple[OperatorCoordinatorProvider, ...]
+    input_split_sources: tuple[tuple[OperatorId, InputSplitSource], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +123,12 @@ class JobGraph:
     data_sets: tuple[IntermediateDataSet, ...]
     edges: tuple[JobEdge, ...]
     creation_order: tuple[JobVertexId, ...]
+    resource_profiles: tuple[SlotSharingGroup, ...] = ()
+
+    @cached_property
+    def resource_profile(self) -> Mapping[str, SlotSharingGroup]:
+        """Resource profiles by the name of their group; a group of which only the name is known is not in it."""
+        return {profile.name: profile for profile in self.resource_profiles}
 
     @cached_property
     def vertex(self) -> Mapping[JobVertexId, JobVertex]:

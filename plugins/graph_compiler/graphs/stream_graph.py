@@ -12,6 +12,8 @@ from functools import cached_property
 
 from graph_compiler.declaration.operators import ChainingStrategy, Operator
 from graph_compiler.declaration.partitioners import ExchangeMode, Partitioner
+from graph_compiler.declaration.resources import ResourceSpec
+from graph_compiler.declaration.slot_sharing import SlotSharingGroup
 from graph_compiler.errors import SourceLocation
 
 
@@ -24,7 +26,10 @@ class JobType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamNode:
-    """One operator. `name` is Flink's display name, `declared_name` what the user called it."""
+    """One operator. `name` is Flink's display name, `declared_name` what the user called it.
+
+    Resources None are Flink's UNKNOWN.
+    """
 
     id: int
     name: str
@@ -35,6 +40,8 @@ class StreamNode:
     parallelism_configured: bool
     max_parallelism: int | None
     slot_sharing_group: str
+    min_resources: ResourceSpec | None
+    preferred_resources: ResourceSpec | None
     co_location_group: str | None
     chaining_strategy: ChainingStrategy | None
     uid: str | None
@@ -86,7 +93,8 @@ class StreamGraph:
     """Nodes in the order they were translated, edges in the order they were made.
 
     `is_dynamic`: parallelism that nobody set is decided at run time. `source_ids` and `sink_ids` are Flink's lists: a
-    sink whose writer is an operator of its own is in neither. Derived maps list a node's edges in the graph's order.
+    sink whose writer is an operator of its own is in neither. `resource_profiles` are the slot sharing groups of which
+    more than the name was declared. Derived maps list a node's edges in the graph's order.
     """
 
     job_name: str
@@ -97,6 +105,7 @@ class StreamGraph:
     virtual_nodes: tuple[VirtualPartition | VirtualSideOutput, ...]
     source_ids: tuple[int, ...]
     sink_ids: tuple[int, ...]
+    resource_profiles: tuple[SlotSharingGroup, ...] = ()
 
     @cached_property
     def node(self) -> Mapping[int, StreamNode]:

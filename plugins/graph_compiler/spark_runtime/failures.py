@@ -12,6 +12,7 @@ from graph_compiler.errors import (
     DescriptorError,
     FunctionNotImportableError,
     GraphCompilerError,
+    InitializeOnMasterError,
     PartitionNotFoundError,
     PublicationConflictError,
     PublicationError,
@@ -29,6 +30,7 @@ _NON_RECOVERABLE = (
     ParseException,
     DescriptorError,
     FunctionNotImportableError,
+    InitializeOnMasterError,
     PublicationError,
     StaleResultError,
     TypeError,
@@ -37,6 +39,8 @@ _NON_RECOVERABLE = (
 
 def explain_failure(error: Exception) -> Failure:
     """Give the failure of an execution, its first cause in front."""
+    if isinstance(error, InitializeOnMasterError):
+        return _before_any_data_moved(error)
     if not isinstance(error, OperatorFailedError):
         return Failure(
             throwable_type=_throwable_type(error),
@@ -51,6 +55,20 @@ def explain_failure(error: Exception) -> Failure:
         operator=error.operator.name,
         declared_at=error.operator.declared_at,
         message=_operator_words(cause, error),
+    )
+
+
+def _before_any_data_moved(error: InitializeOnMasterError) -> Failure:
+    """Blame the operator if it is one; name each where there are several."""
+    first, *others = error.problems
+    listed = "\n".join(f"  {line}" for line in str(error).splitlines())
+    return Failure(
+        throwable_type=_throwable_type(error),
+        operator=None if others else first.operator,
+        declared_at=None if others else first.declared_at,
+        message=f"before any data moved, {len(error.problems)} things were wrong\n{listed}"
+        if others
+        else first.message,
     )
 
 

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.report import ExecutionReport
+from graph_compiler.deployment.resource_profiles import ignored_words
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import to_json
 from graph_compiler.spark_runtime.commit_store import LocalCommitStore
@@ -61,6 +62,7 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
 def execute(task: TaskDeploymentDescriptor, spark: SparkSession) -> ExecutionReport:
     """Run the region in a session and leave the report, whatever happens."""
     store = LocalCommitStore()
+    _say_what_is_ignored(task, spark)
     application_id = spark.sparkContext.applicationId
     try:
         result = run_region(task, spark, store)
@@ -86,6 +88,16 @@ def execute(task: TaskDeploymentDescriptor, spark: SparkSession) -> ExecutionRep
     key = layout.report(task.region.region_id, task.attempt.execution_id)
     store.put_if_absent(key, to_json(report).encode())
     return report
+
+
+def _say_what_is_ignored(task: TaskDeploymentDescriptor, spark: SparkSession) -> None:
+    profile, context = task.region.resource_profile, spark.sparkContext
+    master, mode = (
+        str(context.master),
+        str(context.getConf().get("spark.submit.deployMode", "client")),
+    )
+    if profile is not None and (words := ignored_words(profile, master, mode)):
+        print(f"graph_compiler: {words}")
 
 
 if __name__ == "__main__":

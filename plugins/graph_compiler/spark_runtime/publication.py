@@ -74,7 +74,7 @@ class Publisher:
     def settle(self, operator_id: OperatorId, path: str) -> Ticket:
         """Finish what others began with the target, and take the next number.
 
-        Raises PublicationError for a target that cannot be a folder of files, or that another sink of this run wrote.
+        Raises PublicationError for a target that is no local path, or that another sink of this run wrote.
         """
         local = local_path(path)
         if local is None:
@@ -82,10 +82,6 @@ class Publisher:
                 f"its target is '{path}'; allowed: an absolute path or a file: URI"
             )
         target = str(local)
-        if Path(target).exists() and not Path(target).is_dir():
-            raise PublicationError(
-                f"its target {target} is a file; allowed: a folder, or a path that does not exist"
-            )
         keys = set(self.store.keys(self.layout.publications(target)))
         number = 0
         while self.layout.intent(target, number) in keys:

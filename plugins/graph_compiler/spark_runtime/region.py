@@ -1,5 +1,6 @@
 """Run one region: evaluate its operators, stage its results, publish its sinks.
 
+see to inputs and targets ─▶ start coordinators ─▶
 read gates ─▶ one DataFrame expression ─▶ stage results as they come up
                                       └─▶ prepare every sink, then publish every sink
 """
@@ -29,9 +30,11 @@ from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.commit_store import CommitStore
 from graph_compiler.spark_runtime.contracts import Contract, check_contracts
+from graph_compiler.spark_runtime.coordination import make_coordinators
 from graph_compiler.spark_runtime.evaluate import Scope, evaluate, evaluate_outputs, union
 from graph_compiler.spark_runtime.exchange import distribute
-from graph_compiler.spark_runtime.publication import Intent, Publisher, Ticket
+from graph_compiler.spark_runtime.master_hooks import initialize_on_master
+from graph_compiler.spark_runtime.publication import Publisher
 from graph_compiler.spark_runtime.shared_rows import FixedRows, is_deterministic
 from graph_compiler.spark_runtime.staging import StagingArea
 
@@ -149,8 +152,8 @@ def run_region(
 ) -> RegionResult:
     """Run everything and give what was staged and published, and what contracts counted.
 
-    Raises OperatorFailedError, or what staging and publication raise. A failure before the last sink is prepared
-    leaves every target as it was.
+    Raises InitializeOnMasterError before any data moves, OperatorFailedError after. A failure before the last sink is
+    prepared leaves every target as it was.
     """
     region, attempt = task.region, task.attempt
     layout = StagingLayout(root=task.staging_root, pipeline=region.pipeline, run_id=attempt.run_id)
@@ -176,16 +179,22 @@ def run_region(
         frozenset((result.node_id, result.output_tag) for result in region.results),
     )
 
+    blaming = partial(_blaming, evaluation=evaluation)
+
+    initialize_on_master(region.vertices, spark, blaming)
+    coordinators = make_coordinators(region.vertices, publisher, blaming)
     sinks = [operator for operator in operators if isinstance(operator.operator, Sink)]
-    tickets = [_settle(sink, publisher, evaluation) for sink in sinks]
     outputs: list[Output] = []
-    for operator in operators:
-        if operator not in sinks:
-            outputs.extend(_run_operator(operator, region.results, evaluation))
-    intents, counts = _prepare_all(sinks, tickets, publisher, evaluation)
-    for intent in intents:
-        publisher.publish(intent)
-    outputs.extend(_sink_output(sink, intent) for sink, intent in zip(sinks, intents, strict=True))
+    with coordinators.attempt(attempt.attempt_number):
+        for operator in operators:
+            if operator not in sinks:
+                outputs.extend(_run_operator(operator, region.results, evaluation))
+        for sink in sinks:
+            with blaming(sink):
+                ((_, streams),) = evaluation.inputs(sink).items()
+                coordinators.committer(sink).prepare(union(streams))
+        counts = area.contracts()
+        outputs.extend(coordinators.commit())
     return RegionResult(outputs=tuple(outputs), contracts=counts)
 
 
@@ -218,33 +227,6 @@ def _run_operator(
             yield _staged_output(operator, result, manifest)
 
 
-def _settle(sink: OperatorDescriptor, publisher: Publisher, evaluation: _Evaluation) -> Ticket:
-    assert isinstance(sink.operator, Sink)
-    with _blaming(sink, evaluation):
-        return publisher.settle(sink.operator_id, sink.operator.connector.path)
-
-
-def _prepare_all(
-    sinks: list[OperatorDescriptor],
-    tickets: list[Ticket],
-    publisher: Publisher,
-    evaluation: _Evaluation,
-) -> tuple[list[Intent], tuple[ContractCount, ...]]:
-    """Write every sink's rows beside its target and check contracts; if one fails, take all of them away again."""
-    intents = []
-    try:
-        for sink, ticket in zip(sinks, tickets, strict=True):
-            with _blaming(sink, evaluation):
-                ((_, streams),) = evaluation.inputs(sink).items()
-                intents.append(publisher.prepare(ticket, union(streams)))
-        counts = evaluation.area.contracts()
-    except BaseException:
-        for ticket in tickets:
-            publisher.discard(ticket)
-        raise
-    return intents, counts
-
-
 @contextmanager
 def _blaming(operator: OperatorDescriptor, evaluation: _Evaluation) -> Iterator[None]:
     try:
@@ -263,10 +245,4 @@ def _staged_output(
         location=manifest.location,
         rows=manifest.rows,
         bytes=manifest.bytes,
-    )
-
-
-def _sink_output(sink: OperatorDescriptor, intent: Intent) -> Output:
-    return Output(
-        kind="sink", name=sink.name, location=intent.target, rows=intent.rows, bytes=intent.bytes
     )

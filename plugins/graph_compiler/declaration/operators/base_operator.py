@@ -6,6 +6,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
+from graph_compiler.declaration.coordination import (
+    CoordinatorKind,
+    InputSplitSource,
+    MasterHook,
+)
 from graph_compiler.declaration.functions import FunctionRef
 
 
@@ -61,6 +66,18 @@ class Operator:
     def output_tags(self) -> tuple[str, ...]:
         """Give the tags of its side outputs."""
         return self.attributes.output_tags
+
+    def master_hooks(self) -> tuple[MasterHook, ...]:
+        """Give what the driver sees to for it before any data moves."""
+        return ()
+
+    def coordinator(self) -> CoordinatorKind | None:
+        """Give who looks after it on the driver."""
+        return None
+
+    def input_split_source(self) -> InputSplitSource | None:
+        """Give what may know the parts it reads."""
+        return None
 
     def problem(self) -> str | None:
         """Say what is wrong with its fields taken together, None if nothing is."""

@@ -6,6 +6,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.coordination import (
+    CoordinatorKind,
+    InputSplitSource,
+    MasterHook,
+)
 from graph_compiler.declaration.operators.base_operator import Operator
 
 
@@ -23,6 +28,18 @@ class Source(Operator):
     is_legacy: bool = field(default=False, kw_only=True)
     is_parallel: bool = field(default=True, kw_only=True)
 
+    def master_hooks(self) -> tuple[MasterHook, ...]:
+        """Give those of its connector."""
+        return self.connector.source_hooks
+
+    def coordinator(self) -> CoordinatorKind | None:
+        """Give the split enumerator; as in Flink, a legacy source has none."""
+        return None if self.is_legacy else CoordinatorKind.SPLIT_ENUMERATOR
+
+    def input_split_source(self) -> InputSplitSource | None:
+        """Give the connector."""
+        return self.connector
+
 
 @dataclass(frozen=True, slots=True)
 class Sink(Operator):
@@ -32,3 +49,11 @@ class Sink(Operator):
     connector: FileConnector
     has_writer: bool = field(default=False, kw_only=True)
     """Whether its writer is an operator of its own, made during translation (Flink's Sink V2)."""
+
+    def master_hooks(self) -> tuple[MasterHook, ...]:
+        """Give those of its connector."""
+        return self.connector.sink_hooks
+
+    def coordinator(self) -> CoordinatorKind | None:
+        """Give the committer."""
+        return CoordinatorKind.COMMITTER

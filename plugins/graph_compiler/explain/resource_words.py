@@ -1,0 +1,44 @@
+"""What a task is given and what a vertex needs, in a few words; nothing where nobody said anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.job_graph import JobVertex
+from graph_compiler.graphs.regions import DeploymentRegion
+from graph_compiler.identifiers import JobVertexId, counted, listing
+
+
+def region_words(region: DeploymentRegion, compiled: CompiledPipeline) -> str:
+    """Say what the region's slot sharing group gives its application."""
+    group = compiled.job_graph.resource_profile.get(region.slot_sharing_group)
+    return "" if group is None else f"    [slot sharing group {group}]"
+
+
+def split_words(compiled: CompiledPipeline) -> Mapping[JobVertexId, str]:
+    """Say how many parts the sources of a vertex have, for those whose connector knows them beforehand."""
+    graph = compiled.execution_graph
+    counts = {
+        vertex.id: sum(len(assigner.splits) for assigner in vertex.input_splits)
+        for vertex in (graph.vertices if graph else ())
+        if vertex.input_splits
+    }
+    return {id: f"    [{counted(count, 'input split')}]" for id, count in counts.items()}
+
+
+def vertex_words(vertex: JobVertex, compiled: CompiledPipeline) -> str:
+    """Say what the vertex needs and prefers; where only some of its operators say, that it is unknown, and why."""
+    least, preferred = vertex.min_resources, vertex.preferred_resources
+    if least is not None:
+        prefers = f", prefers {preferred}" if preferred not in (None, least) else ""
+        return f"    [needs {least}{prefers}]"
+    nodes = [compiled.stream_graph.node[id] for id in vertex.node_ids[-len(vertex.operator_ids) :]]
+    silent = [f"'{node.declared_name}'" for node in nodes if node.min_resources is None]
+    if len(silent) == len(nodes):
+        return ""
+    return f"    [needs: unknown, since {listing(silent)} {_say(len(silent))} nothing]"
+
+
+def _say(speakers: int) -> str:
+    return "says" if speakers == 1 else "say"

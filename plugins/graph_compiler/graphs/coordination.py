@@ -1,0 +1,41 @@
+"""What a job vertex has the driver do for its operators, and who gets which part of a source. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graph_compiler.declaration.coordination import CoordinatorKind, InputSplit, MasterHook
+from graph_compiler.identifiers import OperatorId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitializeOnMaster:
+    """Something to see to for an operator before any data moves."""
+
+    operator_id: OperatorId
+    hook: MasterHook
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorCoordinatorProvider:
+    """Names the coordinator of an operator; the driver makes it (Flink's OperatorCoordinator.Provider)."""
+
+    operator_id: OperatorId
+    kind: CoordinatorKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputSplitAssigner:
+    """The splits of one source, and who reads them: split i is subtask i's, modulo the parallelism.
+
+    In Flink a subtask asks for its next split when it has read one. Spark's partitions are known before they are
+    read, and Spark itself hands them to whichever core is free.
+    """
+
+    operator_id: OperatorId
+    splits: tuple[InputSplit, ...]
+    parallelism: int
+
+    def of_subtask(self, subtask: int) -> tuple[InputSplit, ...]:
+        """Give the splits a subtask reads."""
+        return self.splits[subtask :: self.parallelism]

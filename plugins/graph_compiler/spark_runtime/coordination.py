@@ -1,0 +1,182 @@
+"""Operator coordinators: what runs on the driver for an operator while its execution lasts (Flink's noun).
+
+    start ─▶ attempt n started ─▶ rows move ─▶ commit ─▶ close
+                                       └─▶ attempt n failed ─▶ close
+
+A source's coordinator enumerates its splits and says who reads which; a sink's is its committer: it claims the
+target's next publication, has the rows prepared beside it, and publishes them once every sink of the region is ready.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import assert_never
+
+from pyspark.sql import DataFrame
+
+from graph_compiler.declaration.coordination import CoordinatorKind
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.descriptor import OperatorDescriptor, VertexDescriptor
+from graph_compiler.deployment.report import Output
+from graph_compiler.graphs.coordination import InputSplitAssigner
+from graph_compiler.identifiers import counted
+from graph_compiler.spark_runtime.master_hooks import Blaming
+from graph_compiler.spark_runtime.publication import Intent, Publisher, Ticket
+
+
+class OperatorCoordinator:
+    """The life of a coordinator; a kind has what it needs of it."""
+
+    def start(self) -> None:
+        """Begin, before any data moves; what earlier executions left open is settled here."""
+
+    def execution_attempt_started(self, attempt_number: int) -> None:
+        """Take note that an attempt at the region begins; the first is 0."""
+
+    def execution_attempt_failed(self, attempt_number: int, reason: BaseException) -> None:
+        """Undo what was prepared for the attempt (in Flink, `executionAttemptFailed` and `subtaskReset`)."""
+
+    def commit(self) -> tuple[Output, ...]:
+        """Make what the attempt did visible; every coordinator's operator has done its work."""
+        return ()
+
+    def close(self) -> None:
+        """End, however the execution ended."""
+
+
+class SplitEnumerator(OperatorCoordinator):
+    """A source's: knows its splits, where the connector gives any, and which subtask has which."""
+
+    def __init__(self, operator: OperatorDescriptor, parallelism: int) -> None:
+        self._operator = operator
+        self._parallelism = parallelism
+        self.assigner: InputSplitAssigner | None = None
+
+    def start(self) -> None:
+        """Ask the connector, whose places are rendered by now, for its splits."""
+        source = self._operator.operator.input_split_source()
+        splits = None if source is None else source.create_input_splits(self._parallelism)
+        if splits is not None:
+            self.assigner = InputSplitAssigner(
+                operator_id=self._operator.operator_id, splits=splits, parallelism=self._parallelism
+            )
+
+    def execution_attempt_started(self, attempt_number: int) -> None:  # noqa: ARG002  # one signature for all kinds
+        """Say in the log how many there are."""
+        if self.assigner is not None:
+            splits = counted(len(self.assigner.splits), "input split")
+            subtasks = counted(self._parallelism, "subtask")
+            print(f"graph_compiler: source {self._operator.name}: {splits} for {subtasks}")
+
+
+class SinkCommitter(OperatorCoordinator):
+    """A sink's: claims the target, has rows prepared beside it, publishes them."""
+
+    def __init__(self, operator: OperatorDescriptor, publisher: Publisher) -> None:
+        self._operator = operator
+        self._publisher = publisher
+        self._ticket: Ticket | None = None
+        self._intent: Intent | None = None
+        self._is_decided = False
+
+    def start(self) -> None:
+        """Finish what others began with the target, and claim its next publication."""
+        assert isinstance(self._operator.operator, Sink)
+        path = self._operator.operator.connector.path
+        self._ticket = self._publisher.settle(self._operator.operator_id, path)
+
+    def prepare(self, rows: DataFrame) -> None:
+        """Write the rows where no reader looks."""
+        assert self._ticket is not None, "it was started"
+        self._intent = self._publisher.prepare(self._ticket, rows)
+
+    def commit(self) -> tuple[Output, ...]:
+        """Publish what was prepared; from here on the outcome is for the publication's own record to tell."""
+        assert self._intent is not None, "its rows were prepared"
+        self._is_decided = True
+        self._publisher.publish(self._intent)
+        return (
+            Output(
+                kind="sink",
+                name=self._operator.name,
+                location=self._intent.target,
+                rows=self._intent.rows,
+                bytes=self._intent.bytes,
+            ),
+        )
+
+    def execution_attempt_failed(self, attempt_number: int, reason: BaseException) -> None:  # noqa: ARG002  # as above
+        """Take prepared rows away, unless an intent may name them: the next execution then needs them to finish."""
+        if self._ticket is not None and not self._is_decided:
+            self._publisher.discard(self._ticket)
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCoordinators:
+    """All coordinators of a region, in the order of its vertices (Flink's OperatorCoordinatorHandler)."""
+
+    members: tuple[tuple[OperatorDescriptor, OperatorCoordinator], ...]
+    blaming: Blaming
+
+    @contextmanager
+    def attempt(self, number: int) -> Iterator[None]:
+        """Run an attempt at the region: start all coordinators, and tell all how it ends."""
+        try:
+            for operator, coordinator in self.members:
+                with self.blaming(operator):
+                    coordinator.start()
+            for operator, coordinator in self.members:
+                with self.blaming(operator):
+                    coordinator.execution_attempt_started(number)
+            yield
+        except BaseException as reason:
+            for _, coordinator in self.members:
+                coordinator.execution_attempt_failed(number, reason)
+            raise
+        finally:
+            for _, coordinator in self.members:
+                coordinator.close()
+
+    def committer(self, sink: OperatorDescriptor) -> SinkCommitter:
+        """Give the coordinator of a sink."""
+        (found,) = [coordinator for operator, coordinator in self.members if operator is sink]
+        assert isinstance(found, SinkCommitter)
+        return found
+
+    def commit(self) -> tuple[Output, ...]:
+        """Commit all, in order; gives what became visible."""
+        outputs: list[Output] = []
+        for operator, coordinator in self.members:
+            with self.blaming(operator):
+                outputs.extend(coordinator.commit())
+        return tuple(outputs)
+
+
+def make_coordinators(
+    vertices: tuple[VertexDescriptor, ...], publisher: Publisher, blaming: Blaming
+) -> OperatorCoordinators:
+    """Make the coordinators that the vertices name."""
+    members = [
+        (operator, _make(provider.kind, operator, vertex, publisher))
+        for vertex in vertices
+        for provider in vertex.coordinators
+        for operator in vertex.operators
+        if operator.operator_id == provider.operator_id
+    ]
+    return OperatorCoordinators(tuple(members), blaming)
+
+
+def _make(
+    kind: CoordinatorKind,
+    operator: OperatorDescriptor,
+    vertex: VertexDescriptor,
+    publisher: Publisher,
+) -> OperatorCoordinator:
+    match kind:
+        case CoordinatorKind.SPLIT_ENUMERATOR:
+            return SplitEnumerator(operator, vertex.parallelism)
+        case CoordinatorKind.COMMITTER:
+            return SinkCommitter(operator, publisher)
+    assert_never(kind)

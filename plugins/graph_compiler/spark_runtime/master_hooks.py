@@ -1,0 +1,97 @@
+"""What the driver sees to before any data moves: inputs that must be there, targets that can be made, or must not be.
+
+All vertices of the region are asked, and all that is wrong is told at once: three missing inputs are one failure.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from graph_compiler.declaration.coordination import MasterHook
+from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.deployment.descriptor import OperatorDescriptor, VertexDescriptor
+from graph_compiler.deployment.places import local_path
+from graph_compiler.errors import InitializeOnMasterError, Problem
+
+Blaming = Callable[[OperatorDescriptor], AbstractContextManager[None]]
+"""Says which operator is at work: what is raised inside is its failure."""
+Look = Callable[[str, SparkSession], str | None]
+"""Looks at a path and says what is wrong, None if nothing is."""
+
+
+def initialize_on_master(
+    vertices: tuple[VertexDescriptor, ...], spark: SparkSession, blaming: Blaming
+) -> None:
+    """See to the hooks of all vertices; raises InitializeOnMasterError with everything that is wrong."""
+    problems = []
+    for vertex in vertices:
+        by_id = {operator.operator_id: operator for operator in vertex.operators}
+        for initialization in vertex.initialize_on_master:
+            operator = by_id[initialization.operator_id]
+            with blaming(operator):
+                words = HOOKS[initialization.hook](_path(operator), spark)
+            if words:
+                problems.append(
+                    Problem(operator=operator.name, message=words, declared_at=operator.declared_at)
+                )
+    if problems:
+        raise InitializeOnMasterError(problems)
+
+
+def _input_exists(path: str, spark: SparkSession) -> str | None:
+    jvm, context = spark._jvm, spark._jsc
+    assert jvm is not None
+    assert context is not None
+    pattern = jvm.org.apache.hadoop.fs.Path(path)
+    files = pattern.getFileSystem(context.hadoopConfiguration())
+    if files.globStatus(
+        pattern
+    ):  # null where nothing has that name, empty where nothing has that form
+        return None
+    return f"its input {files.makeQualified(pattern).toString()} does not exist"
+
+
+def _target_can_be_made(path: str, _: SparkSession) -> str | None:
+    target = _target(path)
+    if target.exists() and not target.is_dir():
+        return f"its target {target} is a file; allowed: a folder, or a path that does not exist"
+    # Rows are prepared in a folder beside the target, so its parent must take one even where the target is there.
+    nearest = next(folder for folder in target.parents if folder.exists())
+    if not nearest.is_dir():
+        return f"its target {target} cannot be made: {nearest} is a file"
+    closed = [folder for folder in (nearest, target) if folder.exists() and not _is_open(folder)]
+    return (
+        f"its target {target} cannot be written: no permission for {closed[0]}" if closed else None
+    )
+
+
+def _target_is_absent(path: str, _: SparkSession) -> str | None:
+    target = _target(path)
+    return f"its target {target} exists, and must not" if target.exists() else None
+
+
+HOOKS: Mapping[MasterHook, Look] = {
+    MasterHook.INPUT_EXISTS: _input_exists,
+    MasterHook.TARGET_CAN_BE_MADE: _target_can_be_made,
+    MasterHook.TARGET_IS_ABSENT: _target_is_absent,
+}
+
+
+def _path(operator: OperatorDescriptor) -> str:
+    assert isinstance(operator.operator, Source | Sink), "what has a place has a hook"
+    return operator.operator.connector.path
+
+
+def _target(path: str) -> Path:
+    local = local_path(path)
+    assert local is not None, "places were checked before the descriptor was written"
+    return Path(local)
+
+
+def _is_open(folder: Path) -> bool:
+    return os.access(folder, os.W_OK | os.X_OK)

@@ -1,0 +1,149 @@
+"""What job vertices have the driver do, in Flink's order, and which subtask reads which split."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler.compiler.job_graph_generator import generate_job_graph
+from graph_compiler.compiler.stream_graph_generator import generate_stream_graph
+from graph_compiler.declaration.coordination import InputSplit
+from graph_compiler.declaration.operators import ChainingStrategy, Filter, Source
+from graph_compiler.declaration.options import read_options
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.transformations import (
+    MultipleInputTransformation,
+    OneInputTransformation,
+    SourceTransformation,
+    Transformation,
+)
+from graph_compiler.explain.execution_graph_json import ExecutionGraphJson
+from graph_compiler.explain.text import explain_text
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.job_graph import JobGraph
+
+Compile = Callable[[], CompiledPipeline]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitCsv(Csv):
+    """Knows `parts` parts, and makes no fewer than it is asked for."""
+
+    parts: int = 1
+
+    def create_input_splits(self, parallelism: int) -> tuple[InputSplit, ...]:
+        count = max(self.parts, parallelism)
+        return tuple(InputSplit(number=n, description=f"part {n}") for n in range(count))
+
+
+def on_driver(graph: JobGraph) -> list[tuple[list[tuple[str, str]], list[tuple[str, str]]]]:
+    """Give hooks and coordinators of each vertex, operators by the first letters of their ids."""
+    return [
+        (
+            [(given.operator_id[:4], given.hook) for given in vertex.initialize_on_master],
+            [(given.operator_id[:4], given.kind) for given in vertex.coordinators],
+        )
+        for vertex in graph.vertices
+    ]
+
+
+def test_a_chain_carries_what_its_operators_ask_for_its_end_first(
+    env: StreamExecutionEnvironment, compiled: Compile
+) -> None:
+    rows = env.from_source(Csv("/in"), "in").filter("x").name("f")
+    rows.sink_to(Parquet("/out")).name("out")
+    (vertex,) = compiled().job_graph.vertices
+    out, _, source = (id[:4] for id in vertex.operator_ids)
+    assert on_driver(compiled().job_graph) == [
+        (
+            [(out, "TARGET_CAN_BE_MADE"), (source, "INPUT_EXISTS")],
+            [(out, "COMMITTER"), (source, "SPLIT_ENUMERATOR")],
+        )
+    ]
+
+
+def test_a_legacy_source_has_no_coordinator_and_its_path_is_looked_at() -> None:
+    always = ChainingStrategy.ALWAYS
+    source = Source(Csv("/in"), is_legacy=True)
+    reader = SourceTransformation(id=1, name="s", operator=source, chaining_strategy=always)
+    operator = OneInputTransformation(
+        id=2, inputs=(1,), name="f", operator=Filter("x"), chaining_strategy=always
+    )
+    ((hooks, coordinators),) = on_driver(job_graph(reader, operator))
+    assert [hook for _, hook in hooks] == ["INPUT_EXISTS"]
+    assert coordinators == []
+
+
+def test_a_source_taken_into_a_chain_is_looked_after_first() -> None:
+    always, head = ChainingStrategy.ALWAYS, ChainingStrategy.HEAD_WITH_SOURCES
+    source = SourceTransformation(
+        id=1, name="s", operator=Source(SplitCsv("/in", parts=2)), chaining_strategy=always
+    )
+    operator = MultipleInputTransformation(
+        id=2, inputs=(1,), name="m", operator=Filter("x"), chaining_strategy=head
+    )
+    (vertex,) = job_graph(source, operator).vertices
+    (coordinator,) = vertex.coordinators
+    assert coordinator.operator_id not in vertex.operator_ids
+    assert [id for id, _ in vertex.input_split_sources] == [coordinator.operator_id]
+
+
+@pytest.mark.parametrize(
+    ("parts", "parallelism", "wanted"),
+    [
+        (5, 2, [[0, 2, 4], [1, 3]]),
+        (2, 2, [[0], [1]]),
+        (1, 3, [[0], [1], [2]]),
+        (3, None, [[0, 1, 2]]),
+    ],
+)
+def test_split_i_is_subtask_is(
+    parts: int,
+    parallelism: int | None,
+    wanted: list[list[int]],
+    env: StreamExecutionEnvironment,
+    compiled: Compile,
+) -> None:
+    rows = env.from_source(SplitCsv("/in", parts=parts), "in")
+    if parallelism is not None:
+        rows.set_parallelism(parallelism)
+    rows.rebalance().sink_to(Parquet("/out")).name("out")
+    graph = compiled().execution_graph
+    assert graph is not None
+    source, sink = graph.vertices
+    (assigner,) = source.input_splits
+    assert [
+        [split.number for split in assigner.of_subtask(n)] for n in range(source.parallelism)
+    ] == wanted
+    assert sink.input_splits == ()
+
+
+def test_explain_counts_splits_and_the_document_says_who_reads_which(
+    env: StreamExecutionEnvironment, compiled: Compile
+) -> None:
+    rows = env.from_source(SplitCsv("/in", parts=3), "in").set_parallelism(2)
+    env.from_source(SplitCsv("/one"), "one").join(rows, on="x").sink_to(Parquet("/out")).name("out")
+    text = explain_text(compiled())
+    assert "  Source: in    [parallelism: 2]    [3 input splits]\n" in text
+    assert "  Source: one    [1 input split]\n" in text
+    graph = compiled().execution_graph
+    assert graph is not None
+    vertices = json.loads(json.dumps(ExecutionGraphJson(graph).vertices()))
+    assert [
+        [source["subtasks"] for source in vertex.get("input_splits", [])] for vertex in vertices
+    ] == [[[["part 0", "part 2"], ["part 1"]]], [[["part 0"]]], []]
+
+
+def test_files_are_split_by_spark_and_explain_says_nothing(
+    env: StreamExecutionEnvironment, compiled: Compile
+) -> None:
+    env.from_source(Csv("/in"), "in").sink_to(Parquet("/out")).name("out")
+    assert "split" not in explain_text(compiled())
+
+
+def job_graph(*transformations: Transformation) -> JobGraph:
+    options, _ = read_options(())
+    pipeline = Pipeline(name="p", transformations=transformations)
+    return generate_job_graph(generate_stream_graph(pipeline), options)

@@ -1,0 +1,76 @@
+"""What a master honours of a profile, and what we pin ourselves."""
+
+import pytest
+
+from graph_compiler import Csv, InvalidPipelineError, Parquet, SlotSharingGroup
+from graph_compiler import StreamExecutionEnvironment as Environment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.resource_profiles import ignored_settings, ignored_words
+
+ALL = SlotSharingGroup(
+    "all",
+    driver_memory="2g",
+    driver_cores=2,
+    executor_memory="4g",
+    executor_cores=2,
+    executor_instances=3,
+)
+EXECUTOR = ("executor_memory", "executor_cores", "executor_instances")
+
+
+@pytest.mark.parametrize(
+    ("master", "mode", "ignored"),
+    [
+        ("local", "client", ("driver_cores", *EXECUTOR)),
+        ("local[4]", "client", ("driver_cores", *EXECUTOR)),
+        ("local-cluster[2,1,1024]", "client", ("driver_cores",)),
+        ("spark://host:7077", "client", ("driver_cores",)),
+        ("spark://host:7077", "cluster", ()),
+        ("yarn", "client", ("driver_cores",)),
+        ("yarn", "cluster", ()),
+        ("k8s://https://host:6443", "cluster", ()),
+    ],
+)
+def test_what_a_master_ignores(master: str, mode: str, ignored: tuple[str, ...]) -> None:
+    assert ignored_settings(ALL, master, mode) == ignored
+    assert (ignored_words(ALL, master, mode) is None) == (not ignored)
+
+
+def test_a_standalone_master_counts_cores_and_not_executors() -> None:
+    group = SlotSharingGroup("some", executor_instances=3)
+    assert ignored_words(group, "spark://h:7077", "client") == (
+        "slot sharing group 'some': spark://h:7077 ignores executor_instances in client mode"
+    )
+    assert ignored_words(group, "yarn", "client") is None
+
+
+def test_what_is_not_set_is_not_ignored() -> None:
+    assert ignored_words(SlotSharingGroup("g", driver_memory="2g"), "local[2]", "client") is None
+
+
+def test_a_setting_we_pin_cannot_be_set_by_a_group(env: Environment) -> None:
+    group = SlotSharingGroup(
+        "odd",
+        conf={"spark.sql.ansi.enabled": False, "spark.sql.session.timeZone": "CET", "spark.x": 1},
+    )
+    env.from_source(Csv("/in"), "in").slot_sharing_group(group).sink_to(Parquet("/out"))
+    with pytest.raises(InvalidPipelineError) as refusal:
+        describe_regions(compile_pipeline(env.pipeline()))
+    assert [problem.message for problem in refusal.value.problems] == [
+        "slot sharing group 'odd' sets spark.sql.ansi.enabled to 'false'",
+        "slot sharing group 'odd' sets spark.sql.session.timeZone to 'CET'",
+    ]
+
+
+def test_a_region_has_the_profile_of_its_group_and_the_plan_does_not_depend_on_it() -> None:
+    def regions(group: str | SlotSharingGroup) -> list[tuple[SlotSharingGroup | None, str]]:
+        env = Environment("p")
+        rows = env.from_source(Csv("/in"), "in").slot_sharing_group(group)
+        rows.filter("x").name("f").slot_sharing_group("other").sink_to(Parquet("/out")).name("out")
+        described = describe_regions(compile_pipeline(env.pipeline()))
+        return [(region.resource_profile, region.plan_id) for region in described]
+
+    (named, plan_id), (other, _) = regions("all")
+    assert (named, other) == (None, None)
+    assert regions(ALL) == [(ALL, plan_id), (None, plan_id)]

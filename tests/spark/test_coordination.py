@@ -1,0 +1,351 @@
+"""What the driver does before any data moves and beside it: hooks of all vertices, then coordinators, then rows."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from graph_compiler import Csv, Parquet, SlotSharingGroup, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.coordination import InputSplit, MasterHook
+from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.descriptor import OperatorDescriptor, RegionDescriptor
+from graph_compiler.deployment.report import Output
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.errors import InitializeOnMasterError
+from graph_compiler.graphs.coordination import InitializeOnMaster
+from graph_compiler.spark_runtime.commit_store import LocalCommitStore
+from graph_compiler.spark_runtime.coordination import (
+    OperatorCoordinator,
+    OperatorCoordinators,
+    SinkCommitter,
+    make_coordinators,
+)
+from graph_compiler.spark_runtime.master_hooks import HOOKS, initialize_on_master
+from graph_compiler.spark_runtime.publication import Publisher
+from tests.spark.conftest import RunPipeline
+
+pytestmark = pytest.mark.spark
+Environment = StreamExecutionEnvironment
+
+
+@dataclass(frozen=True, slots=True)
+class PartedCsv(Csv):
+    """Knows its parts before it reads: one more than it is asked for."""
+
+    def create_input_splits(self, parallelism: int) -> tuple[InputSplit, ...]:
+        return tuple(InputSplit(number=n, description=f"part {n}") for n in range(parallelism + 1))
+
+
+class Recording(OperatorCoordinator):
+    """Says what happens to it."""
+
+    def __init__(self, name: str, events: list[str], failing: str = "") -> None:
+        self.name, self.events, self.failing = name, events, failing
+
+    def start(self) -> None:
+        self._say("start")
+
+    def execution_attempt_started(self, attempt_number: int) -> None:
+        self._say(f"attempt {attempt_number}")
+
+    def execution_attempt_failed(self, attempt_number: int, reason: BaseException) -> None:
+        self._say(f"attempt {attempt_number} failed: {reason}")
+
+    def commit(self) -> tuple[Output, ...]:
+        self._say("commit")
+        return (Output(kind="sink", name=self.name, location="", rows=0, bytes=0),)
+
+    def close(self) -> None:
+        self._say("close")
+
+    def _say(self, what: str) -> None:
+        self.events.append(f"{self.name} {what}")
+        if what == self.failing:
+            raise RuntimeError("lost")
+
+
+def region_of(env: Environment) -> RegionDescriptor:
+    (region,) = describe_regions(compile_pipeline(env.pipeline()))
+    return region
+
+
+def operators_of(region: RegionDescriptor) -> dict[str, OperatorDescriptor]:
+    return {operator.name: operator for vertex in region.vertices for operator in vertex.operators}
+
+
+@contextmanager
+def blaming_nobody(_: OperatorDescriptor) -> Iterator[None]:
+    yield
+
+
+@pytest.fixture
+def events() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def recorded(env: Environment, events: list[str]) -> Callable[..., OperatorCoordinators]:
+    """Make coordinators that record, for the two operators of a small pipeline."""
+    env.from_source(Csv("/in"), "in").sink_to(Parquet("/out")).name("out")
+    operators = operators_of(region_of(env))
+
+    @contextmanager
+    def blaming(operator: OperatorDescriptor) -> Iterator[None]:
+        try:
+            yield
+        except RuntimeError as error:
+            raise RuntimeError(f"{operator.name} {error}") from error
+
+    def make(**failing: str) -> OperatorCoordinators:
+        names = {"in": "source", "out": "sink"}
+        members = (
+            (operators[name], Recording(own, events, failing.get(own, "")))
+            for name, own in names.items()
+        )
+        return OperatorCoordinators(tuple(members), blaming)
+
+    return make
+
+
+def test_coordinators_start_before_the_attempt_and_end_after_it(
+    recorded: Callable[..., OperatorCoordinators], events: list[str]
+) -> None:
+    coordinators = recorded()
+    with coordinators.attempt(2):
+        events.append("rows move")
+        assert [output.name for output in coordinators.commit()] == ["source", "sink"]
+    assert events == [
+        "source start",
+        "sink start",
+        "source attempt 2",
+        "sink attempt 2",
+        "rows move",
+        "source commit",
+        "sink commit",
+        "source close",
+        "sink close",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("failing", "words", "before"),
+    [
+        ({}, "broken", ["source start", "sink start", "source attempt 0", "sink attempt 0"]),
+        ({"source": "start"}, "in lost", ["source start"]),
+        (
+            {"sink": "commit"},
+            "out lost",
+            [
+                "source start",
+                "sink start",
+                "source attempt 0",
+                "sink attempt 0",
+                "source commit",
+                "sink commit",
+            ],
+        ),
+    ],
+)
+def test_a_failure_is_told_to_every_coordinator_and_all_are_closed(
+    failing: dict[str, str],
+    words: str,
+    before: list[str],
+    recorded: Callable[..., OperatorCoordinators],
+    events: list[str],
+) -> None:
+    coordinators = recorded(**failing)
+
+    def execute() -> None:
+        with coordinators.attempt(0):
+            if not failing:
+                raise RuntimeError("broken")
+            coordinators.commit()
+
+    with pytest.raises(RuntimeError, match=f"^{words}$"):
+        execute()
+    failed = [f"{name} attempt 0 failed: {words}" for name in ("source", "sink")]
+    assert events == [*before, *failed, "source close", "sink close"]
+
+
+def test_every_missing_input_and_every_impossible_target_is_told_at_once(
+    env: Environment, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    (tmp_path / "there.csv").write_text("x\n1\n")
+    (tmp_path / "file").write_text("precious")
+    there = env.from_source(Csv(f"{tmp_path}/there.csv"), "there")
+    streams = [env.from_source(Csv(f"{tmp_path}/{name}.csv"), name) for name in ("one", "two")]
+    streams.append(env.from_source(Parquet(f"{tmp_path}/three/*"), "three"))
+    there.union(*streams).sink_to(Parquet(f"{tmp_path}/good")).name("good")
+    there.sink_to(Parquet(f"{tmp_path}/file/out")).name("inside")
+    failure = run_pipeline(env.pipeline())[-1].failure
+    assert failure is not None
+    assert (failure.operator, failure.throwable_type) == (None, "NON_RECOVERABLE_ERROR")
+    told = [line for line in failure.message.splitlines() if "declared at" not in line]
+    assert told[0] == "before any data moved, 4 things were wrong"
+    assert sorted(told[1:]) == [
+        f"  inside: its target {tmp_path}/file/out cannot be made: {tmp_path}/file is a file",
+        f"  one: its input file:{tmp_path}/one.csv does not exist",
+        f"  three: its input file:{tmp_path}/three/* does not exist",
+        f"  two: its input file:{tmp_path}/two.csv does not exist",
+    ]
+    assert failure.message.count(f"declared at {__file__}:") == 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "staging", "there.csv"]
+
+
+def test_an_input_may_be_a_pattern_or_a_folder(
+    env: Environment, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    for name in ("a1", "a2", "b1"):
+        (tmp_path / "in" / name).mkdir(parents=True)
+        (tmp_path / "in" / name / "rows.csv").write_text(f"x\n{name}\n")
+    pattern = env.from_source(Csv(f"{tmp_path}/in/a*"), "pattern")
+    folder = env.from_source(Csv(f"file://{tmp_path}/in/b1"), "folder")
+    pattern.union(folder).sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    (report,) = run_pipeline(env.pipeline())
+    assert [output.rows for output in report.outputs] == [3]
+
+
+def test_hooks_run_for_every_vertex_before_any_coordinator_starts(
+    env: Environment, run_pipeline: RunPipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in.csv").write_text("x\n1\n")
+    rows = env.from_source(Csv(f"{tmp_path}/in.csv"), "in")
+    rows.sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    gone = env.from_source(Csv(f"{tmp_path}/gone.csv"), "gone")
+    rows.union(gone).sink_to(Parquet(f"{tmp_path}/both")).name("both")
+    started: list[SinkCommitter] = []
+    monkeypatch.setattr(SinkCommitter, "start", started.append)
+    failures = [report.failure for report in run_pipeline(env.pipeline())]
+    assert [failure and failure.operator for failure in failures] == ["gone"]
+    assert started == []
+
+
+def test_a_target_that_must_not_be_there(
+    spark: SparkSession, env: Environment, tmp_path: Path
+) -> None:
+    (tmp_path / "in.csv").write_text("x\n1\n")
+    env.from_source(Csv(f"{tmp_path}/in.csv"), "in").sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    region = region_of(env)
+    sink = operators_of(region)["out"]
+    hook = InitializeOnMaster(operator_id=sink.operator_id, hook=MasterHook.TARGET_IS_ABSENT)
+    vertices = tuple(replace(vertex, initialize_on_master=(hook,)) for vertex in region.vertices)
+    initialize_on_master(vertices, spark, blaming_nobody)
+    (tmp_path / "out").mkdir()
+    with pytest.raises(
+        InitializeOnMasterError, match=f"out: its target {tmp_path}/out exists, and must not"
+    ):
+        initialize_on_master(vertices, spark, blaming_nobody)
+
+
+def test_every_hook_has_somebody_who_looks() -> None:
+    assert set(HOOKS) == set(MasterHook)
+
+
+def test_an_input_no_file_system_can_reach_is_its_operators_failure(
+    env: Environment, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    env.from_source(Csv("nosuch://host/in.csv"), "far").sink_to(Parquet(f"{tmp_path}/out")).name(
+        "out"
+    )
+    failure = run_pipeline(env.pipeline())[-1].failure
+    assert failure is not None
+    assert failure.operator == "far"
+    assert 'No FileSystem for scheme "nosuch"' in failure.message
+
+
+def committers(
+    env: Environment, spark: SparkSession, tmp_path: Path, execution_id: str
+) -> tuple[OperatorCoordinators, list[OperatorDescriptor]]:
+    region = region_of(env)
+    layout = StagingLayout(root=str(tmp_path / "staging"), pipeline="p", run_id="r")
+    publisher = Publisher(
+        spark=spark, store=LocalCommitStore(), layout=layout, execution_id=execution_id
+    )
+    operators = operators_of(region)
+    coordinators = make_coordinators(region.vertices, publisher, blaming_nobody)
+    return coordinators, [operators["first"], operators["second"]]
+
+
+def two_sinks(env: Environment, tmp_path: Path) -> Environment:
+    rows = env.from_source(Csv(f"{tmp_path}/in.csv"), "in")
+    for name in ("second", "first"):  # a chain's coordinators begin with its end
+        rows.sink_to(Parquet(f"{tmp_path}/{name}")).name(name)
+    return env
+
+
+def test_rows_that_an_intent_names_outlive_the_failure_and_the_next_execution_publishes_them(
+    env: Environment, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_sinks(env, tmp_path)
+    coordinators, sinks = committers(env, spark, tmp_path, "one")
+    order = [operator.name for operator, c in coordinators.members if isinstance(c, SinkCommitter)]
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def execute() -> None:
+        with coordinators.attempt(0):
+            for sink in sinks:
+                coordinators.committer(sink).prepare(spark.range(3))
+            monkeypatch.setattr(Path, "rename", die)
+            coordinators.commit()
+
+    with pytest.raises(KeyboardInterrupt):
+        execute()
+    monkeypatch.undo()
+    published, other = order
+    assert (tmp_path / f".{published}.graph_compiler" / "one").is_dir()
+    assert not (tmp_path / f".{other}.graph_compiler").exists()
+
+    coordinators, _ = committers(env, spark, tmp_path, "two")
+    with coordinators.attempt(1):
+        assert spark.read.parquet(str(tmp_path / published)).count() == 3
+    assert not (tmp_path / other).exists()
+
+
+def test_what_was_prepared_is_taken_away_when_the_attempt_fails(
+    env: Environment, spark: SparkSession, tmp_path: Path
+) -> None:
+    two_sinks(env, tmp_path)
+    coordinators, sinks = committers(env, spark, tmp_path, "one")
+
+    def execute() -> None:
+        with coordinators.attempt(0):
+            coordinators.committer(sinks[0]).prepare(spark.range(3))
+            assert (tmp_path / ".first.graph_compiler" / "one").is_dir()
+            raise RuntimeError("broken")
+
+    with pytest.raises(RuntimeError, match="broken"):
+        execute()
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_driver_asks_the_connector_for_its_splits_and_says_how_many(
+    env: Environment, run_pipeline: RunPipeline, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.csv").write_text("x\n1\n")
+    source = env.from_source(PartedCsv(f"{tmp_path}/in.csv"), "parted").set_parallelism(2)
+    source.rebalance().sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    (report,) = run_pipeline(env.pipeline())
+    assert report.failure is None
+    assert (
+        "graph_compiler: source parted: 3 input splits for 2 subtasks\n" in capsys.readouterr().out
+    )
+
+
+def test_the_application_says_what_its_master_ignores(
+    env: Environment, run_pipeline: RunPipeline, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.csv").write_text("x\n1\n")
+    group = SlotSharingGroup("big", driver_memory="2g", executor_memory="4g", executor_cores=2)
+    rows = env.from_source(Csv(f"{tmp_path}/in.csv"), "in").slot_sharing_group(group)
+    rows.sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    run_pipeline(env.pipeline())
+    assert (
+        "graph_compiler: slot sharing group 'big': local[2] ignores executor_memory and executor_cores: "
+        "driver and executor are one JVM, whose heap is driver_memory and whose cores are the master's\n"
+    ) in capsys.readouterr().out
