@@ -59,6 +59,10 @@ class Operator:
     chaining_strategy: ClassVar[ChainingStrategy] = ChainingStrategy.ALWAYS
     has_factory: ClassVar[bool] = True
     """Whether Flink makes it from an operator factory; what has none is never chained."""
+    distributes_itself: ClassVar[bool] = True
+    """Whether Spark brings rows together for it by itself, as it does for what it knows the meaning of."""
+    gathers: ClassVar[bool] = False
+    """Whether Spark brings all rows to one partition for it by itself."""
     attributes: OperatorAttributes = field(default=OperatorAttributes(), kw_only=True)
 
     def expressions(self) -> tuple[str, ...]:
@@ -142,6 +146,7 @@ class Transform(Operator):
     """Applies a function from DataFrame to DataFrame."""
 
     default_name: ClassVar[str] = "Transform"
+    distributes_itself: ClassVar[bool] = False
     function: FunctionRef
 
 

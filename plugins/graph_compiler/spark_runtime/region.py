@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -27,7 +29,8 @@ from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.commit_store import CommitStore
 from graph_compiler.spark_runtime.evaluate import Scope, evaluate, evaluate_outputs, union
-from graph_compiler.spark_runtime.exchange import distribute
+from graph_compiler.spark_runtime.exchange import distribute_all, partitions_read
+from graph_compiler.spark_runtime.partition_counts import with_exactly
 from graph_compiler.spark_runtime.publication import Intent, Publisher, Ticket
 from graph_compiler.spark_runtime.shared_rows import settled
 from graph_compiler.spark_runtime.staging import StagingArea
@@ -52,22 +55,22 @@ class _Evaluation:
     area: StagingArea
     readers: Counter[_Output]
     outputs: dict[_Output, DataFrame] = field(default_factory=dict)
-    staged: dict[IntermediateDataSetId, DataFrame] = field(default_factory=dict)
+    staged: dict[tuple[IntermediateDataSetId, int | None], DataFrame] = field(default_factory=dict)
 
     def inputs(self, operator: OperatorDescriptor) -> dict[int, list[DataFrame]]:
         """Give an operator's inputs by number, distributed as its edges say."""
         found: dict[int, list[DataFrame]] = {}
-        for edge in operator.inputs:
-            rows = distribute(edge.partitioner, self._rows(edge), edge, operator)
-            found.setdefault(edge.type_number, []).append(rows)
+        number_of = attrgetter("type_number")
+        for number, edges in groupby(sorted(operator.inputs, key=number_of), key=number_of):
+            streams = [(edge, self._rows(edge, partitions_read(edge, operator))) for edge in edges]
+            found[number] = distribute_all(streams, operator)
         return found
 
     def columns(self, operator: OperatorDescriptor) -> list[str]:
         """Give the columns of an operator's inputs, as far as these are known."""
         known = [self.outputs.get((edge.node_id, edge.output_tag)) for edge in operator.inputs]
-        known += [
-            self.staged.get(edge.staged.id) for edge in operator.inputs if edge.staged is not None
-        ]
+        staged = {edge.staged.id for edge in operator.inputs if edge.staged is not None}
+        known += [rows for (id, _), rows in self.staged.items() if id in staged]
         return list(
             dict.fromkeys(column for rows in known if rows is not None for column in rows.columns)
         )
@@ -81,19 +84,23 @@ class _Evaluation:
 
         if any(self.readers[operator.node_id, tag] for tag in operator.operator.output_tags()):
             outputs = evaluate_outputs(operator.operator, inputs, self.scope, settle)
+            outputs = {
+                tag: with_exactly(rows, operator.parallelism) for tag, rows in outputs.items()
+            }
         else:
-            rows = evaluate(operator.operator, inputs, self.scope)
-            if operator.parallelism is not None and not operator.inputs:
-                rows = rows.repartition(operator.parallelism)
+            rows = with_exactly(
+                evaluate(operator.operator, inputs, self.scope), operator.parallelism
+            )
             outputs = {None: settle(rows) if self.readers[operator.node_id, None] > 1 else rows}
         self.outputs |= {(operator.node_id, tag): rows for tag, rows in outputs.items()}
 
-    def _rows(self, edge: InputDescriptor) -> DataFrame:
+    def _rows(self, edge: InputDescriptor, partitions: int | None) -> DataFrame:
         if edge.staged is None:
             return self.outputs[edge.node_id, edge.output_tag]
-        if edge.staged.id not in self.staged:
-            self.staged[edge.staged.id] = self.area.read(edge.staged)
-        return self.staged[edge.staged.id]
+        key = (edge.staged.id, partitions)
+        if key not in self.staged:
+            self.staged[key] = self.area.read(edge.staged, partitions=partitions)
+        return self.staged[key]
 
 
 def run_region(
@@ -153,7 +160,9 @@ def _run_operator(
                 # Whoever reads it here too reads the committed rows: one result, however often it is read (D9).
                 committed = StagedInput(id=result.id, fingerprint=result.fingerprint)
                 if evaluation.readers[output] > 1:
-                    evaluation.outputs[output] = evaluation.area.read(committed)
+                    evaluation.outputs[output] = evaluation.area.read(
+                        committed, partitions=result.partitions
+                    )
             yield _staged_output(operator, result, manifest)
 
 
@@ -175,7 +184,8 @@ def _prepare_all(
         for sink, ticket in zip(sinks, tickets, strict=True):
             with _blaming(sink, evaluation):
                 ((_, streams),) = evaluation.inputs(sink).items()
-                intents.append(publisher.prepare(ticket, union(streams)))
+                rows = with_exactly(union(streams), sink.parallelism)
+                intents.append(publisher.prepare(ticket, rows))
     except BaseException:
         for ticket in tickets:
             publisher.discard(ticket)

@@ -29,7 +29,8 @@ def settled(rows: DataFrame, operator: OperatorDescriptor, area: StagingArea) ->
         node_id=operator.node_id,
         output_tag=None,
         fingerprint=digest([area.plan_id, operator.operator_id]),
-        partitions=None,
+        partitions=operator.parallelism,
     )
     area.stage(result, rows)
-    return area.read(StagedInput(id=result.id, fingerprint=result.fingerprint))
+    staged = StagedInput(id=result.id, fingerprint=result.fingerprint)
+    return area.read(staged, partitions=operator.parallelism)
