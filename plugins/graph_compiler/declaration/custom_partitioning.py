@@ -24,7 +24,7 @@ def custom_partitioner(
         return CustomPartitioner(partition, selector)
     if not keys or not all(isinstance(key, str) for key in keys):
         stream.refuse(
-            f"partition_custom was given a function, and the columns {listing(map(repr, keys)) or 'none'}",
+            f"partition_custom was given a function, and as its key columns {listing(map(repr, keys))}",
             allowed='names of columns whose values the function gets: partition_custom(by_hub, "dest")',
         )
     try:

@@ -12,7 +12,6 @@ from enum import StrEnum
 from typing import ClassVar
 
 from graph_compiler.declaration.functions import FunctionRef
-from graph_compiler.identifiers import listing
 
 
 class DistributionPattern(StrEnum):
@@ -171,7 +170,7 @@ class FunctionPartitioner(Partitioner):
     @property
     def label(self) -> str:
         """`custom(pipelines.flights:by_hub of dest)`."""
-        return f"custom({self.function} of {listing(self.keys)})"
+        return f"custom({self.function} of {', '.join(self.keys)})"
 
     @property
     def identity(self) -> str:

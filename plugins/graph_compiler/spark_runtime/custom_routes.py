@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import coalesce, concat, expr, lit, pmod, raise_error, udf, when
 from pyspark.sql.types import LongType
@@ -17,8 +18,7 @@ from graph_compiler.declaration.partitioners import CustomPartitioner, FunctionP
 from graph_compiler.identifiers import listing
 
 _NUMBER = "__graph_compiler_partition"
-WRONG_PARTITION = "its input cannot be partitioned"
-"""What every message begins with, behind the name of the operator that reads the rows."""
+_WRONG_PARTITION = "its input cannot be partitioned"
 
 
 def route_by_expression(
@@ -55,6 +55,14 @@ def route_by_function(
     ).drop(_NUMBER)
 
 
+def wrong_partition(error: Exception) -> str | None:
+    """Give the words of the failure that no partition was given; None for any other failure."""
+    if not isinstance(error, PySparkException) or error.getCondition() != "USER_RAISED_EXCEPTION":
+        return None
+    words = (error.getMessageParameters() or {}).get("errorMessage", "")
+    return words if f": {_WRONG_PARTITION}: " in words else None
+
+
 def _asking(function: FunctionRef, partitions: int) -> Callable[..., object]:
     """Give what runs in Python workers: it travels by value, so they need the user's module only, not this one."""
     module, name = function.module, function.name
@@ -75,5 +83,5 @@ def _words(rows: DataFrame, keys: tuple[str, ...]) -> list[Column]:
 def _refusal(consumer: str, found: str | Column, allowed: str) -> Column:
     words = lit(found) if isinstance(found, str) else found
     return raise_error(
-        concat(lit(f"{consumer}: {WRONG_PARTITION}: "), words, lit(f"; allowed: {allowed}"))
+        concat(lit(f"{consumer}: {_WRONG_PARTITION}: "), words, lit(f"; allowed: {allowed}"))
     ).cast("bigint")

@@ -14,6 +14,10 @@ knows nothing of, or where the user has set the consumer's parallelism.
     global         repartition(1); all to the first of p      the same; absorbed where the operator gathers
     custom         by number                                  by number, as many as spark.sql.shuffle.partitions
     broadcast      a broadcast hint                           the same
+
+Spark chooses which partitions a rescale joins in memory (those on one host), and the producer's work then runs in the
+consumer's tasks; a rescale that is staged is Flink's, partition by partition. Where p does not divide the producer's
+parallelism, rows are dealt out anew. Broadcasting is a hint to a join: for other operators rows are not multiplied.
 """
 
 from __future__ import annotations
@@ -57,9 +61,7 @@ def distribute_all(
     """
     travels: dict[object, list[tuple[InputDescriptor, DataFrame]]] = {}
     for number, (edge, rows) in enumerate(streams):
-        # The partitions of a pointwise stream are its own: those of another must not be mixed with them.
-        is_pointwise = edge.partitioner.distribution_pattern is DistributionPattern.POINTWISE
-        key = number if is_pointwise else edge.partitioner
+        key = number if _keeps_partitions(edge, consumer) else edge.partitioner
         travels.setdefault(key, []).append((edge, rows))
     arrived = []
     for alike in travels.values():
@@ -84,12 +86,12 @@ def distribute(
 def _(
     _: Partitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
 ) -> DataFrame:
-    wanted, found = consumer.parallelism, edge.producer_parallelism
-    if wanted is None or edge.staged is not None:  # a staged result was read as it is to be
+    wanted = consumer.parallelism
+    if wanted is None or partitions_read(edge, consumer) is not None:
         return rows
-    if found is not None and found % wanted == 0:
-        return rows if found == wanted else rows.coalesce(wanted)
-    return rows.repartition(wanted)
+    if not _keeps_partitions(edge, consumer):
+        return rows.repartition(wanted)
+    return rows if edge.producer_parallelism == wanted else rows.coalesce(wanted)
 
 
 @distribute.register
@@ -180,6 +182,15 @@ def _(
     _: BroadcastPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
 ) -> DataFrame:
     return broadcast(rows)
+
+
+def _keeps_partitions(edge: InputDescriptor, consumer: OperatorDescriptor) -> bool:
+    """Say whether the producer's partitions, or several of them together, are the consumer's."""
+    wanted, found = consumer.parallelism, edge.producer_parallelism
+    if edge.partitioner.distribution_pattern is not DistributionPattern.POINTWISE:
+        return False
+    is_multiple = wanted is not None and found is not None and found % wanted == 0
+    return edge.staged is not None or is_multiple
 
 
 def _column(rows: DataFrame, name: str) -> Column:

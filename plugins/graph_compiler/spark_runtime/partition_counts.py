@@ -8,8 +8,10 @@ has a known number of partitions where what feeds its last stage is such exchang
                   └ Exchange(k, 200, REPARTITION_BY_NUM)
     Filter ─ Exchange(k, 200, ENSURE_REQUIREMENTS)                     unknown: adaptive execution decides
     Filter ─ FileScan                                                  unknown: files are packed by size
+    GlobalLimit ─ …                                                    unknown: it goes, where there are fewer rows
 
-Anything not named here is unknown, which costs an exchange and never a wrong number. Nothing is run: `DataFrame.rdd`
+Anything not named here is unknown, which costs an exchange and never a partition too many. (Where adaptive execution
+finds a whole side of a union or join to be empty, it leaves it out, and fewer run.) Nothing is run: `DataFrame.rdd`
 would run the stages below.
 """
 
@@ -25,7 +27,7 @@ ONE_PARTITION = "graph_compiler.onePartition"
 """The option of a read that gives one partition whatever its files (pointwise_read.py)."""
 
 _ROW_BY_ROW = """
-    CollectMetrics ColumnarToRow DeserializeToObject Expand Filter Generate GlobalLimit LocalLimit MapElements
+    CollectMetrics ColumnarToRow DeserializeToObject Expand Filter Generate MapElements
     MapPartitions Project RowToColumnar Sample SerializeFromObject Sort WholeStageCodegen
     HashAggregate ObjectHashAggregate SortAggregate Window WindowGroupLimit
     ArrowEvalPython ArrowWindowPython BatchEvalPython FlatMapGroupsInArrow FlatMapGroupsInPandas MapInArrow MapInPandas
@@ -119,7 +121,6 @@ _COUNTS: dict[str, Callable[[JavaObject], int | None]] = {
     "BroadcastHashJoinExec": _of_streamed_child,
     "CartesianProductExec": _of_product,
     "CoalesceExec": _of_coalesce,
-    "CollectLimitExec": lambda _: 1,
     "FileSourceScanExec": _of_scan,
     "FlatMapCoGroupsInArrowExec": _of_zipped,
     "FlatMapCoGroupsInPandasExec": _of_zipped,
@@ -129,6 +130,5 @@ _COUNTS: dict[str, Callable[[JavaObject], int | None]] = {
     "ShuffleExchangeExec": _of_exchange,
     "ShuffledHashJoinExec": _of_zipped,
     "SortMergeJoinExec": _of_zipped,
-    "TakeOrderedAndProjectExec": lambda _: 1,
     "UnionExec": _of_union,
 }
