@@ -8,10 +8,7 @@ from graph_compiler.compiler.resource_profiles import unmet_minimums
 from graph_compiler.compiler.stream_graph_draft import DEFAULT_SLOT_SHARING_GROUP
 from graph_compiler.declaration.operators import IterationHead
 from graph_compiler.declaration.options import PipelineOptions
-from graph_compiler.declaration.partitioners import (
-    CustomPartitioner,
-    ForwardForConsecutiveHashPartitioner,
-)
+from graph_compiler.declaration.partitioners import ForwardForConsecutiveHashPartitioner
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.graphs.job_graph import JobGraph
 from graph_compiler.graphs.stream_graph import JobType, StreamGraph
@@ -60,7 +57,7 @@ def _checkpoint_problems(graph: StreamGraph, options: PipelineOptions) -> Iterat
             hint="unset execution.checkpointing.interval, or accept it with execution.checkpointing.force",
         )
     for edge in graph.edges:
-        if options.unaligned_checkpoints and isinstance(edge.partitioner, CustomPartitioner):
+        if options.unaligned_checkpoints and edge.partitioner.is_custom:
             yield Problem(
                 operator=graph.node[edge.target_id].declared_name,
                 message="its input is partitioned by hand, and unaligned checkpoints cannot be rescaled then",

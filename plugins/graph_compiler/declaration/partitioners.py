@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+from graph_compiler.declaration.functions import FunctionRef
+
 
 class DistributionPattern(StrEnum):
     """Which partitions a consumer subtask reads: some (POINTWISE) or all."""
@@ -37,11 +39,18 @@ class Partitioner:
     distribution_pattern: ClassVar[DistributionPattern] = DistributionPattern.ALL_TO_ALL
     is_forward: ClassVar[bool] = False
     is_broadcast: ClassVar[bool] = False
+    is_custom: ClassVar[bool] = False
+    """Whether the user's own code picks the subtask, which nothing can be known of."""
 
     @property
     def label(self) -> str:
         """The form for people: `hash(carrier, dest)`, `rebalance`."""
         return self.name.lower()
+
+    @property
+    def identity(self) -> str:
+        """What it does to rows, for fingerprints: the same where they go the same way."""
+        return self.label
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +87,7 @@ class BroadcastPartitioner(Partitioner):
 
 @dataclass(frozen=True, slots=True)
 class HashPartitioner(Partitioner):
-    """By the hash of the key columns; of all columns if none is named.
+    """By the hash of the key columns; of all columns where none is named.
 
     Equal only to itself by keys *and* `selector`: in Flink two `keyBy` calls are two selector objects, and whether
     two edges share a data set hangs on that. `selector` is the id of the `key_by`'s transformation.
@@ -129,6 +138,7 @@ class CustomPartitioner(Partitioner):
     """
 
     name: ClassVar[str] = "CUSTOM"
+    is_custom: ClassVar[bool] = True
     expression: str
     selector: int
 
@@ -136,6 +146,31 @@ class CustomPartitioner(Partitioner):
     def label(self) -> str:
         """`custom(k % 3)`."""
         return f"custom({self.expression})"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionPartitioner(Partitioner):
+    """By a function `(key, number of partitions) -> partition`: Flink's Partitioner. A number out of range is an error.
+
+    The key is the value of the key column, or a tuple where there are several. Equal only to itself, as
+    HashPartitioner is.
+    """
+
+    name: ClassVar[str] = "CUSTOM"
+    is_custom: ClassVar[bool] = True
+    function: FunctionRef
+    keys: tuple[str, ...]
+    selector: int
+
+    @property
+    def label(self) -> str:
+        """`custom(pipelines.flights:by_hub of dest)`."""
+        return f"custom({self.function} of {', '.join(self.keys)})"
+
+    @property
+    def identity(self) -> str:
+        """The label and the function's source."""
+        return f"{self.label} {self.function.source_digest}"
 
 
 @dataclass(frozen=True, slots=True)

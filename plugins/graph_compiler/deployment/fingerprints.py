@@ -29,7 +29,7 @@ def fingerprints(graph: StreamGraph, session: Mapping[str, str]) -> dict[int, st
                     [
                         found[edge.source_id],
                         edge.output_tag,
-                        edge.partitioner.label,
+                        edge.partitioner.identity,
                         edge.type_number,
                     ]
                     for edge in graph.in_edges[id]

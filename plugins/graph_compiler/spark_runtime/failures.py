@@ -20,6 +20,7 @@ from graph_compiler.errors import (
 )
 from graph_compiler.identifiers import listing
 from graph_compiler.spark_runtime.contracts import ContractViolatedError
+from graph_compiler.spark_runtime.custom_routes import wrong_partition
 from graph_compiler.spark_runtime.evaluate import ColumnsError
 from graph_compiler.spark_runtime.region import OperatorFailedError
 
@@ -79,6 +80,8 @@ def _throwable_type(error: Exception) -> ThrowableType:
         return ThrowableType.RECOVERABLE_ERROR
     if isinstance(error, _NON_RECOVERABLE):
         return ThrowableType.NON_RECOVERABLE_ERROR
+    if wrong_partition(error):
+        return ThrowableType.NON_RECOVERABLE_ERROR
     if isinstance(error, Py4JError | ConnectionError) and not isinstance(error, PySparkException):
         return ThrowableType.ENVIRONMENT_ERROR  # the JVM is gone, or does not answer
     return ThrowableType.RECOVERABLE_ERROR
@@ -87,6 +90,8 @@ def _throwable_type(error: Exception) -> ThrowableType:
 def _operator_words(cause: Exception, error: OperatorFailedError) -> str:
     condition = (cause.getCondition() or "") if isinstance(cause, PySparkException) else ""
     parameters = (cause.getMessageParameters() or {}) if isinstance(cause, PySparkException) else {}
+    if words := wrong_partition(cause):
+        return words
     if condition == "PATH_NOT_FOUND":
         return f"its input {parameters.get('path')} does not exist"
     if condition.startswith(("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN_FOR_JOIN")):

@@ -8,10 +8,12 @@ read gates ─▶ one DataFrame expression ─▶ stage results as they come up
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -32,8 +34,9 @@ from graph_compiler.spark_runtime.commit_store import CommitStore
 from graph_compiler.spark_runtime.contracts import Contract, check_contracts
 from graph_compiler.spark_runtime.coordination import make_coordinators
 from graph_compiler.spark_runtime.evaluate import Scope, evaluate, evaluate_outputs, union
-from graph_compiler.spark_runtime.exchange import distribute
+from graph_compiler.spark_runtime.exchange import distribute_all, partitions_read
 from graph_compiler.spark_runtime.master_hooks import initialize_on_master
+from graph_compiler.spark_runtime.partition_counts import with_exactly
 from graph_compiler.spark_runtime.publication import Publisher
 from graph_compiler.spark_runtime.shared_rows import FixedRows, is_deterministic
 from graph_compiler.spark_runtime.staging import StagingArea
@@ -66,22 +69,22 @@ class _Evaluation:
     results: frozenset[_Output]
     unrepeatable: set[_Output] = field(default_factory=set)
     outputs: dict[_Output, DataFrame] = field(default_factory=dict)
-    staged: dict[IntermediateDataSetId, DataFrame] = field(default_factory=dict)
+    staged: dict[tuple[IntermediateDataSetId, int | None], DataFrame] = field(default_factory=dict)
 
     def inputs(self, operator: OperatorDescriptor) -> dict[int, list[DataFrame]]:
         """Give an operator's inputs by number, distributed as its edges say."""
         found: dict[int, list[DataFrame]] = {}
-        for edge in operator.inputs:
-            rows = distribute(edge.partitioner, self._rows(edge), edge, operator)
-            found.setdefault(edge.type_number, []).append(rows)
+        number_of = attrgetter("type_number")
+        for number, edges in groupby(sorted(operator.inputs, key=number_of), key=number_of):
+            streams = [(edge, self._rows(edge, partitions_read(edge, operator))) for edge in edges]
+            found[number] = distribute_all(streams, operator)
         return found
 
     def columns(self, operator: OperatorDescriptor) -> list[str]:
         """Give the columns of an operator's inputs, as far as these are known."""
         known = [self.outputs.get((edge.node_id, edge.output_tag)) for edge in operator.inputs]
-        known += [
-            self.staged.get(edge.staged.id) for edge in operator.inputs if edge.staged is not None
-        ]
+        staged = {edge.staged.id for edge in operator.inputs if edge.staged is not None}
+        known += [rows for (id, _), rows in self.staged.items() if id in staged]
         return list(
             dict.fromkeys(column for rows in known if rows is not None for column in rows.columns)
         )
@@ -102,27 +105,22 @@ class _Evaluation:
                 repeatable = True
             outputs = evaluate_outputs(operator.operator, inputs, scope)
         else:
-            rows = evaluate(operator.operator, inputs, scope)
-            if operator.parallelism is not None and not operator.inputs:
-                rows = rows.repartition(operator.parallelism)
-            outputs = {None: rows}
+            outputs = {None: evaluate(operator.operator, inputs, scope)}
         repeatable = repeatable and operator.operator.why_unrepeatable() is None
         for tag, rows in outputs.items():
-            self._keep((operator.node_id, tag), rows, fix, repeatable=repeatable)
+            exact = with_exactly(rows, operator.parallelism)
+            self._keep(operator, tag, exact, repeatable=repeatable)
 
     def _keep(
-        self,
-        output: _Output,
-        rows: DataFrame,
-        fix: Callable[[str, DataFrame], DataFrame],
-        *,
-        repeatable: bool,
+        self, operator: OperatorDescriptor, tag: str | None, rows: DataFrame, *, repeatable: bool
     ) -> None:
         """Keep an output for its readers: fixed if there are several who would see different rows."""
+        output = (operator.node_id, tag)
         if repeatable and is_deterministic(rows):
             self.outputs[output] = rows
         elif self.readers[output] > 1 and output not in self.results:
-            self.outputs[output] = fix(f"shared-{output[1] or 'main'}", rows)
+            name = f"shared-{tag or 'main'}"
+            self.outputs[output] = self.fixed.fix(operator, name, rows, operator.parallelism)
         else:
             self.outputs[output] = rows
             self.unrepeatable.add(output)
@@ -131,12 +129,13 @@ class _Evaluation:
         read = [(edge.node_id, edge.output_tag) for edge in operator.inputs if edge.staged is None]
         return not any(output in self.unrepeatable for output in read)
 
-    def _rows(self, edge: InputDescriptor) -> DataFrame:
+    def _rows(self, edge: InputDescriptor, partitions: int | None) -> DataFrame:
         if edge.staged is None:
             return self.outputs[edge.node_id, edge.output_tag]
-        if edge.staged.id not in self.staged:
-            self.staged[edge.staged.id] = self.area.read(edge.staged)
-        return self.staged[edge.staged.id]
+        key = (edge.staged.id, partitions)
+        if key not in self.staged:
+            self.staged[key] = self.area.read(edge.staged, partitions=partitions)
+        return self.staged[key]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +191,8 @@ def run_region(
         for sink in sinks:
             with blaming(sink):
                 ((_, streams),) = evaluation.inputs(sink).items()
-                coordinators.committer(sink).prepare(union(streams))
+                rows = with_exactly(union(streams), sink.parallelism)
+                coordinators.committer(sink).prepare(rows)
         counts = area.contracts()
         outputs.extend(coordinators.commit())
     return RegionResult(outputs=tuple(outputs), contracts=counts)
@@ -222,7 +222,9 @@ def _run_operator(
                 # Whoever reads it here too reads the committed rows: one result, however often it is read (D9).
                 committed = StagedInput(id=result.id, fingerprint=result.fingerprint)
                 if evaluation.readers[output] > 1:
-                    evaluation.outputs[output] = evaluation.area.read(committed)
+                    evaluation.outputs[output] = evaluation.area.read(
+                        committed, partitions=result.partitions
+                    )
                     evaluation.unrepeatable.discard(output)
             yield _staged_output(operator, result, manifest)
 

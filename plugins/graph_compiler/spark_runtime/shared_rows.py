@@ -30,18 +30,28 @@ class FixedRows:
     area: StagingArea
     _latest: dict[IntermediateDataSetId, Manifest] = field(default_factory=dict)
 
-    def fix(self, operator: OperatorDescriptor, name: str, rows: DataFrame) -> DataFrame:
-        """Give rows that are the same however often they are read; those fixed before under the name are dropped."""
+    def fix(
+        self,
+        operator: OperatorDescriptor,
+        name: str,
+        rows: DataFrame,
+        partitions: int | None = None,
+    ) -> DataFrame:
+        """Give rows that are the same however often they are read; those fixed before under the name are dropped.
+
+        `partitions`: how many the rows have and are to have again; None leaves it to Spark.
+        """
         execution_id = self.area.attempt.execution_id
         result = ResultDescriptor(
             id=IntermediateDataSetId(f"{operator.operator_id}-{name}-{execution_id}"),
             node_id=operator.node_id,
             output_tag=None,
             fingerprint=digest([self.area.plan_id, operator.operator_id, name]),
-            partitions=None,
+            partitions=partitions,
         )
         before = self._latest.get(result.id)
         self._latest[result.id] = self.area.stage(result, rows)
         if before is not None:
             self.area.drop(before)
-        return self.area.read(StagedInput(id=result.id, fingerprint=result.fingerprint))
+        staged = StagedInput(id=result.id, fingerprint=result.fingerprint)
+        return self.area.read(staged, partitions=partitions)

@@ -25,6 +25,7 @@ from graph_compiler.errors import PartitionNotFoundError, StagingError, StaleRes
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.commit_store import CommitStore
 from graph_compiler.spark_runtime.data_files import written_partitions
+from graph_compiler.spark_runtime.pointwise_read import read_pointwise
 
 MANIFEST_VERSION = 1
 
@@ -49,7 +50,7 @@ class StagingArea:
         epoch = 0 if latest is None else latest.epoch + 1
         location = self.layout.data(result.id, epoch=epoch, execution_id=self.attempt.execution_id)
         Path(location).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        rows.write.parquet(location)
+        rows.write.option("maxRecordsPerFile", 0).parquet(location)  # a partition is one file
         manifest = Manifest(
             version=MANIFEST_VERSION,
             result_id=result.id,
@@ -65,8 +66,8 @@ class StagingArea:
         )
         return self._commit(manifest)
 
-    def read(self, staged: StagedInput) -> DataFrame:
-        """Read the latest committed epoch.
+    def read(self, staged: StagedInput, *, partitions: int | None = None) -> DataFrame:
+        """Read the latest committed epoch, in as many partitions as a POINTWISE consumer has; None leaves it to Spark.
 
         Raises PartitionNotFoundError where files are not as committed, StagingError where it was computed by another
         version of the pipeline than the one that reads it.
@@ -86,6 +87,8 @@ class StagingArea:
             )
         _verify(manifest)
         schema = StructType.fromJson(json.loads(manifest.schema))
+        if partitions is not None:
+            return read_pointwise(self.spark, manifest, schema, partitions)
         paths = [f"{manifest.location}/{file.name}" for file in manifest.files]
         return (
             self.spark.read.schema(schema).parquet(*paths)

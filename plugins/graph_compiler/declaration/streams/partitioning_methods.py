@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from graph_compiler.declaration.custom_partitioning import custom_partitioner
 from graph_compiler.declaration.partitioners import (
     BroadcastPartitioner,
-    CustomPartitioner,
     ForwardPartitioner,
     GlobalPartitioner,
     RebalancePartitioner,
@@ -45,10 +46,15 @@ class PartitioningMethods(Stream):
         """Send every row to the first partition of the next operator."""
         return self._partition(GlobalPartitioner())
 
-    def partition_custom(self, expression: str) -> DataStream:
-        """Send each row to the partition an integer expression gives, modulo the next operator's partitions."""
-        id = self.environment.next_id()
-        return self._partition(CustomPartitioner(expression, id), id=id)
+    def partition_custom(self, partition: str | Callable[..., object], *keys: str) -> DataStream:
+        """Send each row to the partition that an expression or a function gives.
+
+        An expression counts modulo the next operator's partitions: `partition_custom("year - 1990")`. An importable
+        function is given the value of the key column (a tuple of several) and the number of partitions, as Flink's
+        Partitioner is: `partition_custom(by_hub, "dest")`; a number out of range fails the task.
+        """
+        partitioner = custom_partitioner(self, partition, keys, self.environment.next_id())
+        return self._partition(partitioner, id=partitioner.selector)
 
     def rescale(self) -> DataStream:
         """Spread each partition's rows over a share of the next operator's partitions."""

@@ -1,0 +1,87 @@
+"""Send each row to the partition that the user's expression or function gives.
+
+What is no partition fails the task in words. Spark alone would take any number modulo, and NULL for 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.functions import coalesce, concat, expr, lit, pmod, raise_error, udf, when
+from pyspark.sql.types import LongType
+
+from graph_compiler.declaration.functions import FunctionRef
+from graph_compiler.declaration.partitioners import CustomPartitioner, FunctionPartitioner
+from graph_compiler.identifiers import listing
+
+_NUMBER = "__graph_compiler_partition"
+_WRONG_PARTITION = "its input cannot be partitioned"
+
+
+def route_by_expression(
+    rows: DataFrame, partitioner: CustomPartitioner, partitions: int, consumer: str
+) -> DataFrame:
+    """Count modulo the partitions, from 0 for negative numbers too; NULL is an error."""
+    number = pmod(expr(partitioner.expression).cast("bigint"), lit(partitions))
+    refusal = _refusal(consumer, f"'{partitioner.expression}' is NULL", "a whole number")
+    return rows.repartitionById(partitions, coalesce(number, refusal).cast("int"))
+
+
+def route_by_function(
+    rows: DataFrame, partitioner: FunctionPartitioner, partitions: int, consumer: str
+) -> DataFrame:
+    """Call the function for every row; what it gives must be a whole number from 0 to below `partitions`."""
+    partitioner.function.load()  # where it cannot be imported, say so here and not in every task
+    # Rows cross to Python and back as they are: Arrow would want pyarrow on every executor.
+    ask = udf(_asking(partitioner.function, partitions), LongType(), useArrow=False)
+    routed = rows.withColumn(_NUMBER, ask(*(rows[f"`{key}`"] for key in partitioner.keys)))
+    number = routed[_NUMBER]
+    refusal = _refusal(
+        consumer,
+        concat(
+            lit(f"{partitioner.function} gave "),
+            coalesce(number.cast("string"), lit("no whole number")),
+            lit(f" for {listing(partitioner.keys)} = "),
+            concat(*_words(routed, partitioner.keys)),
+        ),
+        f"0 to {partitions - 1}",
+    )
+    is_partition = (number >= 0) & (number < partitions)
+    return routed.repartitionById(
+        partitions, when(is_partition, number).otherwise(refusal).cast("int")
+    ).drop(_NUMBER)
+
+
+def wrong_partition(error: Exception) -> str | None:
+    """Give the words of the failure that no partition was given; None for any other failure."""
+    if not isinstance(error, PySparkException) or error.getCondition() != "USER_RAISED_EXCEPTION":
+        return None
+    words = (error.getMessageParameters() or {}).get("errorMessage", "")
+    return words if f": {_WRONG_PARTITION}: " in words else None
+
+
+def _asking(function: FunctionRef, partitions: int) -> Callable[..., object]:
+    """Give what runs in Python workers: it travels by value, so they need the user's module only, not this one."""
+    module, name = function.module, function.name
+
+    def ask(*key: object) -> object:
+        partition = getattr(import_module(module), name)
+        found = partition(key[0] if len(key) == 1 else key, partitions)
+        return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+    return ask
+
+
+def _words(rows: DataFrame, keys: tuple[str, ...]) -> list[Column]:
+    values = [coalesce(rows[f"`{key}`"].cast("string"), lit("NULL")) for key in keys]
+    return [part for value in values for part in (lit(", "), value)][1:]
+
+
+def _refusal(consumer: str, found: str | Column, allowed: str) -> Column:
+    words = lit(found) if isinstance(found, str) else found
+    return raise_error(
+        concat(lit(f"{consumer}: {_WRONG_PARTITION}: "), words, lit(f"; allowed: {allowed}"))
+    ).cast("bigint")

@@ -1,0 +1,25 @@
+"""An item of an order as a Column: `delay DESC NULLS LAST`. Only SQL's ORDER BY reads it as text."""
+
+from __future__ import annotations
+
+import re
+
+from pyspark.sql import Column
+from pyspark.sql.functions import expr
+
+_ITEM = re.compile(
+    r"^(?P<expression>.*?)(?:\s+(?P<way>ASC|DESC))?(?:\s+NULLS\s+(?P<nulls>FIRST|LAST))?\s*$",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def sort_column(item: str) -> Column:
+    """Give the column with its direction; NULLs come first going up and last going down, unless it says otherwise."""
+    found = _ITEM.match(item.strip())
+    assert found is not None, "every text has this form"
+    column = expr(found["expression"])
+    is_descending = (found["way"] or "ASC").upper() == "DESC"
+    nulls = (found["nulls"] or ("LAST" if is_descending else "FIRST")).upper()
+    if is_descending:
+        return column.desc_nulls_last() if nulls == "LAST" else column.desc_nulls_first()
+    return column.asc_nulls_last() if nulls == "LAST" else column.asc_nulls_first()

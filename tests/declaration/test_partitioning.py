@@ -1,0 +1,89 @@
+"""Partitioners as they are declared, and what a plan and a fingerprint say of them."""
+
+import pytest
+
+from graph_compiler import Csv, DataStream, StreamExecutionEnvironment
+from graph_compiler.declaration.functions import FunctionRef
+from graph_compiler.declaration.partitioners import (
+    CustomPartitioner,
+    FunctionPartitioner,
+    HashPartitioner,
+    RangePartitioner,
+)
+from graph_compiler.deployment.fingerprints import fingerprints
+from graph_compiler.deployment.wire import from_wire, to_wire
+from graph_compiler.errors import InvalidPipelineError
+
+
+def by_hub(hub: str, partitions: int) -> int:
+    return len(hub) % partitions
+
+
+REF = FunctionRef(module="pipelines.flights", name="by_hub", source_digest="aa")
+
+
+@pytest.fixture
+def stream(env: StreamExecutionEnvironment) -> DataStream:
+    return env.from_source(Csv("/in/a.csv"), "a")
+
+
+@pytest.mark.parametrize(
+    ("partitioner", "label"),
+    [
+        (HashPartitioner(("a", "b"), 1), "hash(a, b)"),
+        (HashPartitioner((), 1), "hash(all columns)"),
+        (RangePartitioner(("a", "b DESC")), "range(a, b DESC)"),
+        (CustomPartitioner("a % 3", 1), "custom(a % 3)"),
+        (FunctionPartitioner(REF, ("a", "b"), 1), "custom(pipelines.flights:by_hub of a, b)"),
+    ],
+)
+def test_labels_and_the_wire(
+    partitioner: HashPartitioner | RangePartitioner | CustomPartitioner | FunctionPartitioner,
+    label: str,
+) -> None:
+    assert partitioner.label == label
+    assert from_wire(type(partitioner), to_wire(partitioner)) == partitioner
+
+
+def test_a_function_or_an_expression_picks_the_partition(
+    stream: DataStream, env: StreamExecutionEnvironment
+) -> None:
+    stream.partition_custom("a % 3").filter("a > 1")
+    stream.partition_custom(by_hub, "origin", "dest").filter("a > 1")
+    expression, function = (edge.partitioner for edge in env.get_stream_graph().edges)
+    assert isinstance(expression, CustomPartitioner)
+    assert isinstance(function, FunctionPartitioner)
+    assert (function.function.name, function.keys) == ("by_hub", ("origin", "dest"))
+    assert expression.name == function.name == "CUSTOM"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("a % 3", "a"), "partition_custom was given an expression, and the columns a"),
+        ((by_hub,), "partition_custom was given a function, and as its key columns nothing"),
+        ((by_hub, 3), "partition_custom was given a function, and as its key columns 3"),
+        (
+            (lambda key, _: key, "a"),
+            "partition_custom cannot take this function: a lambda has no name",
+        ),
+    ],
+)
+def test_what_cannot_pick_a_partition_is_refused(
+    stream: DataStream, arguments: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(InvalidPipelineError) as refusal:
+        stream.partition_custom(*arguments)
+    assert message in str(refusal.value)
+    assert "allowed: " in str(refusal.value)
+
+
+def test_another_source_of_the_function_is_another_result() -> None:
+    digests = []
+    for digest in ("aa", "aa", "bb"):
+        env = StreamExecutionEnvironment("p")
+        stream = env.from_source(Csv("/in/a.csv"), "a")
+        ref = FunctionRef(module="m", name="f", source_digest=digest)
+        stream._partition(FunctionPartitioner(ref, ("a",), 2)).filter("a > 1")
+        digests.append(list(fingerprints(env.get_stream_graph(), {}).values())[-1])
+    assert digests[0] == digests[1] != digests[2]
