@@ -11,7 +11,13 @@ import pytest
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe import describe_regions
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.report import ExecutionReport, Failure, Output, ThrowableType
+from graph_compiler.deployment.report import (
+    VERSION,
+    ExecutionReport,
+    Failure,
+    Output,
+    ThrowableType,
+)
 from graph_compiler.deployment.wire import to_wire
 from pipelines.flights import env as flights
 
@@ -68,14 +74,28 @@ def run(
 
 
 def finished(*outputs: Output) -> ExecutionReport:
-    return ExecutionReport(version=1, application_id="local-1", outputs=outputs, failure=None)
+    return ExecutionReport(
+        version=VERSION,
+        application_id="local-1",
+        outputs=outputs,
+        vertices=(),
+        actions=(),
+        failure=None,
+    )
 
 
 def failed(throwable_type: ThrowableType) -> ExecutionReport:
     failure = Failure(
         throwable_type=throwable_type, operator="flown", declared_at=None, message="no column 'x'"
     )
-    return ExecutionReport(version=1, application_id="local-1", outputs=(), failure=failure)
+    return ExecutionReport(
+        version=VERSION,
+        application_id="local-1",
+        outputs=(),
+        vertices=(),
+        actions=(),
+        failure=failure,
+    )
 
 
 def test_the_descriptor_is_private_typed_and_whole(

@@ -30,7 +30,6 @@ from graph_compiler.deployment.places import find_place_problems
 from graph_compiler.deployment.report import ExecutionReport, ThrowableType
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.templates import fill_places, find_places
-from graph_compiler.deployment.wire import from_json
 from graph_compiler.errors import InvalidPipelineError, ParameterError
 
 PACKAGE = Path(graph_compiler.__file__).parent
@@ -134,7 +133,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
 
 
 def _read_report(path: Path) -> ExecutionReport:
-    return from_json(ExecutionReport, path.read_text())
+    return ExecutionReport.from_json(path.read_text())
 
 
 def _driver_environment(region: RegionDescriptor) -> dict[str, str]:

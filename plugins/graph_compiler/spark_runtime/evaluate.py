@@ -51,7 +51,9 @@ class Scope:
         rows.createOrReplaceTempView(_VIEW)
         try:
             return self.spark.sql(
-                f"SELECT {columns} FROM {_VIEW} {clauses}", args=dict(self.parameters)
+                # without the alias, `WHERE (flag)` is read as one: a table WHERE with a column flag
+                f"SELECT {columns} FROM {_VIEW} AS {_VIEW} {clauses}",
+                args=dict(self.parameters),
             )
         finally:
             self.spark.catalog.dropTempView(_VIEW)

@@ -22,26 +22,21 @@ from graph_compiler.deployment.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.manifest import Manifest
-from graph_compiler.deployment.report import Output
+from graph_compiler.deployment.report import Output, Phase
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.commit_store import CommitStore
 from graph_compiler.spark_runtime.evaluate import Scope, evaluate, evaluate_outputs, union
 from graph_compiler.spark_runtime.exchange import distribute
+from graph_compiler.spark_runtime.failures import InputSchema, OperatorFailedError
+from graph_compiler.spark_runtime.metrics import RegionMetrics
+from graph_compiler.spark_runtime.origins import STAGED, origin
 from graph_compiler.spark_runtime.publication import Intent, Publisher, Ticket
+from graph_compiler.spark_runtime.region_graph import RegionGraph
 from graph_compiler.spark_runtime.shared_rows import settled
 from graph_compiler.spark_runtime.staging import StagingArea
 
 _Output = tuple[int, str | None]  # a node and the tag of its output, None for the main one
-
-
-class OperatorFailedError(Exception):
-    """An operator failed; the cause is its `__cause__`. `columns` are those of its inputs, as far as known."""
-
-    def __init__(self, operator: OperatorDescriptor, columns: list[str]) -> None:
-        super().__init__(operator.name)
-        self.operator = operator
-        self.columns = columns
 
 
 @dataclass(slots=True)
@@ -50,6 +45,8 @@ class _Evaluation:
 
     scope: Scope
     area: StagingArea
+    metrics: RegionMetrics
+    graph: RegionGraph
     readers: Counter[_Output]
     outputs: dict[_Output, DataFrame] = field(default_factory=dict)
     staged: dict[IntermediateDataSetId, DataFrame] = field(default_factory=dict)
@@ -62,14 +59,18 @@ class _Evaluation:
             found.setdefault(edge.type_number, []).append(rows)
         return found
 
-    def columns(self, operator: OperatorDescriptor) -> list[str]:
-        """Give the columns of an operator's inputs, as far as these are known."""
-        known = [self.outputs.get((edge.node_id, edge.output_tag)) for edge in operator.inputs]
-        known += [
-            self.staged.get(edge.staged.id) for edge in operator.inputs if edge.staged is not None
+    def schemas(self, operator: OperatorDescriptor) -> tuple[InputSchema, ...]:
+        """Give the schemas of an operator's inputs, as far as these are known."""
+        known = [
+            (edge, self.outputs.get((edge.node_id, edge.output_tag)))
+            if edge.staged is None
+            else (edge, self.staged.get(edge.staged.id))
+            for edge in operator.inputs
         ]
-        return list(
-            dict.fromkeys(column for rows in known if rows is not None for column in rows.columns)
+        return tuple(
+            InputSchema(producer=self.graph.name(edge), schema=rows.schema)
+            for edge, rows in known
+            if rows is not None
         )
 
     def run(self, operator: OperatorDescriptor) -> None:
@@ -77,7 +78,7 @@ class _Evaluation:
         inputs = self.inputs(operator)
 
         def settle(rows: DataFrame) -> DataFrame:
-            return settled(rows, operator, self.area)
+            return settled(rows, operator, self.area, self.metrics)
 
         if any(self.readers[operator.node_id, tag] for tag in operator.operator.output_tags()):
             outputs = evaluate_outputs(operator.operator, inputs, self.scope, settle)
@@ -92,14 +93,17 @@ class _Evaluation:
         if edge.staged is None:
             return self.outputs[edge.node_id, edge.output_tag]
         if edge.staged.id not in self.staged:
-            self.staged[edge.staged.id] = self.area.read(edge.staged)
+            # no operator of this application made them
+            with origin(self.scope.spark, STAGED, edge.staged.id):
+                self.staged[edge.staged.id] = self.area.read(edge.staged)
+            self.metrics.staged[edge.staged.id] = self.area.rows(edge.staged)
         return self.staged[edge.staged.id]
 
 
 def run_region(
-    task: TaskDeploymentDescriptor, spark: SparkSession, store: CommitStore
+    task: TaskDeploymentDescriptor, spark: SparkSession, store: CommitStore, metrics: RegionMetrics
 ) -> tuple[Output, ...]:
-    """Run everything and give what was staged and published.
+    """Run everything and give what was staged and published; `metrics` gathers what it took.
 
     Raises OperatorFailedError, or what staging and publication raise. A failure before the last sink is prepared
     leaves every target as it was.
@@ -114,7 +118,8 @@ def run_region(
     )
     operators = [operator for vertex in region.vertices for operator in vertex.operators]
     scope = Scope(spark=spark, parameters=dict(task.parameters))
-    evaluation = _Evaluation(scope, area, _readers(operators, region.results))
+    graph = RegionGraph.of(region)
+    evaluation = _Evaluation(scope, area, metrics, graph, _readers(operators, region.results))
 
     sinks = [operator for operator in operators if isinstance(operator.operator, Sink)]
     tickets = [_settle(sink, publisher, evaluation) for sink in sinks]
@@ -143,13 +148,15 @@ def _run_operator(
     operator: OperatorDescriptor, results: tuple[ResultDescriptor, ...], evaluation: _Evaluation
 ) -> Iterator[Output]:
     """Evaluate one operator, and stage what it gives to other regions."""
-    with _blaming(operator, evaluation):
+    with _running(operator, Phase.EVALUATE, evaluation):
         evaluation.run(operator)
     for result in results:
         if result.node_id == operator.node_id:
-            with _blaming(operator, evaluation):
-                output = (result.node_id, result.output_tag)
+            output = (result.node_id, result.output_tag)
+            with _running(operator, Phase.STAGE, evaluation):
                 manifest = evaluation.area.stage(result, evaluation.outputs[output])
+            evaluation.metrics.committed[output] = manifest.rows
+            with _running(operator, Phase.EVALUATE, evaluation):
                 # Whoever reads it here too reads the committed rows: one result, however often it is read (D9).
                 committed = StagedInput(id=result.id, fingerprint=result.fingerprint)
                 if evaluation.readers[output] > 1:
@@ -159,7 +166,7 @@ def _run_operator(
 
 def _settle(sink: OperatorDescriptor, publisher: Publisher, evaluation: _Evaluation) -> Ticket:
     assert isinstance(sink.operator, Sink)
-    with _blaming(sink, evaluation):
+    with _running(sink, Phase.EVALUATE, evaluation):
         return publisher.settle(sink.operator_id, sink.operator.connector.path)
 
 
@@ -173,9 +180,12 @@ def _prepare_all(
     intents = []
     try:
         for sink, ticket in zip(sinks, tickets, strict=True):
-            with _blaming(sink, evaluation):
+            with _running(sink, Phase.EVALUATE, evaluation):
                 ((_, streams),) = evaluation.inputs(sink).items()
-                intents.append(publisher.prepare(ticket, union(streams)))
+                rows = union(streams)
+            with _running(sink, Phase.PREPARE, evaluation):
+                intents.append(publisher.prepare(ticket, rows))
+            evaluation.metrics.committed[sink.node_id, None] = intents[-1].rows
     except BaseException:
         for ticket in tickets:
             publisher.discard(ticket)
@@ -184,11 +194,15 @@ def _prepare_all(
 
 
 @contextmanager
-def _blaming(operator: OperatorDescriptor, evaluation: _Evaluation) -> Iterator[None]:
+def _running(operator: OperatorDescriptor, phase: Phase, evaluation: _Evaluation) -> Iterator[None]:
+    """Measure what is done for an operator, and let its failure point home."""
     try:
-        yield
+        with evaluation.metrics.running(operator, phase):
+            yield
     except Exception as cause:
-        raise OperatorFailedError(operator, evaluation.columns(operator)) from cause
+        chain = evaluation.graph.chain_of(operator)
+        writes = phase is not Phase.EVALUATE
+        raise OperatorFailedError(chain, evaluation.schemas, writes=writes) from cause
 
 
 def _staged_output(

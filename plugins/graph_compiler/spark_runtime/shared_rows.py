@@ -11,7 +11,9 @@ from pyspark.sql import DataFrame
 
 from graph_compiler.deployment.descriptor import OperatorDescriptor, ResultDescriptor, StagedInput
 from graph_compiler.deployment.fingerprints import digest
+from graph_compiler.deployment.report import Phase
 from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.spark_runtime.metrics import RegionMetrics
 from graph_compiler.spark_runtime.staging import StagingArea
 
 
@@ -20,7 +22,9 @@ def is_deterministic(rows: DataFrame) -> bool:
     return bool(rows._jdf.queryExecution().analyzed().deterministic())
 
 
-def settled(rows: DataFrame, operator: OperatorDescriptor, area: StagingArea) -> DataFrame:
+def settled(
+    rows: DataFrame, operator: OperatorDescriptor, area: StagingArea, metrics: RegionMetrics
+) -> DataFrame:
     """Give rows that are the same however often they are read."""
     if is_deterministic(rows):
         return rows
@@ -31,5 +35,6 @@ def settled(rows: DataFrame, operator: OperatorDescriptor, area: StagingArea) ->
         fingerprint=digest([area.plan_id, operator.operator_id]),
         partitions=None,
     )
-    area.stage(result, rows)
+    with metrics.running(operator, Phase.SHARE):
+        area.stage(result, rows)
     return area.read(StagedInput(id=result.id, fingerprint=result.fingerprint))
