@@ -102,7 +102,19 @@ def test_the_descriptor_is_private_typed_and_whole(
     operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     output = Output(kind="sink", name="cancelled", location="/out/cancelled", rows=3, bytes=9)
-    assert run(operator, finished(output), monkeypatch) == {"/out/cancelled": 3}
+    assert run(operator, finished(output), monkeypatch) == {
+        "outputs": [
+            {
+                "name": "cancelled",
+                "kind": "sink",
+                "rows": 3,
+                "bytes": 9,
+                "location": "/out/cancelled",
+            }
+        ],
+        "vertices": [],
+        "left_out": None,
+    }
     path = (
         tmp_path
         / "staging"

@@ -145,8 +145,8 @@ def failure_of_bad(
         ),
         (
             "cast(concat('a', x) AS int)",
-            '[CAST_INVALID_INPUT] The value \'a1\' of the type "STRING" cannot be cast to "INT" because it is malformed. '
-            "Correct the value as per the syntax, or change its target type. "
+            '[CAST_INVALID_INPUT] The value \'a1\' of the type "STRING" cannot be cast to "INT" because '
+            "it is malformed. Correct the value as per the syntax, or change its target type. "
             "Use `try_cast` to tolerate malformed input and return NULL instead.",
         ),
         (

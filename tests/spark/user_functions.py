@@ -73,3 +73,15 @@ def loses_its_input(rows: DataFrame) -> DataFrame:
     for file in rows.inputFiles():
         Path(file.removeprefix("file://")).unlink()
     return rows
+
+
+def sorts(rows: DataFrame) -> DataFrame:
+    return rows.orderBy("id")
+
+
+def keeps_even(rows: DataFrame) -> DataFrame:
+    def even(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            yield batch[batch.id % 2 == 0]
+
+    return rows.mapInPandas(even, "id long, k long")

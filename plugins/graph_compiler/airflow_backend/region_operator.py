@@ -16,6 +16,7 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 import graph_compiler
+from graph_compiler.airflow_backend.region_summary import RegionSummary, log_lines, summarize
 from graph_compiler.airflow_backend.settings import Settings
 from graph_compiler.declaration.operators import Transform
 from graph_compiler.declaration.pipeline import RUN_DATE, ParameterValue
@@ -73,8 +74,8 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         self._defaults = dict(params_of_pipeline)
         self._staging_root = settings.staging_root
 
-    def execute(self, context: Context) -> dict[str, int]:
-        """Submit the region; gives rows by the location they went to, or raises with the report's words."""
+    def execute(self, context: Context) -> RegionSummary:
+        """Submit the region; gives what came out, or raises with the report's words."""
         task = self._task(context)
         # Not in __init__: Airflow would store this host's paths in the Dag, and every host would make a Dag version.
         self.env_vars = _driver_environment(task.region)
@@ -91,7 +92,10 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             super().execute(context)
         except AirflowException as error:
             raise self._explained(report_path, error) from None
-        return {output.location: output.rows for output in _read_report(report_path).outputs}
+        report = _read_report(report_path)
+        for line in log_lines(report):
+            self.log.info("graph_compiler: %s", line)
+        return summarize(report, str(report_path))
 
     def _task(self, context: Context) -> TaskDeploymentDescriptor:
         """Fill in what the run gives; raises AirflowFailException where that cannot be run, before anything is."""

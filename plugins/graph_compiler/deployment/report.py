@@ -85,6 +85,11 @@ class VertexMetrics:
     operators: tuple[OperatorMetrics, ...]
     seconds: float | None
 
+    @property
+    def rows(self) -> int | None:
+        """Give the rows out of its last operator."""
+        return self.operators[-1].rows_out
+
 
 class Phase(StrEnum):
     """What Spark runs something for.

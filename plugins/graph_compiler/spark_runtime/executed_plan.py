@@ -1,74 +1,91 @@
-"""What Spark executed, as plain values: each node with the operators it works for and the rows it gave.
+"""Count what operators gave, in the plans that Spark executed.
 
-A write makes a query of its own, so the DataFrame's plan stays without metrics; a listener gets the query that ran.
-Row counts are Spark's SQL metrics, summed over tasks that succeeded. Adaptive execution has put the last plan there.
+    Filter      ← late     late     what Filter gave
+      Join      ← joined   joined   what Join gave
+        Scan    ← flights  flights  what Scan gave, if no filter went into it
+
+The optimizer moves things, and the tag of an operator's output (see `origins`) moves with what equals it. Where `late`
+goes below the join, the join gives what `late` would have given, and nobody knows how many rows `joined` alone has:
+
+    Join        ← late     late     what Join gave
+      Filter               joined   unknown
+        Scan    ← flights
+
+A condition goes through a projection, a filter, an aggregation or a join by making it anew, without its tag. It goes
+through a sort, a window, a union and others that keep their tag: these are not counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
-from graph_compiler.spark_runtime.origins import ACTION, OPERATOR, named
+from graph_compiler.spark_runtime.origins import ACTION, named, outputs_at
+from graph_compiler.spark_runtime.region_graph import Output
 
-MOST_NODES = 1000
-"""A larger plan is not looked at: each node costs a few milliseconds."""
+MOST_NODES = 400
+"""A larger plan is not looked at: each node costs some milliseconds."""
 DELIVERY_MILLISECONDS = 10_000
-_ROWS = ("numOutputRows", "pythonNumRowsReceived")
-# They give every row they get, so whoever put them there changes no count.
+_COUNTS = ("numOutputRows", "pythonNumRowsReceived")
+# Physical nodes that give every row they get.
 _KEEP_ROWS = frozenset(
     {
         "AQEShuffleReadExec", "AdaptiveSparkPlanExec", "ArrowEvalPythonExec", "BatchEvalPythonExec",
         "BroadcastExchangeExec", "BroadcastQueryStageExec", "CoalesceExec", "ColumnarToRowExec",
-        "DataWritingCommandExec", "InputAdapter", "ProjectExec", "ResultQueryStageExec",
-        "ReusedExchangeExec", "RowToColumnarExec", "ShuffleExchangeExec", "ShuffleQueryStageExec",
-        "SortExec", "WholeStageCodegenExec", "WindowExec", "WriteFilesExec",
+        "InputAdapter", "ProjectExec", "ResultQueryStageExec", "ReusedExchangeExec",
+        "ShuffleExchangeExec", "ShuffleQueryStageExec", "SortExec", "WholeStageCodegenExec",
+        "WindowExec",
     }
 )  # fmt: skip
-# Leaves that hold no more of the query than the filters they show.
-_PLAIN_LEAVES = frozenset(
-    {
-        "FileSourceScanExec",
-        "InMemoryTableScanExec",
-        "LocalTableScanExec",
-        "RDDScanExec",
-        "RangeExec",
-    }
-)
-_COMPARISONS = frozenset(
-    {"EqualTo", "GreaterThan", "GreaterThanOrEqual", "In", "InSet", "LessThan", "LessThanOrEqual"}
+# Physical leaves, and where the filters are that went into them.
+_LEAVES = {
+    "FileSourceScanExec": ("dataFilters", "partitionFilters"),
+    "InMemoryTableScanExec": ("predicates",),
+    "LocalTableScanExec": (),
+    "RDDScanExec": (),
+    "RangeExec": (),
+}
+# Logical nodes that are made anew when a condition goes through.
+_MADE_ANEW = frozenset(
+    {"Aggregate", "Filter", "FlatMapGroupsInPandas", "Join", "MapInArrow", "MapInPandas", "Project"}
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanNode:
-    """One node of an executed plan. `owners` are node ids of operators; most nodes have one, Spark's own none.
+    """One node of an executed plan: the outputs that come out there, and their rows where Spark counts them."""
 
-    `is_foreign`: it may drop or add rows for an operator nobody knows. `rows` None: Spark does not count there.
-    """
-
-    owners: frozenset[int]
-    is_foreign: bool
+    outputs: frozenset[Output]
     rows: int | None
     children: tuple[PlanNode, ...]
-    all_owners: frozenset[int] = field(init=False)
-    """Those of the whole subtree."""
-    holds_foreign: bool = field(init=False)
 
-    def __post_init__(self) -> None:
-        all_owners = self.owners.union(*(child.all_owners for child in self.children))
-        holds_foreign = self.is_foreign or any(child.holds_foreign for child in self.children)
-        object.__setattr__(self, "all_owners", all_owners)
-        object.__setattr__(self, "holds_foreign", holds_foreign)
+
+def rows_by_output(plan: PlanNode) -> dict[Output, int]:
+    """Give the rows of each output; of one that was computed twice the more, since the other may have ended early."""
+    found: dict[Output, int] = {}
+    for output, rows in _counts(plan, frozenset()):
+        found[output] = max(rows, found.get(output, 0))
+    return found
+
+
+def _counts(node: PlanNode, above: frozenset[Output]) -> Iterator[tuple[Output, int]]:
+    """Go down the tree. Spark takes some steps in two (a partial aggregation): the upper one has the result."""
+    if node.rows is not None:
+        yield from ((output, node.rows) for output in node.outputs - above)
+    for child in node.children:
+        yield from _counts(child, above | node.outputs)
 
 
 @dataclass(slots=True)
 class ExecutedQueries:
-    """Gathers the queries that actions run, between `start` and `stop`."""
+    """Gathers the queries that actions run, between `start` and `stop`.
+
+    A write makes a query of its own, so the DataFrame's own plan stays without counts; a listener gets what ran.
+    """
 
     spark: SparkSession
     _queries: list[tuple[str, Any]] = field(default_factory=list)
@@ -105,7 +122,7 @@ class ExecutedQueries:
         context.sc().listenerBus().waitUntilEmpty(DELIVERY_MILLISECONDS)
         mine = [query for action, query in self._queries if action == name]
         self._queries = [found for found in self._queries if found[0] != name]
-        return tuple(_node(query.executedPlan(), _Budget(MOST_NODES)) for query in mine)
+        return tuple(_Reader(self.spark, MOST_NODES).node(query.executedPlan()) for query in mine)
 
 
 class PlanTooLargeError(Exception):
@@ -113,26 +130,24 @@ class PlanTooLargeError(Exception):
 
 
 @dataclass(slots=True)
-class _Budget:
+class _Reader:
+    """Reads one plan, no more than `left` nodes."""
+
+    spark: SparkSession
     left: int
 
-    def spend(self) -> None:
+    def node(self, plan: Any) -> PlanNode:
         self.left -= 1
         if self.left < 0:
             raise PlanTooLargeError(f"the plan has more than {MOST_NODES} nodes")
-
-
-def _node(plan: Any, budget: _Budget) -> PlanNode:
-    budget.spend()
-    kind = plan.getClass().getSimpleName()
-    children = tuple(_node(child, budget) for child in _children(plan, kind))
-    owners, is_known = _owners(plan, kind)
-    return PlanNode(
-        owners=owners,
-        is_foreign=not is_known and kind not in _KEEP_ROWS,
-        rows=_rows(plan, kind, children),
-        children=children,
-    )
+        kind = _kind(plan)
+        children = tuple(self.node(child) for child in _children(plan, kind))
+        logical = _counterpart(plan, kind)
+        return PlanNode(
+            outputs=frozenset() if logical is None else outputs_at(self.spark, logical),
+            rows=_rows(plan, kind, children),
+            children=children,
+        )
 
 
 def _children(plan: Any, kind: str) -> list[Any]:
@@ -147,86 +162,44 @@ def _children(plan: Any, kind: str) -> list[Any]:
 
 
 def _rows(plan: Any, kind: str, children: tuple[PlanNode, ...]) -> int | None:
-    known = [child.rows for child in children if child.rows is not None]
-    if kind == "UnionExec" and len(known) == len(children):
-        return sum(known)
-    if kind in _KEEP_ROWS and known:
-        return known[0]
+    if kind in _KEEP_ROWS:
+        return children[0].rows
     metrics = plan.metrics()
-    found = [metrics.get(name) for name in _ROWS]
+    found = [metrics.get(name) for name in _COUNTS]
     return next((int(metric.get().value()) for metric in found if metric.isDefined()), None)
 
 
-def _owners(plan: Any, kind: str) -> tuple[frozenset[int], bool]:
-    """Give whom a node works for, and whether that is all of them.
+def _counterpart(plan: Any, kind: str) -> Any:
+    """Give the logical node whose rows a physical one gives, None where there is none to rely on.
 
-    Spark plans filters and columns over a file in one step, which takes the owner of the topmost of them; so a filter's
-    owners are those of its conditions, and a scan's those of the conditions pushed into it.
+    Spark plans the filters and columns over a file in one step, and links all of it to the topmost of them.
     """
     link = plan.logicalLink()
     logical = _unwrapped(link.get()) if link.isDefined() else None
-    owner = None if logical is None else named(logical.origin(), OPERATOR)
-    if kind == "FilterExec":
-        return _owners_of_conditions(list(_conjuncts(plan.condition())), owner)
-    if kind in _PLAIN_LEAVES:
-        owners, is_known = _owners_of_conditions(list(_pushed(plan, kind)), owner)
-        return owners | _source(logical), is_known
-    return _ids([owner]), owner is not None
+    if kind in _LEAVES:
+        is_whole = all(getattr(plan, name)().isEmpty() for name in _LEAVES[kind])
+        return _first(logical, lambda node: node.children().isEmpty()) if is_whole else None
+    if kind in ("FilterExec", "ProjectExec"):
+        return _first(logical, lambda node: _kind(node) == kind.removesuffix("Exec"))
+    return logical if logical is not None and _kind(logical) in _MADE_ANEW else None
+
+
+def _first(logical: Any, fits: Callable[[Any], bool]) -> Any:
+    """Give the first node that fits, down a line of nodes with one input each."""
+    while logical is not None and not fits(logical):
+        children = logical.children()
+        logical = children.apply(0) if children.size() == 1 else None
+    return logical
 
 
 def _unwrapped(logical: Any) -> Any:
     """Look into what adaptive execution puts around the stages that are done."""
-    is_stage = logical.getClass().getSimpleName() == "LogicalQueryStage"
+    is_stage = _kind(logical) == "LogicalQueryStage"
     return _unwrapped(logical.logicalPlan()) if is_stage else logical
 
 
-def _source(logical: Any) -> frozenset[int]:
-    leaves = [] if logical is None else list(_each(logical.collectLeaves()))
-    return (
-        _ids([named(leaf.origin(), OPERATOR) for leaf in leaves]) if len(leaves) == 1 else _ids([])
-    )
-
-
-def _pushed(plan: Any, kind: str) -> Iterator[Any]:
-    filters = {
-        "FileSourceScanExec": ("dataFilters", "partitionFilters"),
-        "InMemoryTableScanExec": ("predicates",),
-    }
-    for name in filters.get(kind, ()):
-        for condition in _each(getattr(plan, name)()):
-            yield from _conjuncts(condition)
-
-
-def _conjuncts(condition: Any) -> Iterator[Any]:
-    if condition.getClass().getSimpleName() == "And":
-        yield from _conjuncts(condition.left())
-        yield from _conjuncts(condition.right())
-    else:
-        yield condition
-
-
-def _owners_of_conditions(conditions: list[Any], owner: str | None) -> tuple[frozenset[int], bool]:
-    """Give the owners of conditions; Column objects of a user's function have none of their own: they get `owner`.
-
-    Spark adds `k IS NOT NULL` for a join or for `k > 3` itself. Beside a comparison of k it drops nothing.
-    """
-    kinds = [condition.getClass().getSimpleName() for condition in conditions]
-    compared = {
-        operand.toString()
-        for condition, kind in zip(conditions, kinds, strict=True)
-        if kind in _COMPARISONS
-        for operand in _each(condition.children())
-    }
-    owners = [
-        named(condition.origin(), OPERATOR) or owner
-        for condition, kind in zip(conditions, kinds, strict=True)
-        if kind != "IsNotNull" or condition.child().toString() not in compared
-    ]
-    return _ids(owners), None not in owners
-
-
-def _ids(owners: list[str | None]) -> frozenset[int]:
-    return frozenset(int(owner) for owner in owners if owner is not None)
+def _kind(node: Any) -> str:
+    return str(node.getClass().getSimpleName())
 
 
 def _each(sequence: Any) -> Iterator[Any]:

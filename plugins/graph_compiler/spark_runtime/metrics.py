@@ -12,19 +12,17 @@ from __future__ import annotations
 import itertools
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.deployment.descriptor import OperatorDescriptor, RegionDescriptor
 from graph_compiler.deployment.report import ActionMetrics, Phase, VertexMetrics
 from graph_compiler.identifiers import IntermediateDataSetId
-from graph_compiler.spark_runtime.executed_plan import ExecutedQueries
-from graph_compiler.spark_runtime.operator_rows import operator_rows
-from graph_compiler.spark_runtime.origins import ACTION, OPERATOR, origin
+from graph_compiler.spark_runtime.executed_plan import ExecutedQueries, rows_by_output
+from graph_compiler.spark_runtime.origins import ACTION, OPERATOR, mark_output, origin
 from graph_compiler.spark_runtime.region_graph import Output, RegionGraph
 from graph_compiler.spark_runtime.stages import stage_totals
 from graph_compiler.spark_runtime.vertex_metrics import RowsKnown, vertex_metrics
@@ -45,6 +43,7 @@ class RegionMetrics:
     """Rows of the staged results that were read."""
     _counted: dict[Output, int] = field(default_factory=dict)
     _too_high: set[Output] = field(default_factory=set)
+    _same_rows: list[tuple[Output, Output]] = field(default_factory=list)
     _queries: ExecutedQueries = field(init=False)
     _graph: RegionGraph = field(init=False)
 
@@ -71,7 +70,7 @@ class RegionMetrics:
         with _job_group(self.spark, group, description), origin(self.spark, *mark):
             yield
         seconds = time.monotonic() - started
-        counted = {} if phase is Phase.EVALUATE else self._count(operator, group, description)
+        counted = {} if phase is Phase.EVALUATE else self._count(group, description)
         stages = stage_totals(self.spark, group)
         if phase is Phase.EVALUATE and not stages.stage_ids:
             return
@@ -96,6 +95,11 @@ class RegionMetrics:
             if stages.repeated_stages:
                 self._too_high.add(output)
 
+    def mark(self, rows: DataFrame, output: Output) -> None:
+        """Make the rows of an operator's output known in executed plans."""
+        if (same := mark_output(rows, output)) is not None:
+            self._same_rows.append((output, same))
+
     def vertices(self) -> tuple[VertexMetrics, ...]:
         """Give what is known of every vertex by now."""
         known = RowsKnown(
@@ -103,31 +107,21 @@ class RegionMetrics:
             too_high=frozenset(self._too_high),
             committed=self.committed,
             staged=self.staged,
+            same=tuple(self._same_rows),
         )
         return vertex_metrics(self.region, known, tuple(self.actions))
 
-    def _count(
-        self, operator: OperatorDescriptor, group: str, description: str
-    ) -> dict[Output, int]:
-        """Count what the operators before this one gave to the action; its own rows are in what it wrote."""
-        read = defaultdict(set)
-        for node_id, tag in self._graph.outputs_read_by(operator):
-            read[node_id].add(tag)
-        upstream = {node_id: self._graph.upstream(node_id) for node_id in read}
+    def _count(self, group: str, description: str) -> dict[Output, int]:
+        """Count what came out of operators in the plans of an action."""
+        found: dict[Output, int] = {}
         try:
-            plans = self._queries.of_action(group)
-            counts = [operator_rows(plan, upstream) for plan in plans]
+            for plan in self._queries.of_action(group):
+                for output, rows in rows_by_output(plan).items():
+                    found[output] = max(rows, found.get(output, 0))
         except Exception as error:  # Spark promises nothing of what is read there
             print(f"graph_compiler: {description}: rows are unknown: {error}", file=sys.stderr)
             return {}
-        # Two outputs of one operator cannot be told apart in one plan.
-        return {
-            (node_id, tag): max(found)
-            for node_id, tags in read.items()
-            if len(tags) == 1
-            for tag in tags
-            if (found := [rows[node_id] for rows in counts if node_id in rows])
-        }
+        return found
 
 
 @contextmanager

@@ -87,7 +87,9 @@ class _Evaluation:
             if operator.parallelism is not None and not operator.inputs:
                 rows = rows.repartition(operator.parallelism)
             outputs = {None: settle(rows) if self.readers[operator.node_id, None] > 1 else rows}
-        self.outputs |= {(operator.node_id, tag): rows for tag, rows in outputs.items()}
+        for tag, rows in outputs.items():
+            self.outputs[operator.node_id, tag] = rows
+            self.metrics.mark(rows, (operator.node_id, tag))
 
     def _rows(self, edge: InputDescriptor) -> DataFrame:
         if edge.staged is None:

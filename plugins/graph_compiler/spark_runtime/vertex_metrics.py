@@ -18,12 +18,16 @@ from graph_compiler.spark_runtime.region_graph import Output
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsKnown:
-    """Rows by output: `counted` by Spark, some of it `too_high`; `committed` in files. `staged`: rows of inputs."""
+    """Rows by output: `counted` by Spark, some of it `too_high`; `committed` in files. `staged`: rows of inputs.
+
+    `same`: an output and one before it with as many rows, only columns being between them; in topological order.
+    """
 
     counted: Mapping[Output, int]
     too_high: frozenset[Output]
     committed: Mapping[Output, int]
     staged: Mapping[IntermediateDataSetId, int]
+    same: tuple[tuple[Output, Output], ...]
 
 
 def vertex_metrics(
@@ -31,9 +35,11 @@ def vertex_metrics(
 ) -> tuple[VertexMetrics, ...]:
     """Give the metrics of every vertex, in the region's order."""
     operators = [operator for vertex in region.vertices for operator in vertex.operators]
-    exact = {**_rows_of_single_inputs(operators, known.committed), **known.committed}
-    rows = {**known.counted, **exact}
-    too_high = known.too_high - set(exact)
+    exact = _spread(
+        {**_rows_of_single_inputs(operators, known.committed), **known.committed}, known.same
+    )
+    rows = _spread({**known.counted, **exact}, known.same)
+    too_high = _spread(dict.fromkeys(known.too_high, 0), known.same).keys() - exact.keys()
     return tuple(
         VertexMetrics(
             vertex_id=vertex.vertex_id,
@@ -55,6 +61,20 @@ def vertex_metrics(
         )
         for vertex in region.vertices
     )
+
+
+def _spread(
+    rows: Mapping[Output, int], same: tuple[tuple[Output, Output], ...]
+) -> dict[Output, int]:
+    """Give what is known of an output to those with as many rows: up the graph, then down."""
+    found = dict(rows)
+    for output, before in reversed(same):
+        if output in found:
+            found.setdefault(before, found[output])
+    for output, before in same:
+        if before in found:
+            found.setdefault(output, found[before])
+    return found
 
 
 def _rows_of_single_inputs(
