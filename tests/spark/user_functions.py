@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import col, udf
 
@@ -85,3 +86,17 @@ def keeps_even(rows: DataFrame) -> DataFrame:
             yield batch[batch.id % 2 == 0]
 
     return rows.mapInPandas(even, "id long, k long")
+
+
+def fails_once(rows: DataFrame) -> DataFrame:
+    """Fail in the middle of every task's first attempt, when rows have been given."""
+
+    def shaky(batches: Iterator[Any]) -> Iterator[Any]:
+        context = TaskContext.get()
+        assert context is not None
+        for batch in batches:
+            yield batch
+            if context.attemptNumber() == 0:
+                raise ConnectionResetError("the network blinked")
+
+    return rows.mapInPandas(shaky, "x int")
