@@ -11,7 +11,13 @@ import pytest
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe import describe_regions
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.report import ExecutionReport, Failure, Output, ThrowableType
+from graph_compiler.deployment.report import (
+    VERSION,
+    ExecutionReport,
+    Failure,
+    Output,
+    ThrowableType,
+)
 from graph_compiler.deployment.wire import to_wire
 from pipelines.flights import env as flights
 
@@ -69,7 +75,13 @@ def run(
 
 def finished(*outputs: Output) -> ExecutionReport:
     return ExecutionReport(
-        version=1, application_id="local-1", outputs=outputs, contracts=(), failure=None
+        version=VERSION,
+        application_id="local-1",
+        outputs=outputs,
+        contracts=(),
+        vertices=(),
+        actions=(),
+        failure=None,
     )
 
 
@@ -78,7 +90,13 @@ def failed(throwable_type: ThrowableType) -> ExecutionReport:
         throwable_type=throwable_type, operator="flown", declared_at=None, message="no column 'x'"
     )
     return ExecutionReport(
-        version=1, application_id="local-1", outputs=(), contracts=(), failure=failure
+        version=VERSION,
+        application_id="local-1",
+        outputs=(),
+        contracts=(),
+        vertices=(),
+        actions=(),
+        failure=failure,
     )
 
 
@@ -86,7 +104,19 @@ def test_the_descriptor_is_private_typed_and_whole(
     operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     output = Output(kind="sink", name="cancelled", location="/out/cancelled", rows=3, bytes=9)
-    assert run(operator, finished(output), monkeypatch) == {"/out/cancelled": 3}
+    assert run(operator, finished(output), monkeypatch) == {
+        "outputs": [
+            {
+                "name": "cancelled",
+                "kind": "sink",
+                "rows": 3,
+                "bytes": 9,
+                "location": "/out/cancelled",
+            }
+        ],
+        "vertices": [],
+        "left_out": None,
+    }
     path = (
         tmp_path
         / "staging"

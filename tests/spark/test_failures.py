@@ -7,9 +7,12 @@ import pytest
 
 from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment
 from graph_compiler.deployment.report import Failure
+from tests.spark import user_functions
 from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark
+Declare = Callable[[DataStream], DataStream]
+CHAIN = "in the chain of in → bad → later → out; Spark does not say in which of them"
 
 
 def failure_of(env: StreamExecutionEnvironment, run_pipeline: RunPipeline) -> Failure:
@@ -40,7 +43,7 @@ def test_a_column_that_does_not_exist(
     failure = failure_of(env, run_pipeline)
     assert failure.operator == "late"
     assert failure.message == (
-        "there is no column 'dellay'\n  found: carrier and delay\n  hint: did you mean 'delay'?"
+        "there is no column 'dellay'\n  found: carrier string, delay int\n  hint: did you mean 'delay'?"
     )
     assert failure.throwable_type == "NON_RECOVERABLE_ERROR"
 
@@ -78,7 +81,7 @@ def test_a_key_that_does_not_exist(
     ],
 )
 def test_columns_and_sql_that_do_not_fit(
-    declare: Callable[[DataStream], DataStream],
+    declare: Declare,
     words: str,
     env: StreamExecutionEnvironment,
     run_pipeline: RunPipeline,
@@ -121,3 +124,259 @@ def test_a_target_that_is_a_file(
     assert failure.operator == "out"
     assert "is a file" in failure.message
     assert (tmp_path / "out").read_text() == "precious"
+
+
+def failure_of_bad(
+    declare: Declare, env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
+) -> Failure:
+    """Run `in → bad → later → out`, where `in` has the rows 1 and 0 in a column x."""
+    (tmp_path / "in.csv").write_text("x\n1\n0\n")
+    bad = declare(env.from_source(Csv(f"{tmp_path}/in.csv"), "in")).name("bad")
+    bad.filter("true").name("later").sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    return failure_of(env, run_pipeline)
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        (
+            "1 / x",
+            "[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL instead.",
+        ),
+        (
+            "cast(concat('a', x) AS int)",
+            '[CAST_INVALID_INPUT] The value \'a1\' of the type "STRING" cannot be cast to "INT" because '
+            "it is malformed. Correct the value as per the syntax, or change its target type. "
+            "Use `try_cast` to tolerate malformed input and return NULL instead.",
+        ),
+        (
+            "x + 9223372036854775807",
+            "[ARITHMETIC_OVERFLOW] overflow. Use 'try_add' to tolerate overflow and return NULL instead.",
+        ),
+        (
+            "array(1)[x]",
+            "[INVALID_ARRAY_INDEX] The index 1 is out of bounds. The array has 1 elements. "
+            "Use the SQL function `get()` to tolerate accessing element at invalid index and return NULL instead.",
+        ),
+        (
+            "(SELECT id FROM range(3))",
+            "[SCALAR_SUBQUERY_TOO_MANY_ROWS] More than one row returned by a subquery used as an expression.",
+        ),
+    ],
+)
+def test_data_that_an_expression_cannot_take_names_the_operator_inside_the_action(
+    expression: str,
+    words: str,
+    env: StreamExecutionEnvironment,
+    run_pipeline: RunPipeline,
+    tmp_path: Path,
+) -> None:
+    failure = failure_of_bad(lambda s: s.select(y=expression), env, run_pipeline, tmp_path)
+    assert failure.operator == "bad"
+    assert failure.declared_at is not None
+    assert failure.message == (
+        f"{words}\n  in: {expression}\n  found: x int\n  while writing 'out'"
+    )
+    assert failure.throwable_type == "NON_RECOVERABLE_ERROR"
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("if(x = 0, raise_error('x is 0'), x)", "[USER_RAISED_EXCEPTION] x is 0"),
+        (
+            "cast(x + 127 AS tinyint)",
+            '[CAST_OVERFLOW] The value 128 of the type "INT" cannot be cast to "TINYINT" due to an overflow. '
+            "Use `try_cast` to tolerate overflow and return NULL instead.",
+        ),
+    ],
+)
+def test_where_spark_does_not_say_which_expression_failed_the_whole_chain_is_named(
+    expression: str,
+    words: str,
+    env: StreamExecutionEnvironment,
+    run_pipeline: RunPipeline,
+    tmp_path: Path,
+) -> None:
+    failure = failure_of_bad(lambda s: s.select(y=expression), env, run_pipeline, tmp_path)
+    assert failure.operator is None
+    assert failure.message == f"{words}\n  {CHAIN}"
+    assert failure.throwable_type == "NON_RECOVERABLE_ERROR"
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("s.totl", "there is no field 's.totl'\n  found: s struct<total:int>"),
+        ("t.total", "there is no column 't.total'\n  found: s struct<total:int>"),
+    ],
+)
+def test_a_misspelt_nested_field_is_matched_with_its_path(
+    path: str,
+    words: str,
+    env: StreamExecutionEnvironment,
+    run_pipeline: RunPipeline,
+    tmp_path: Path,
+) -> None:
+    failure = failure_of_bad(
+        lambda s: s.select(s="named_struct('total', x)").filter(f"{path} > 0"),
+        env,
+        run_pipeline,
+        tmp_path,
+    )
+    assert failure.operator == "bad"
+    assert failure.message == f"{words}\n  hint: did you mean 's.total'?"
+
+
+def test_a_type_that_does_not_fit_shows_the_expression_and_its_input(
+    env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    failure = failure_of_bad(
+        lambda s: s.select(y="date_add(array(x), 1)"), env, run_pipeline, tmp_path
+    )
+    assert failure.operator == "bad"
+    assert failure.message == (
+        '[DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE] Cannot resolve "date_add(array(x), 1)" due to data type mismatch: '
+        'The first parameter requires the "DATE" type, however "array(x)" has the type "ARRAY<INT>".\n'
+        "  in: date_add(array(x), 1)\n"
+        "  found: x int"
+    )
+    assert failure.throwable_type == "NON_RECOVERABLE_ERROR"
+
+
+def test_each_input_of_a_join_is_shown_under_its_producers_name(
+    env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    failure = failure_of_bad(
+        lambda s: s.join(s.filter("x > 0").name("positive"), on="y"), env, run_pipeline, tmp_path
+    )
+    assert failure.message == (
+        "the left side of the join has no column 'y'\n"
+        "  found in 'in': x int\n  found in 'positive': x int"
+    )
+
+
+@pytest.mark.parametrize(
+    ("function", "throwable_type", "words"),
+    [
+        (
+            user_functions.refuses,
+            "RECOVERABLE_ERROR",
+            "ValueError: the exchange rates are not out yet\n  come back at noon\n"
+            "  raised at {file}:{line} in refuses",
+        ),
+        (
+            user_functions.has_a_mistake,
+            "NON_RECOVERABLE_ERROR",
+            "[ATTRIBUTE_NOT_SUPPORTED] Attribute `selct` is not supported.\n"
+            "  raised at {file}:{line} in has_a_mistake\n  found: x int",
+        ),
+        (
+            user_functions.gives_nothing,
+            "NON_RECOVERABLE_ERROR",
+            "TypeError: tests.spark.user_functions:gives_nothing gave a NoneType; it must give a DataFrame",
+        ),
+        (
+            user_functions.misses_a_column,
+            "NON_RECOVERABLE_ERROR",
+            "there is no column 'z'\n  found: x int\n  raised at {file}:{line} in misses_a_column",
+        ),
+        (
+            user_functions.divides_columns,
+            "NON_RECOVERABLE_ERROR",
+            "[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL instead.\n"
+            "  raised at {file}:{line}\n  found: x int\n  while writing 'out'",
+        ),
+        (
+            user_functions.refuses_a_row,
+            "RECOVERABLE_ERROR",
+            "ValueError: x must not be 0\n"
+            "  raised at {file}:{line} in checked\n  found: x int\n  while writing 'out'",
+        ),
+        (
+            user_functions.adds_text,
+            "NON_RECOVERABLE_ERROR",
+            "TypeError: unsupported operand type(s) for +: 'int' and 'str'\n"
+            "  raised at {file}:{line} in added\n  found: x int\n  while writing 'out'",
+        ),
+        (
+            user_functions.runs_out_of_memory,
+            "ENVIRONMENT_ERROR",
+            "MemoryError\n  raised at {file}:{line} in filled\n  while writing 'out'",
+        ),
+    ],
+)
+def test_a_failing_function_names_its_operator_and_its_line(
+    function: Callable[..., object],
+    throwable_type: str,
+    words: str,
+    env: StreamExecutionEnvironment,
+    run_pipeline: RunPipeline,
+    tmp_path: Path,
+) -> None:
+    failure = failure_of_bad(lambda s: s.transform(function), env, run_pipeline, tmp_path)
+    file = user_functions.__file__
+    line = line_of(function.__name__, Path(file))
+    assert failure.operator == "bad"
+    assert failure.message == words.format(file=file, line=line)
+    assert failure.throwable_type == throwable_type
+
+
+def line_of(function: str, file: Path) -> int:
+    """Give the line that is marked as failing inside a function."""
+    lines = file.read_text().splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith(f"def {function}("))
+    return next(number + 1 for number in range(first, len(lines)) if "# here" in lines[number])
+
+
+def test_two_operators_of_one_module_are_told_apart_by_the_function_the_line_is_in(
+    env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    failure = failure_of_bad(
+        lambda s: (
+            s.transform(user_functions.harmless)
+            .name("fine")
+            .transform(user_functions.refuses_a_row)
+        ),
+        env,
+        run_pipeline,
+        tmp_path,
+    )
+    assert failure.operator == "bad"
+
+
+def test_a_worker_that_is_killed_is_an_error_of_the_environment(
+    env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    failure = failure_of_bad(
+        lambda s: s.transform(user_functions.kills_its_worker), env, run_pipeline, tmp_path
+    )
+    assert failure.operator is None
+    first, last = failure.message.splitlines()
+    assert first.startswith("SparkException: Python worker exited unexpectedly (crashed).")
+    assert last == f"  {CHAIN}"
+    assert failure.throwable_type == "ENVIRONMENT_ERROR"
+
+
+def test_a_file_that_goes_while_it_is_read_may_be_there_again(
+    env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "1.csv").write_text("x\n1\n")
+    rows = env.from_source(Csv(f"{tmp_path}/parts"), "in").transform(user_functions.loses_its_input)
+    rows.name("bad").sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    failure = failure_of(env, run_pipeline)
+    assert "[FAILED_READ_FILE.FILE_NOT_EXIST]" in failure.message
+    assert failure.throwable_type == "RECOVERABLE_ERROR"
+
+
+def test_a_boolean_column_alone_is_a_condition(
+    env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    """Spark reads `FROM rows WHERE (flag)` as a table called WHERE, unless the table has a name already."""
+    (tmp_path / "in.csv").write_text("flag\ntrue\nfalse\n")
+    env.from_source(Csv(f"{tmp_path}/in.csv"), "in").filter("flag").sink_to(
+        Parquet(f"{tmp_path}/out")
+    )
+    (report,) = run_pipeline(env.pipeline())
+    assert [output.rows for output in report.outputs] == [1]

@@ -16,6 +16,7 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 import graph_compiler
+from graph_compiler.airflow_backend.region_summary import RegionSummary, log_lines, summarize
 from graph_compiler.airflow_backend.settings import Settings
 from graph_compiler.airflow_backend.submit_options import submit_options
 from graph_compiler.declaration.pipeline import RUN_DATE, ParameterValue
@@ -31,7 +32,7 @@ from graph_compiler.deployment.report import ExecutionReport, ThrowableType
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.submission import Submission
 from graph_compiler.deployment.templates import fill_places, find_places
-from graph_compiler.deployment.wire import from_json, to_json
+from graph_compiler.deployment.wire import to_json
 from graph_compiler.errors import InvalidPipelineError, ParameterError
 
 PACKAGE = Path(graph_compiler.__file__).parent
@@ -75,8 +76,8 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         self._defaults = dict(params_of_pipeline)
         self._staging_root = settings.staging_root
 
-    def execute(self, context: Context) -> dict[str, int]:
-        """Submit the region; gives rows by the location they went to, or raises with the report's words."""
+    def execute(self, context: Context) -> RegionSummary:
+        """Submit the region; gives what came out, or raises with the report's words."""
         task = self._task(context)
         # Not in __init__: Airflow would store this host's paths in the Dag, and every host would make a Dag version.
         self.env_vars = _driver_environment(task.region)
@@ -94,7 +95,10 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             super().execute(context)
         except AirflowException as error:
             raise self._explained(report_path, error) from None
-        return {output.location: output.rows for output in _read_report(report_path).outputs}
+        report = _read_report(report_path)
+        for line in log_lines(report):
+            self.log.info("graph_compiler: %s", line)
+        return summarize(report, str(report_path))
 
     def _submission(self) -> Submission:
         """Give what the hook is about to run; it has no public way to ask."""
@@ -151,7 +155,7 @@ def _write_privately(path: Path, text: str) -> None:
 
 
 def _read_report(path: Path) -> ExecutionReport:
-    return from_json(ExecutionReport, path.read_text())
+    return ExecutionReport.from_json(path.read_text())
 
 
 def _driver_environment(region: RegionDescriptor) -> dict[str, str]:

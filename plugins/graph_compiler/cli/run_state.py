@@ -8,7 +8,6 @@ from pathlib import Path
 
 from graph_compiler.deployment.report import ExecutionReport
 from graph_compiler.deployment.staging_layout import DESCRIPTOR, REPORT, executions_folder
-from graph_compiler.deployment.wire import from_json
 from graph_compiler.identifiers import RegionId
 
 
@@ -40,5 +39,5 @@ def _execution(folder: Path) -> Execution | None:
         attempt_number=attempt["attempt_number"],
         started=descriptor.stat().st_mtime,
         ended=report.stat().st_mtime if ended else None,
-        report=from_json(ExecutionReport, report.read_text()) if ended else None,
+        report=ExecutionReport.from_json(report.read_text()) if ended else None,
     )

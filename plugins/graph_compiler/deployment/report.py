@@ -1,13 +1,22 @@
-"""What an execution leaves behind: outcome, cause, rows. None at all means the driver died: an environment error."""
+"""What an execution leaves behind: outcome, cause, rows. None at all means the driver died: an environment error.
+
+Rows and bytes of outputs come from the footers of committed files and are exact. Rows of operators in between come from
+Spark's SQL metrics: None where the executed plan has no node that gives just this operator's rows.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import cast
 
 from graph_compiler.deployment.manifest import ContractCount
-from graph_compiler.errors import SourceLocation
-from graph_compiler.identifiers import RegionId
+from graph_compiler.deployment.wire import Json, from_wire
+from graph_compiler.errors import DescriptorError, SourceLocation
+from graph_compiler.identifiers import JobVertexId, RegionId
+
+VERSION = 2
 
 
 class ThrowableType(StrEnum):
@@ -52,11 +61,90 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorMetrics:
+    """Rows into and out of one operator; `side_rows` by tag of a side output.
+
+    `may_be_too_high`: Spark ran stages again (a lost executor), and counted the rows of both runs.
+    """
+
+    name: str
+    rows_in: int | None
+    rows_out: int | None
+    side_rows: tuple[tuple[str, int | None], ...]
+    may_be_too_high: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VertexMetrics:
+    """One job vertex, its operators head first; `seconds` are those of the actions run for its operators.
+
+    `seconds` None: it ran as a part of other vertices' actions, and Spark does not time parts.
+    """
+
+    vertex_id: JobVertexId
+    name: str
+    operators: tuple[OperatorMetrics, ...]
+    seconds: float | None
+
+    @property
+    def rows(self) -> int | None:
+        """Give the rows out of its last operator."""
+        return self.operators[-1].rows_out
+
+
+class Phase(StrEnum):
+    """What Spark runs something for.
+
+    EVALUATE: an operator becomes a part of a plan (a schema is inferred). SHARE: rows that several read are fixed.
+    STAGE: they are kept for other tasks. PREPARE: a sink's rows are written beside its target.
+    """
+
+    EVALUATE = "evaluate"
+    SHARE = "share"
+    STAGE = "stage"
+    PREPARE = "prepare"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionMetrics:
+    """What Spark ran for one operator; `name` is Spark's job description.
+
+    `seconds` are the driver's; the bytes are sums over the tasks of all `stage_ids`, repeated ones included.
+    """
+
+    name: str
+    operator: str
+    vertex_id: JobVertexId
+    phase: Phase
+    seconds: float
+    stage_ids: tuple[int, ...]
+    tasks: int
+    failed_tasks: int
+    repeated_stages: int
+    spilled_bytes: int
+    shuffle_read_bytes: int
+    shuffle_written_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionReport:
-    """The end of one execution; `failure` None means it finished."""
+    """The end of one execution; `failure` None means it finished. `application_id` None: Spark did not start."""
 
     version: int
-    application_id: str
+    application_id: str | None
     outputs: tuple[Output, ...]
     contracts: tuple[ContractCount, ...]
+    vertices: tuple[VertexMetrics, ...]
+    actions: tuple[ActionMetrics, ...]
     failure: Failure | None
+
+    @classmethod
+    def from_json(cls, text: str) -> ExecutionReport:
+        """Decode; raises DescriptorError where form or version differ."""
+        document = cast(Json, json.loads(text))
+        version = document.get("version") if isinstance(document, dict) else None
+        if version != VERSION:
+            raise DescriptorError(
+                f"the report has version {version!r}; this program reads version {VERSION}"
+            )
+        return from_wire(cls, document)

@@ -87,10 +87,11 @@ class SinkCommitter(OperatorCoordinator):
         path = self._operator.operator.connector.path
         self._ticket = self._publisher.settle(self._operator.operator_id, path)
 
-    def prepare(self, rows: DataFrame) -> None:
-        """Write the rows where no reader looks."""
+    def prepare(self, rows: DataFrame) -> int:
+        """Write the rows where no reader looks, and count them."""
         assert self._ticket is not None, "it was started"
         self._intent = self._publisher.prepare(self._ticket, rows)
+        return self._intent.rows
 
     def commit(self) -> tuple[Output, ...]:
         """Publish what was prepared; from here on the outcome is for the publication's own record to tell."""

@@ -1,41 +1,55 @@
-"""Turn what went wrong into words, and say what it means for a retry."""
+"""Turn what went wrong into words: the operator, what was found, what its inputs are, and what it was meant to be."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 from py4j.protocol import Py4JError
-from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.errors import ParseException, PySparkException
+from pyspark.sql.types import ArrayType, DataType, StructType
 
+from graph_compiler.deployment.descriptor import OperatorDescriptor
 from graph_compiler.deployment.report import Failure, ThrowableType
-from graph_compiler.errors import (
-    DescriptorError,
-    FunctionNotImportableError,
-    GraphCompilerError,
-    InitializeOnMasterError,
-    PartitionNotFoundError,
-    PublicationConflictError,
-    PublicationError,
-    StaleResultError,
-)
-from graph_compiler.identifiers import listing
-from graph_compiler.spark_runtime.contracts import ContractViolatedError
+from graph_compiler.errors import GraphCompilerError, InitializeOnMasterError
+from graph_compiler.spark_runtime.blame import Chain, find_culprit, place_in
+from graph_compiler.spark_runtime.causes import PYTHON_WORKER, Cause, read_cause
 from graph_compiler.spark_runtime.custom_routes import wrong_partition
 from graph_compiler.spark_runtime.evaluate import ColumnsError
-from graph_compiler.spark_runtime.region import OperatorFailedError
+from graph_compiler.spark_runtime.throwable_types import throwable_type
 
-_NON_RECOVERABLE = (
-    AnalysisException,
-    ColumnsError,
-    ContractViolatedError,
-    ParseException,
-    DescriptorError,
-    FunctionNotImportableError,
-    InitializeOnMasterError,
-    PublicationError,
-    StaleResultError,
-    TypeError,
-)
+MOST_COLUMNS = 40
+LONGEST_TYPE = 60
+_MISSING_COLUMN = ("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN_FOR_JOIN")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputSchema:
+    """One input of an operator; `producer` None where another task made it."""
+
+    producer: str | None
+    schema: StructType
+
+
+class OperatorFailedError(Exception):
+    """An operator failed; the cause is its `__cause__`.
+
+    `chain`: all that may have run, in order, the operator last. `writes`: in an action, which runs all of them; else
+    only this operator was being evaluated. `schemas` gives an operator's inputs as far as they are known.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        schemas: Callable[[OperatorDescriptor], tuple[InputSchema, ...]],
+        *,
+        writes: bool,
+    ) -> None:
+        super().__init__(chain[-1].name)
+        self.chain = chain
+        self.schemas = schemas
+        self.writes = writes
 
 
 def explain_failure(error: Exception) -> Failure:
@@ -43,19 +57,23 @@ def explain_failure(error: Exception) -> Failure:
     if isinstance(error, InitializeOnMasterError):
         return _before_any_data_moved(error)
     if not isinstance(error, OperatorFailedError):
+        cause = read_cause(error)
         return Failure(
-            throwable_type=_throwable_type(error),
+            throwable_type=throwable_type(error, cause),
             operator=None,
             declared_at=None,
-            message=_words(error),
+            message=_headline(error, cause),
         )
-    cause = error.__cause__
-    assert isinstance(cause, Exception)
+    exception = error.__cause__
+    assert isinstance(exception, Exception)
+    cause = read_cause(exception)
+    culprit = _culprit(error, exception, cause)
+    kind = throwable_type(exception, cause)
     return Failure(
-        throwable_type=_throwable_type(cause),
-        operator=error.operator.name,
-        declared_at=error.operator.declared_at,
-        message=_operator_words(cause, error),
+        throwable_type=kind,
+        operator=None if culprit is None else culprit.name,
+        declared_at=None if culprit is None else culprit.declared_at,
+        message="\n  ".join(_lines(error, exception, cause, culprit, kind)),
     )
 
 
@@ -64,7 +82,7 @@ def _before_any_data_moved(error: InitializeOnMasterError) -> Failure:
     first, *others = error.problems
     listed = "\n".join(f"  {line}" for line in str(error).splitlines())
     return Failure(
-        throwable_type=_throwable_type(error),
+        throwable_type=ThrowableType.NON_RECOVERABLE_ERROR,
         operator=None if others else first.operator,
         declared_at=None if others else first.declared_at,
         message=f"before any data moved, {len(error.problems)} things were wrong\n{listed}"
@@ -73,53 +91,125 @@ def _before_any_data_moved(error: InitializeOnMasterError) -> Failure:
     )
 
 
-def _throwable_type(error: Exception) -> ThrowableType:
-    if isinstance(error, PartitionNotFoundError):
-        return ThrowableType.PARTITION_DATA_MISSING_ERROR
-    if isinstance(error, PublicationConflictError):
-        return ThrowableType.RECOVERABLE_ERROR
-    if isinstance(error, _NON_RECOVERABLE):
-        return ThrowableType.NON_RECOVERABLE_ERROR
-    if wrong_partition(error):
-        return ThrowableType.NON_RECOVERABLE_ERROR
-    if isinstance(error, Py4JError | ConnectionError) and not isinstance(error, PySparkException):
-        return ThrowableType.ENVIRONMENT_ERROR  # the JVM is gone, or does not answer
-    return ThrowableType.RECOVERABLE_ERROR
+def _culprit(
+    error: OperatorFailedError, exception: Exception, cause: Cause
+) -> OperatorDescriptor | None:
+    """Blame the operator the cause names; else the one at hand, unless Spark was running all of the chain for it."""
+    ran_all = error.writes and isinstance(exception, PySparkException | Py4JError)
+    found = find_culprit(cause, error.chain)
+    return found if found is not None or ran_all else error.chain[-1]
 
 
-def _operator_words(cause: Exception, error: OperatorFailedError) -> str:
-    condition = (cause.getCondition() or "") if isinstance(cause, PySparkException) else ""
-    parameters = (cause.getMessageParameters() or {}) if isinstance(cause, PySparkException) else {}
-    if words := wrong_partition(cause):
-        return words
-    if condition == "PATH_NOT_FOUND":
-        return f"its input {parameters.get('path')} does not exist"
-    if condition.startswith(("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN_FOR_JOIN")):
-        missing = (parameters.get("objectName") or parameters.get("colName", "?")).replace("`", "")
-        return _missing_column(missing, error.columns)
-    if isinstance(cause, ParseException):
-        expressions = "".join(
-            f"\n  in: {expression}" for expression in error.operator.operator.expressions()
-        )
-        return f"{_words(cause).partition(' (line ')[0]}{expressions}"
-    return _words(cause)
+def _lines(
+    error: OperatorFailedError,
+    exception: Exception,
+    cause: Cause,
+    culprit: OperatorDescriptor | None,
+    kind: ThrowableType,
+) -> Iterator[str]:
+    writer = error.chain[-1]
+    if culprit is None:
+        yield _headline(exception, cause)
+        if cause.condition == PYTHON_WORKER:
+            yield from (f"raised at {frame}" for frame in cause.frames[-1:])
+        chain = " → ".join(operator.name for operator in error.chain)
+        yield f"in the chain of {chain}; Spark does not say in which of them"
+        return
+    # Of a JVM that is gone, or full, no schema can be asked.
+    is_known = kind is not ThrowableType.ENVIRONMENT_ERROR and (
+        bool(cause.condition) or isinstance(exception, ColumnsError)
+    )
+    inputs = error.schemas(culprit) if is_known else ()
+    yield from _description(exception, cause, culprit, inputs)
+    if culprit is not writer:
+        yield f"while writing '{writer.name}'"
 
 
-def _missing_column(missing: str, columns: list[str]) -> str:
-    close = [name for name in get_close_matches(missing, columns, n=1) if name != missing]
-    hint = f"\n  hint: did you mean '{close[0]}'?" if close else ""
+def _description(
+    exception: Exception,
+    cause: Cause,
+    culprit: OperatorDescriptor,
+    inputs: tuple[InputSchema, ...],
+) -> Iterator[str]:
+    if cause.condition == "PATH_NOT_FOUND":
+        yield f"its input {cause.parameters.get('path')} does not exist"
+        return
+    if cause.condition.startswith(_MISSING_COLUMN) or cause.condition == "FIELD_NOT_FOUND":
+        yield from _missing_column(cause, inputs)
+        yield from _place(culprit, cause)
+        return
+    if isinstance(exception, ColumnsError):
+        yield exception.message
+        yield from _found(inputs)
+        if exception.hint:
+            yield f"hint: {exception.hint}"
+        return
+    if words := wrong_partition(exception):
+        yield words
+        return
+    yield _headline(exception, cause)
+    fragments = [context.fragment for context in cause.contexts if context.fragment]
+    if isinstance(exception, ParseException):
+        fragments = list(culprit.operator.expressions())
+    for fragment in fragments:
+        yield "in: " + "\n    ".join(fragment.strip().splitlines())
+    yield from _place(culprit, cause)
+    yield from _found(inputs)
+
+
+def _place(culprit: OperatorDescriptor, cause: Cause) -> Iterator[str]:
+    if place := place_in(culprit, cause):
+        yield f"raised at {place}"
+
+
+def _missing_column(cause: Cause, inputs: tuple[InputSchema, ...]) -> Iterator[str]:
+    fragment = next((context.fragment for context in cause.contexts if context.fragment), "")
+    if (
+        cause.condition == "FIELD_NOT_FOUND"
+    ):  # which names the last part alone; the fragment is the whole path
+        missing, noun = fragment or cause.parameters.get("fieldName", "?"), "field"
+    else:
+        missing = cause.parameters.get("objectName") or cause.parameters.get("colName", "?")
+        noun = "column"
+    missing = missing.replace("`", "")
+    yield f"there is no {noun} '{missing}'"
+    yield from _found(inputs)
+    names = list(dict.fromkeys(name for given in inputs for name in _paths(given.schema)))
     expression, renamed, name = missing.upper().partition(" AS ")
     if renamed:
-        hint = f'\n  hint: an expression is named: select({name.lower()}="{expression.lower()}")'
-    return f"there is no column '{missing}'\n  found: {listing(columns)}{hint}"
+        yield f'hint: an expression is named: select({name.lower()}="{expression.lower()}")'
+    elif close := [name for name in get_close_matches(missing, names, n=1) if name != missing]:
+        yield f"hint: did you mean '{close[0]}'?"
 
 
-def _words(error: Exception) -> str:
-    """Give the first paragraph of a message; Spark puts plans and stack traces after it."""
-    text = str(error).strip() or type(error).__name__
-    first = text.split("\n\n")[0].split("\n\tat ")[0].split("\nJVM stacktrace")[0]
-    return (
-        first
-        if isinstance(error, PySparkException | GraphCompilerError)
-        else f"{type(error).__name__}: {first}"
-    )
+def _found(inputs: tuple[InputSchema, ...]) -> Iterator[str]:
+    for number, given in enumerate(inputs, start=1):
+        columns = [
+            f"{column.name} {column.dataType.simpleString()[:LONGEST_TYPE]}"
+            for column in given.schema.fields[:MOST_COLUMNS]
+        ]
+        if (more := len(given.schema.fields) - MOST_COLUMNS) > 0:
+            columns.append(f"and {more} more")
+        name = f"'{given.producer}'" if given.producer else f"input {number}, which is staged"
+        where = f" in {name}" if len(inputs) > 1 else ""
+        yield f"found{where}: {', '.join(columns) or 'no columns'}"
+
+
+def _paths(kind: DataType, prefix: str = "") -> Iterator[str]:
+    """Give the name of every column, and of every field in it as `column.field`."""
+    if isinstance(kind, ArrayType):
+        yield from _paths(kind.elementType, prefix)
+    if isinstance(kind, StructType):
+        for column in kind.fields:
+            yield prefix + column.name
+            yield from _paths(column.dataType, f"{prefix}{column.name}.")
+
+
+def _headline(exception: Exception, cause: Cause) -> str:
+    if isinstance(exception, GraphCompilerError):
+        return str(exception)
+    if isinstance(exception, ParseException):
+        return cause.message.partition(" (line ")[0]
+    if cause.condition and cause.condition != PYTHON_WORKER:
+        return cause.message
+    return f"{cause.kind}: {cause.message}" if cause.message else cause.kind

@@ -18,33 +18,33 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.report import ExecutionReport
+from graph_compiler.deployment.report import VERSION, ExecutionReport
 from graph_compiler.deployment.resource_profiles import ignored_words
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import to_json
 from graph_compiler.spark_runtime.commit_store import LocalCommitStore
 from graph_compiler.spark_runtime.failures import explain_failure
+from graph_compiler.spark_runtime.metrics import RegionMetrics
 from graph_compiler.spark_runtime.region import run_region
-
-REPORT_VERSION = 1
 
 
 def main(descriptor_path: str) -> int:
     """Run the region a descriptor describes; gives the exit code."""
     task = TaskDeploymentDescriptor.from_json(Path(descriptor_path).read_text())
-    spark = session(task)
     try:
-        report = execute(task, spark)
-    finally:
-        spark.stop()
+        spark = session(task)
+    except Exception as error:  # no master, no memory: there is no one else to tell
+        traceback.print_exc()
+        report = _leave(task, _failed(error, application_id=None))
+    else:
+        try:
+            report = execute(task, spark)
+        finally:
+            spark.stop()
     if report.failure is not None:
         words = report.failure.words(task.region.pipeline, task.region.region_id)
         print(f"graph_compiler: {words}", file=sys.stderr)
         return report.failure.throwable_type.exit_code
-    for output in report.outputs:
-        print(
-            f"graph_compiler: {output.kind} {output.name}: {output.rows} rows, {output.bytes} bytes, {output.location}"
-        )
     return 0
 
 
@@ -61,32 +61,45 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
 
 def execute(task: TaskDeploymentDescriptor, spark: SparkSession) -> ExecutionReport:
     """Run the region in a session and leave the report, whatever happens."""
-    store = LocalCommitStore()
     _say_what_is_ignored(task, spark)
+    metrics = RegionMetrics(spark, task.region)
     application_id = spark.sparkContext.applicationId
     try:
-        result = run_region(task, spark, store)
+        with metrics.listening():
+            result = run_region(task, spark, LocalCommitStore(), metrics)
         report = ExecutionReport(
-            version=REPORT_VERSION,
+            version=VERSION,
             application_id=application_id,
             outputs=result.outputs,
             contracts=result.contracts,
+            vertices=metrics.vertices(),
+            actions=tuple(metrics.actions),
             failure=None,
         )
     except Exception as error:  # whatever a user's function or Spark raises is reported, in words
         traceback.print_exc()
-        report = ExecutionReport(
-            version=REPORT_VERSION,
-            application_id=application_id,
-            outputs=(),
-            contracts=(),
-            failure=explain_failure(error),
-        )
+        report = _failed(error, application_id)
+    return _leave(task, report)
+
+
+def _failed(error: Exception, application_id: str | None) -> ExecutionReport:
+    return ExecutionReport(
+        version=VERSION,
+        application_id=application_id,
+        outputs=(),
+        contracts=(),
+        vertices=(),
+        actions=(),
+        failure=explain_failure(error),
+    )
+
+
+def _leave(task: TaskDeploymentDescriptor, report: ExecutionReport) -> ExecutionReport:
     layout = StagingLayout(
         root=task.staging_root, pipeline=task.region.pipeline, run_id=task.attempt.run_id
     )
     key = layout.report(task.region.region_id, task.attempt.execution_id)
-    store.put_if_absent(key, to_json(report).encode())
+    LocalCommitStore().put_if_absent(key, to_json(report).encode())
     return report
 
 

@@ -14,7 +14,9 @@ from pyspark.sql import DataFrame
 from graph_compiler.deployment.descriptor import OperatorDescriptor, ResultDescriptor, StagedInput
 from graph_compiler.deployment.fingerprints import digest
 from graph_compiler.deployment.manifest import Manifest
+from graph_compiler.deployment.report import Phase
 from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.spark_runtime.metrics import RegionMetrics
 from graph_compiler.spark_runtime.staging import StagingArea
 
 
@@ -28,6 +30,7 @@ class FixedRows:
     """The results one execution staged for itself; no other execution reads them."""
 
     area: StagingArea
+    metrics: RegionMetrics
     _latest: dict[IntermediateDataSetId, Manifest] = field(default_factory=dict)
 
     def fix(
@@ -50,7 +53,8 @@ class FixedRows:
             partitions=partitions,
         )
         before = self._latest.get(result.id)
-        self._latest[result.id] = self.area.stage(result, rows)
+        with self.metrics.running(operator, Phase.SHARE):
+            self._latest[result.id] = self.area.stage(result, rows)
         if before is not None:
             self.area.drop(before)
         staged = StagedInput(id=result.id, fingerprint=result.fingerprint)

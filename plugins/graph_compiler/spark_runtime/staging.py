@@ -100,6 +100,12 @@ class StagingArea:
         """Remove the data of an epoch nobody reads any more; its manifest stays."""
         shutil.rmtree(manifest.location, ignore_errors=True)
 
+    def rows(self, staged: StagedInput) -> int:
+        """Count the rows of the latest committed epoch, which has been read."""
+        manifest = self.latest_manifest(staged.id)
+        assert manifest is not None, "manifests are never deleted while their run lives"
+        return manifest.rows
+
     def latest_manifest(self, result_id: IntermediateDataSetId) -> Manifest | None:
         """Give the manifest of the highest committed epoch."""
         epochs = [int(Path(key).stem) for key in self.store.keys(self.layout.manifests(result_id))]

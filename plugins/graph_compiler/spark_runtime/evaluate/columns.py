@@ -8,11 +8,19 @@ from difflib import get_close_matches
 from pyspark.sql import DataFrame
 
 from graph_compiler.errors import GraphCompilerError
-from graph_compiler.identifiers import listing
 
 
 class ColumnsError(GraphCompilerError):
     """The inputs of an operator have columns that do not go together, or not those it names."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        """Give the message, the hint on a line of its own."""
+        return f"{self.message}\n  hint: {self.hint}" if self.hint else self.message
 
 
 def require_columns(rows: DataFrame, names: Iterable[str], of: str = "its input") -> None:
@@ -21,10 +29,8 @@ def require_columns(rows: DataFrame, names: Iterable[str], of: str = "its input"
     missing = [name for name in names if name.lower() not in known]
     if missing:
         close = get_close_matches(missing[0], rows.columns, n=1)
-        hint = f"\n  hint: did you mean '{close[0]}'?" if close else ""
-        raise ColumnsError(
-            f"{of} has no column '{missing[0]}'\n  found: {listing(rows.columns)}{hint}"
-        )
+        hint = f"did you mean '{close[0]}'?" if close else None
+        raise ColumnsError(f"{of} has no column '{missing[0]}'", hint)
 
 
 def has_column(rows: DataFrame, name: str) -> bool:

@@ -88,8 +88,8 @@ def union(streams: list[DataFrame]) -> DataFrame:
     for other in others:
         if odd := sorted(set(first.columns) ^ set(other.columns)):
             raise ColumnsError(
-                f"it reads a union of streams with different columns: only one has {listing(odd)}\n"
-                "  hint: select the same columns from each, or union_by_name(…, allow_missing_columns=True)"
+                f"it reads a union of streams with different columns: only one has {listing(odd)}",
+                "select the same columns from each, or union_by_name(…, allow_missing_columns=True)",
             )
     return reduce(DataFrame.unionByName, streams)
 
@@ -123,8 +123,8 @@ def _columns(operator: Join, left: DataFrame, right: DataFrame) -> list[str]:
         return found
     if both := [name for name in one if has_column(right, name)]:
         raise ColumnsError(
-            f"both sides of the join have {listing(both)}\n"
-            f'  hint: rename one: rename({{"{both[0]}": "{both[0]}_2"}}), or join on it too'
+            f"both sides of the join have {listing(both)}",
+            f'rename one: rename({{"{both[0]}": "{both[0]}_2"}}), or join on it too',
         )
     return [*found, *(f"`right`.{quoted(name)}" for name in other)]
 

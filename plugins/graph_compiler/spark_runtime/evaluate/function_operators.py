@@ -70,7 +70,8 @@ def _process(operator: Process, inputs: list[DataFrame]) -> dict[str | None, Dat
     main, sides = given
     if set(sides) != set(operator.tags):
         raise ColumnsError(
-            f"{operator.function} gave the side outputs {listing(sides)}\n  allowed: {listing(operator.tags)}"
+            f"{operator.function} gave the side outputs {listing(sides)}",
+            f"process(…, outputs=…) names {listing(operator.tags)}",
         )
     return {None: _dataframe(main, operator.function)} | {
         tag: _dataframe(rows, operator.function) for tag, rows in sides.items()

@@ -1,0 +1,138 @@
+"""Measure what a region's operators do: an action's seconds, stages and bytes, and the rows that went through.
+
+    with metrics.running(sink, "prepare"):     Spark's jobs are called "flights · late_routes: prepare"
+        publisher.prepare(…)
+
+Everything in there is marked by thread (Spark's local properties, Catalyst's current origin): whoever runs actions side
+by side starts them in threads of pyspark's InheritableThread and enters `running` in each.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler.deployment.descriptor import OperatorDescriptor, RegionDescriptor
+from graph_compiler.deployment.report import ActionMetrics, Phase, VertexMetrics
+from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.spark_runtime.executed_plan import ExecutedQueries, rows_by_output
+from graph_compiler.spark_runtime.origins import ACTION, OPERATOR, mark_output, origin
+from graph_compiler.spark_runtime.region_graph import Output, RegionGraph
+from graph_compiler.spark_runtime.stages import stage_totals
+from graph_compiler.spark_runtime.vertex_metrics import RowsKnown, vertex_metrics
+
+_NUMBERS = itertools.count(1)  # job groups must differ within the application
+
+
+@dataclass(slots=True)
+class RegionMetrics:
+    """Gathers what the actions of a region measure, and what they committed."""
+
+    spark: SparkSession
+    region: RegionDescriptor
+    actions: list[ActionMetrics] = field(default_factory=list)
+    committed: dict[Output, int] = field(default_factory=dict)
+    """Rows by footers: of staged outputs, and of sinks."""
+    staged: dict[IntermediateDataSetId, int] = field(default_factory=dict)
+    """Rows of the staged results that were read."""
+    _counted: dict[Output, int] = field(default_factory=dict)
+    _too_high: set[Output] = field(default_factory=set)
+    _same_rows: list[tuple[Output, Output]] = field(default_factory=list)
+    _queries: ExecutedQueries = field(init=False)
+    _graph: RegionGraph = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._queries = ExecutedQueries(self.spark)
+        self._graph = RegionGraph.of(self.region)
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Gather in here."""
+        self._queries.start()
+        try:
+            yield
+        finally:
+            self._queries.stop()
+
+    @contextmanager
+    def running(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
+        """Name what Spark runs in here after an operator, and measure it unless it fails."""
+        group = f"{operator.name} {next(_NUMBERS)}"
+        description = f"{self.region.pipeline} · {operator.name}: {phase}"
+        mark = (OPERATOR, str(operator.node_id)) if phase is Phase.EVALUATE else (ACTION, group)
+        started = time.monotonic()
+        with _job_group(self.spark, group, description), origin(self.spark, *mark):
+            yield
+        seconds = time.monotonic() - started
+        counted = {} if phase is Phase.EVALUATE else self._count(group, description)
+        stages = stage_totals(self.spark, group)
+        if phase is Phase.EVALUATE and not stages.stage_ids:
+            return
+        self.actions.append(
+            ActionMetrics(
+                name=description,
+                operator=operator.name,
+                vertex_id=self._graph.vertex_id(operator),
+                phase=phase,
+                seconds=round(seconds, 3),
+                stage_ids=stages.stage_ids,
+                tasks=stages.tasks,
+                failed_tasks=stages.failed_tasks,
+                repeated_stages=stages.repeated_stages,
+                spilled_bytes=stages.spilled_bytes,
+                shuffle_read_bytes=stages.shuffle_read_bytes,
+                shuffle_written_bytes=stages.shuffle_written_bytes,
+            )
+        )
+        for output, rows in counted.items():
+            self._counted[output] = max(rows, self._counted.get(output, 0))
+            if stages.repeated_stages:
+                self._too_high.add(output)
+
+    def mark(self, rows: DataFrame, output: Output) -> None:
+        """Make the rows of an operator's output known in executed plans."""
+        if (same := mark_output(rows, output)) is not None:
+            self._same_rows.append((output, same))
+
+    def vertices(self) -> tuple[VertexMetrics, ...]:
+        """Give what is known of every vertex by now."""
+        known = RowsKnown(
+            counted=self._counted,
+            too_high=frozenset(self._too_high),
+            committed=self.committed,
+            staged=self.staged,
+            same=tuple(self._same_rows),
+        )
+        return vertex_metrics(self.region, known, tuple(self.actions))
+
+    def _count(self, group: str, description: str) -> dict[Output, int]:
+        """Count what came out of operators in the plans of an action."""
+        found: dict[Output, int] = {}
+        try:
+            for plan in self._queries.of_action(group):
+                for output, rows in rows_by_output(plan).items():
+                    found[output] = max(rows, found.get(output, 0))
+        except Exception as error:  # Spark promises nothing of what is read there
+            print(f"graph_compiler: {description}: rows are unknown: {error}", file=sys.stderr)
+            return {}
+        return found
+
+
+@contextmanager
+def _job_group(spark: SparkSession, group: str, description: str) -> Iterator[None]:
+    """Set this thread's job group; Spark shows the description with each job and query."""
+    context = spark.sparkContext
+    keys = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
+    before = [context.getLocalProperty(key) for key in keys]
+    context.setJobGroup(group, description)
+    try:
+        yield
+    finally:
+        for key, value in zip(keys, before, strict=True):
+            context.setLocalProperty(key, value)  # type: ignore[arg-type]  # None takes it away

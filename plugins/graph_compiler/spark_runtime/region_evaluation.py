@@ -1,0 +1,153 @@
+"""The operators of a region as DataFrames, each made from those before it; nothing is run but what must be fixed.
+
+Where rows come from and where fixed rows go is its caller's: a run reads and writes staging, a dry run neither.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
+
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.deployment.descriptor import (
+    InputDescriptor,
+    OperatorDescriptor,
+    RegionDescriptor,
+    StagedInput,
+)
+from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.spark_runtime.contracts import Contract
+from graph_compiler.spark_runtime.evaluate import Scope, evaluate, evaluate_outputs, union
+from graph_compiler.spark_runtime.exchange import distribute_all, partitions_read
+from graph_compiler.spark_runtime.failures import InputSchema
+from graph_compiler.spark_runtime.partition_counts import with_exactly
+from graph_compiler.spark_runtime.region_graph import Output, RegionGraph
+from graph_compiler.spark_runtime.shared_rows import is_deterministic
+
+ReadStaged = Callable[[StagedInput, int | None], DataFrame]
+"""Reads a staged result, in a number of partitions where one is asked for."""
+Fix = Callable[[OperatorDescriptor, str, DataFrame, int | None], DataFrame]
+"""Makes an operator's rows the same however often they are read: a name, the rows, how many partitions they keep."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RegionEvaluation:
+    """The outputs of a region's operators so far.
+
+    `mark` is told of every output. `unrepeatable` are those that computing again may change.
+    """
+
+    region: RegionDescriptor
+    spark: SparkSession
+    parameters: Mapping[str, ParameterValue]
+    read_staged: ReadStaged
+    fix: Fix
+    mark: Callable[[DataFrame, Output], None]
+    contracts: list[Contract]
+    outputs: dict[Output, DataFrame] = field(default_factory=dict)
+    graph: RegionGraph = field(init=False)
+    _readers: Counter[Output] = field(init=False)
+    _results: frozenset[Output] = field(init=False)
+    _unrepeatable: set[Output] = field(default_factory=set)
+    _staged: dict[tuple[IntermediateDataSetId, int | None], DataFrame] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.graph = RegionGraph.of(self.region)
+        self._results = frozenset(
+            (result.node_id, result.output_tag) for result in self.region.results
+        )
+        edges = [edge for operator in self.graph.operators.values() for edge in operator.inputs]
+        read = [(edge.node_id, edge.output_tag) for edge in edges if edge.staged is None]
+        self._readers = Counter([*read, *self._results])
+
+    def is_shared(self, output: Output) -> bool:
+        """Say whether several read an output, staging it included."""
+        return self._readers[output] > 1
+
+    def inputs(self, operator: OperatorDescriptor) -> dict[int, list[DataFrame]]:
+        """Give an operator's inputs by number, distributed as its edges say."""
+        found: dict[int, list[DataFrame]] = {}
+        number_of = attrgetter("type_number")
+        for number, edges in groupby(sorted(operator.inputs, key=number_of), key=number_of):
+            streams = [(edge, self._rows(edge, partitions_read(edge, operator))) for edge in edges]
+            found[number] = distribute_all(streams, operator)
+        return found
+
+    def rows_into(self, sink: OperatorDescriptor) -> DataFrame:
+        """Give the rows a sink is to write."""
+        ((_, streams),) = self.inputs(sink).items()
+        return with_exactly(union(streams), sink.parallelism)
+
+    def schemas(self, operator: OperatorDescriptor) -> tuple[InputSchema, ...]:
+        """Give the schemas of an operator's inputs, as far as these are known."""
+        known = [(edge, self._known_rows(edge)) for edge in operator.inputs]
+        return tuple(
+            InputSchema(producer=self.graph.name(edge), schema=rows.schema)
+            for edge, rows in known
+            if rows is not None
+        )
+
+    def run(self, operator: OperatorDescriptor) -> None:
+        """Evaluate an operator with its side outputs; what several read and would differ is fixed first."""
+        inputs = self.inputs(operator)
+        scope = Scope(
+            spark=self.spark,
+            parameters=self.parameters,
+            fix=lambda name, rows: self.fix(operator, name, rows, None),
+            contracts=self.contracts,
+        )
+        repeatable = self._reads_repeatable(operator)
+        if any(self._readers[operator.node_id, tag] for tag in operator.operator.output_tags()):
+            if not repeatable:  # its outputs are several readers of its inputs
+                inputs = {
+                    number: [scope.fix(f"input-{number}", union(rows))]
+                    for number, rows in inputs.items()
+                }
+                repeatable = True
+            outputs = evaluate_outputs(operator.operator, inputs, scope)
+        else:
+            outputs = {None: evaluate(operator.operator, inputs, scope)}
+        repeatable = repeatable and operator.operator.why_unrepeatable() is None
+        for tag, rows in outputs.items():
+            exact = with_exactly(rows, operator.parallelism)
+            self._keep(operator, tag, exact, repeatable=repeatable)
+
+    def replace_by_staged(self, output: Output, rows: DataFrame) -> None:
+        """Let whoever reads an output here read what was committed of it: one result, however often it is read (D9)."""
+        self.outputs[output] = rows
+        self._unrepeatable.discard(output)
+
+    def _keep(
+        self, operator: OperatorDescriptor, tag: str | None, rows: DataFrame, *, repeatable: bool
+    ) -> None:
+        """Keep an output for its readers: fixed if there are several who would see different rows."""
+        output = (operator.node_id, tag)
+        if not (repeatable and is_deterministic(rows)):
+            if self.is_shared(output) and output not in self._results:
+                rows = self.fix(operator, f"shared-{tag or 'main'}", rows, operator.parallelism)
+            else:
+                self._unrepeatable.add(output)
+        self.outputs[output] = rows
+        self.mark(rows, output)
+
+    def _reads_repeatable(self, operator: OperatorDescriptor) -> bool:
+        read = [(edge.node_id, edge.output_tag) for edge in operator.inputs if edge.staged is None]
+        return not any(output in self._unrepeatable for output in read)
+
+    def _rows(self, edge: InputDescriptor, partitions: int | None) -> DataFrame:
+        if edge.staged is None:
+            return self.outputs[edge.node_id, edge.output_tag]
+        key = (edge.staged.id, partitions)
+        if key not in self._staged:
+            self._staged[key] = self.read_staged(edge.staged, partitions)
+        return self._staged[key]
+
+    def _known_rows(self, edge: InputDescriptor) -> DataFrame | None:
+        if edge.staged is None:
+            return self.outputs.get((edge.node_id, edge.output_tag))
+        return next((rows for (id, _), rows in self._staged.items() if id == edge.staged.id), None)

@@ -1,0 +1,97 @@
+"""What a finished task tells Airflow."""
+
+import json
+
+import pytest
+
+from graph_compiler.deployment.report import (
+    VERSION,
+    ActionMetrics,
+    ExecutionReport,
+    OperatorMetrics,
+    Output,
+    Phase,
+    VertexMetrics,
+)
+from graph_compiler.errors import DescriptorError
+from graph_compiler.identifiers import JobVertexId
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
+]
+
+ACTION = ActionMetrics(
+    name="flights · late_routes: prepare",
+    operator="late_routes",
+    vertex_id=JobVertexId("v"),
+    phase=Phase.PREPARE,
+    seconds=1.5,
+    stage_ids=(3, 5),
+    tasks=4,
+    failed_tasks=1,
+    repeated_stages=0,
+    spilled_bytes=0,
+    shuffle_read_bytes=2048,
+    shuffle_written_bytes=2048,
+)
+
+
+def vertex(
+    name: str, rows: int | None, seconds: float | None, *, may_be_too_high: bool = False
+) -> VertexMetrics:
+    operator = OperatorMetrics(
+        name=name, rows_in=None, rows_out=rows, side_rows=(), may_be_too_high=may_be_too_high
+    )
+    return VertexMetrics(
+        vertex_id=JobVertexId("v"), name=name, operators=(operator,), seconds=seconds
+    )
+
+
+def report(*vertices: VertexMetrics) -> ExecutionReport:
+    output = Output(kind="sink", name="late_routes", location="/out/late", rows=1438, bytes=9000)
+    return ExecutionReport(
+        version=VERSION,
+        application_id="local-1",
+        contracts=(),
+        outputs=(output,),
+        vertices=vertices,
+        actions=(ACTION,),
+        failure=None,
+    )
+
+
+def test_each_output_vertex_and_action_has_a_line_in_the_log() -> None:
+    from graph_compiler.airflow_backend.region_summary import log_lines
+
+    vertices = (
+        vertex("flown", None, None),
+        vertex("joined", 7, None, may_be_too_high=True),
+        vertex("lateness", 1438, 1.5),
+    )
+    assert list(log_lines(report(*vertices))) == [
+        "sink late_routes: 1,438 rows, 9,000 bytes, /out/late",
+        "vertex flown: unknown rows",
+        "vertex joined: at most 7 rows",
+        "vertex lateness: 1,438 rows, 1.5 s",
+        "action flights · late_routes: prepare: 1.5 s, stages 3, 5, 4 tasks, 1 failed tasks, 2,048 bytes shuffled",
+    ]
+
+
+def test_a_summary_too_large_for_airflows_database_says_what_it_leaves_out() -> None:
+    from graph_compiler.airflow_backend.region_summary import MOST_BYTES, summarize
+
+    many = report(*(vertex("v" * 250, number, None) for number in range(200)))
+    summary = summarize(many, "/staging/report.json")
+    assert len(json.dumps(summary)) <= MOST_BYTES
+    assert summary["vertices"][0] == {"name": "v" * 250, "rows": 0, "seconds": None}
+    left = 200 - len(summary["vertices"])
+    assert 100 < left < 200
+    assert summary["left_out"] == (
+        f"{left} of 200 vertices and 0 of 1 outputs, which are in /staging/report.json"
+    )
+
+
+def test_a_report_of_another_version_is_refused() -> None:
+    with pytest.raises(DescriptorError, match="the report has version 1; this program reads"):
+        ExecutionReport.from_json('{"type": "ExecutionReport", "version": 1}')

@@ -1,0 +1,195 @@
+"""Rows, stages and names of what Spark ran, for every operator of a region."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment
+from graph_compiler.deployment.report import ExecutionReport
+from pipelines.flights import env as flights
+from tests.conftest import with_options
+from tests.reference import DATA
+from tests.spark import user_functions
+from tests.spark.conftest import RunPipeline
+
+pytestmark = pytest.mark.spark
+
+
+def rows_of(*reports: ExecutionReport) -> dict[str, tuple[int | None, int | None]]:
+    """Give rows in and out by operator; a side output after a dot."""
+    found: dict[str, tuple[int | None, int | None]] = {}
+    for operator in [
+        o for report in reports for vertex in report.vertices for o in vertex.operators
+    ]:
+        found[operator.name] = (operator.rows_in, operator.rows_out)
+        found |= {f"{operator.name}.{tag}": (None, rows) for tag, rows in operator.side_rows}
+    return found
+
+
+def test_flights_tells_what_went_through_each_operator(
+    run_pipeline: RunPipeline, tmp_path: Path, spark: SparkSession
+) -> None:
+    reports = run_pipeline(
+        flights.pipeline(), {"input": str(DATA), "output": str(tmp_path / "out")}
+    )
+    assert rows_of(*reports) == {
+        "flights": (None, None),  # a filter went into the scan
+        "flown": (None, 328_521),
+        "flown.cancelled": (None, 8_255),
+        "cancelled": (8_255, 8_255),
+        "weather": (None, None),
+        "with_weather": (None, 328_521),
+        "carriers": (None, None),
+        "lateness": (328_521, None),  # the join after it wants carriers that are not null
+        "with_carrier_name": (None, 438),
+        "late_routes": (438, 438),
+    }
+    actions = {action.name: action for report in reports for action in report.actions}
+    assert [name for name in actions if not name.endswith("evaluate")] == [
+        "flights · with_weather: stage",
+        "flights · cancelled: prepare",
+        "flights · late_routes: prepare",
+    ]
+    last = actions["flights · late_routes: prepare"]
+    assert last.shuffle_written_bytes == last.shuffle_read_bytes > 10_000
+    assert (last.failed_tasks, last.repeated_stages, last.spilled_bytes) == (0, 0, 0)
+    assert last.seconds > 0
+    assert shown_by_spark(spark, last.stage_ids) == {"flights · late_routes: prepare"}
+    vertex = reports[-1].vertices[-1]
+    assert vertex.seconds == last.seconds
+
+
+def shown_by_spark(spark: SparkSession, stage_ids: tuple[int, ...]) -> set[str]:
+    """Give the descriptions Spark's UI shows beside stages."""
+    assert spark._jsc is not None
+    store = spark._jsc.sc().statusStore()
+    return {str(store.lastStageAttempt(id).description().get()) for id in stage_ids}
+
+
+def test_a_data_set_for_each_vertex_leaves_little_unknown(
+    run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    pipeline = with_options(flights.pipeline(), shuffle_mode="ALL_EXCHANGES_BLOCKING")
+    reports = run_pipeline(pipeline, {"input": str(DATA), "output": str(tmp_path / "out")})
+    assert {name for name, (_, out) in rows_of(*reports).items() if out is None} == {"flights"}
+    assert rows_of(*reports)["with_weather"] == (328_521 + 26_115, 328_521)
+
+
+Declare = Callable[[DataStream, DataStream], DataStream]
+
+
+@pytest.mark.parametrize(
+    ("declare", "known"),
+    [
+        # a count is there where nothing was moved through the operator …
+        (
+            lambda rows, _: (
+                rows.select("id", "k").name("columns").key_by("k").aggregate(n="count(*)")
+            ),
+            {"rows": 1000, "columns": 1000, "last": 10},
+        ),
+        (
+            lambda rows, _: (
+                rows.key_by("k")
+                .aggregate(n="count(*)")
+                .name("counts")
+                .with_columns(x="explode(array(1, 2, 3))")
+            ),
+            {"rows": 1000, "counts": 10, "last": 30},
+        ),
+        (
+            lambda rows, _: rows.transform(user_functions.keeps_even).name("even").filter("k > 3"),
+            {"rows": 1000, "even": 500, "last": 300},
+        ),
+        (
+            lambda rows, names: (
+                rows.filter("id >= 100")
+                .name("filtered")
+                .join(names.filter("k < 5").name("few"), on="k", how="semi")
+                .name("semi")
+                .with_columns(z="id + 1")
+                .name("columns")
+                .key_by("k")
+                .aggregate(n="count(*)")
+            ),
+            {"semi": 450, "columns": 450, "last": 5},
+        ),
+        # … and nowhere else: here the last condition goes below the join, and the join gives what it leaves
+        (
+            lambda rows, names: rows.join(names, on="k").name("joined").filter("id >= 100"),
+            {"last": 900},
+        ),
+        # … here through a sort, which keeps its tag
+        (
+            lambda rows, _: rows.transform(user_functions.sorts).name("sorted").filter("id >= 100"),
+            {"last": 900},
+        ),
+        # … and here into the aggregation, for a key
+        (
+            lambda rows, _: rows.key_by("k").aggregate(n="count(*)").name("counts").filter("k > 3"),
+            {"last": 6},
+        ),
+    ],
+)
+def test_a_count_is_right_or_unknown(
+    declare: Declare,
+    known: dict[str, int],
+    env: StreamExecutionEnvironment,
+    run_pipeline: RunPipeline,
+    tmp_path: Path,
+    spark: SparkSession,
+) -> None:
+    spark.range(1000).selectExpr("id", "id % 10 AS k").write.parquet(f"{tmp_path}/rows")
+    spark.range(10).selectExpr("id AS k", "'x' AS name").write.parquet(f"{tmp_path}/names")
+    rows = env.from_source(Parquet(f"{tmp_path}/rows"), "rows")
+    names = env.from_source(Parquet(f"{tmp_path}/names"), "names")
+    declare(rows, names).name("last").sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    (report,) = run_pipeline(env.pipeline())
+    found = {name: out for name, (_, out) in rows_of(report).items() if out is not None}
+    assert found == known | {"out": known["last"]}
+
+
+def test_rows_fixed_for_several_readers_are_an_action_of_their_own(
+    env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    (tmp_path / "in.csv").write_text("x\n" + "1\n" * 50)
+    kept = env.from_source(Csv(f"{tmp_path}/in.csv"), "in").filter("rand() < 0.5", rejects="no")
+    kept.name("half").sink_to(Parquet(f"{tmp_path}/yes")).name("yes")
+    kept.get_side_output("no").sink_to(Parquet(f"{tmp_path}/no")).name("no")
+    (report,) = run_pipeline(env.pipeline())
+    assert [action.name for action in report.actions if action.operator == "half"] == [
+        "sales · half: share"
+    ]
+    rows = rows_of(report)
+    yes, no = rows["half"][1], rows["half.no"][1]
+    assert yes is not None
+    assert no is not None
+    assert yes + no == 50
+    assert rows["in"] == (None, 50)
+
+
+def test_a_plan_that_cannot_be_read_costs_its_counts_and_nothing_else(
+    env: StreamExecutionEnvironment,
+    run_pipeline: RunPipeline,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("graph_compiler.spark_runtime.executed_plan.MOST_NODES", 3)
+    (tmp_path / "in.csv").write_text("x\n1\n0\n")
+    env.from_source(Csv(f"{tmp_path}/in.csv"), "in").key_by("x").aggregate(n="count(*)").name(
+        "counts"
+    ).filter("n > 0").name("later").sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    (report,) = run_pipeline(env.pipeline())
+    assert rows_of(report) == {
+        "in": (None, None),
+        "counts": (None, None),
+        "later": (None, 2),
+        "out": (2, 2),
+    }
+    assert (
+        "graph_compiler: sales · out: prepare: rows are unknown: the plan has more than 3 nodes"
+        in capsys.readouterr().err
+    )
