@@ -1,6 +1,7 @@
 """A staged result read over a POINTWISE edge: consumer i has Flink's partitions, whatever the files' sizes."""
 
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr, spark_partition_id
 
 from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
+from graph_compiler.deployment.manifest import DataFile, ManifestPartition
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime import pointwise_read
 from graph_compiler.spark_runtime.commit_store import LocalCommitStore
 from graph_compiler.spark_runtime.partition_counts import has_exactly
+from graph_compiler.spark_runtime.pointwise_read import _is_cheaper_apart
 from graph_compiler.spark_runtime.shared_rows import is_deterministic
 from graph_compiler.spark_runtime.staging import StagingArea
 
@@ -210,3 +213,27 @@ def test_unset_parallelism_is_left_to_spark(area: StagingArea) -> None:
     plan = area.read(staged)._jdf.queryExecution().executedPlan().toString()
     assert plan.count("FileScan") == 1
     assert "Exchange" not in plan
+
+
+@pytest.mark.parametrize(
+    ("partitions", "consumers", "megabytes", "is_apart"),
+    [
+        (8, 8, 1, True),
+        (32, 32, 1, True),  # a second of work is not worth an exchange
+        (128, 128, 100, False),  # tasks would carry more than they read
+        (128, 128, 300, True),
+        (256, 256, 300, False),
+        (8, 24, 300, True),
+        (8, 64, 300, False),  # every partition would be read eight times
+    ],
+)
+def test_rows_move_only_where_that_is_cheaper(
+    partitions: int, consumers: int, megabytes: int, is_apart: bool, area: StagingArea
+) -> None:
+    manifest = area.latest_manifest(stage(area, area.spark.range(1), 1).id)
+    assert manifest is not None
+    file = DataFile(name="part-0", rows=9, bytes=megabytes * 10**6 // partitions)
+    files = tuple(ManifestPartition(index=index, files=(file,)) for index in range(partitions))
+    assert _is_cheaper_apart(replace(manifest, partitions=files), consumers) == is_apart
+    twice = ManifestPartition(index=0, files=(file, file))
+    assert _is_cheaper_apart(replace(manifest, partitions=(twice, *files)), consumers)

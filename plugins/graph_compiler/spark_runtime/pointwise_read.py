@@ -4,10 +4,15 @@ Spark's own read packs files by size: six become two, in another order, and part
 round that, and both keep column pruning, pushed filters and vectorised reading:
 
     apart       a union of reads of one partition each: nothing moves. Each task carries the plans of all the others,
-                0.1 ms for each pair, and where several consumers share a partition each reads all of its pages
-    exchanged   one plain read, and every row sent to its consumer's number: rows move once
+                0.3 ms for each pair, and consumers that share a partition each read all of its pages
+    exchanged   one plain read, and every row sent to its consumer's number: 20 ns for each staged byte
 
-`_is_cheaper_apart` weighs them, by the figures measured for 5 million rows (docs/architecture.md).
+Seconds of CPU for 5 million rows, 290 MB, read to the end (docs/architecture.md has more):
+
+    partitions = consumers      8      64     128
+    plain, in its own order     1.6    1.4    1.5
+    apart                       1.6    2.4    3.5
+    exchanged                   9.1    9.5    9.8
 """
 
 from __future__ import annotations
@@ -26,8 +31,11 @@ from graph_compiler.graphs.distribution import partition_groups
 from graph_compiler.spark_runtime.partition_counts import ONE_PARTITION
 
 _FREE_PAIRS = 32**2
-_BYTES_PER_PAIR = 32 * 1024
-_REREADS = 4
+"""So few that they cost nothing one would notice."""
+_BYTES_PER_PAIR = 16 * 1024
+"""What is exchanged in the time a pair takes."""
+_REREADS = 3
+"""A partition is read by this many consumers in less time than it is exchanged."""
 _ONE_READ_IS_ONE_PARTITION = {
     "spark.sql.files.maxPartitionBytes": str(2**62),
     "spark.sql.files.openCostInBytes": "0",
