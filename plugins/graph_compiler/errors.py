@@ -8,7 +8,9 @@
     │   ├── PartitionNotFoundError  a committed result is gone or damaged (Flink's noun)
     │   └── StaleResultError        a committed result was computed by another version of the pipeline
     ├── ParameterError              a run's parameter has a value of another type
-    └── PublicationError            a sink's target cannot take the new files
+    ├── SecretError                 a secret cannot be handed to the driver, or has not reached it
+    ├── SchemaChangedError          a source or a target has other columns than are expected
+    └── PublicationError            a sink's target cannot take what was written for it
         └── PublicationConflictError    another execution was first; trying again is right
 
 An impossible state is an AssertionError and not part of the tree.
@@ -98,8 +100,16 @@ class StaleResultError(StagingError):
     """A committed result does not hold what its reader was compiled for: the pipeline changed between the two."""
 
 
+class SecretError(GraphCompilerError):
+    """A secret has no value, or no way to the driver that nobody else can see."""
+
+
+class SchemaChangedError(GraphCompilerError):
+    """Columns are not those that a source or a sink expects; the message has all of them."""
+
+
 class PublicationError(GraphCompilerError):
-    """A sink's target cannot take the files that were written for it."""
+    """A sink's target cannot take what was written for it."""
 
 
 class PublicationConflictError(PublicationError):

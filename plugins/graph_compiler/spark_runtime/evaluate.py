@@ -45,6 +45,8 @@ class Scope:
 
     spark: SparkSession
     parameters: Mapping[str, ParameterValue]
+    parallelism: int | None = None
+    """That of the operator, None where its declaration sets none; a source may read in as many splits."""
 
     def select(self, columns: str, rows: DataFrame, clauses: str = "") -> DataFrame:
         """Give `SELECT columns FROM rows clauses`, parameters bound."""
@@ -83,7 +85,7 @@ def _evaluate(operator: Operator, inputs: list[DataFrame], scope: Scope) -> Data
 
 @_evaluate.register
 def _(operator: Source, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    return read_source(operator.connector, scope.spark)
+    return read_source(operator.connector, scope.spark, scope.parallelism)
 
 
 @_evaluate.register

@@ -15,6 +15,8 @@ from graph_compiler.errors import (
     PartitionNotFoundError,
     PublicationConflictError,
     PublicationError,
+    SchemaChangedError,
+    SecretError,
     StaleResultError,
 )
 from graph_compiler.identifiers import listing
@@ -28,6 +30,8 @@ _NON_RECOVERABLE = (
     DescriptorError,
     FunctionNotImportableError,
     PublicationError,
+    SchemaChangedError,
+    SecretError,
     StaleResultError,
     TypeError,
 )

@@ -22,6 +22,7 @@ from graph_compiler.deployment.wire import to_json
 from graph_compiler.spark_runtime.commit_store import LocalCommitStore
 from graph_compiler.spark_runtime.failures import explain_failure
 from graph_compiler.spark_runtime.region import run_region
+from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted
 
 REPORT_VERSION = 1
 
@@ -50,7 +51,9 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
     builder = SparkSession.builder.appName(f"{task.region.pipeline}.{task.region.region_id}")
     for key, value in task.region.session:
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    spark = builder.getOrCreate()
+    hide_options(spark, task.region)
+    return spark
 
 
 def execute(task: TaskDeploymentDescriptor, spark: SparkSession) -> ExecutionReport:
@@ -63,12 +66,12 @@ def execute(task: TaskDeploymentDescriptor, spark: SparkSession) -> ExecutionRep
             version=REPORT_VERSION, application_id=application_id, outputs=outputs, failure=None
         )
     except Exception as error:  # whatever a user's function or Spark raises is reported, in words
-        traceback.print_exc()
+        print(redact(traceback.format_exc()), file=sys.stderr)
         report = ExecutionReport(
             version=REPORT_VERSION,
             application_id=application_id,
             outputs=(),
-            failure=explain_failure(error),
+            failure=redacted(explain_failure(error)),
         )
     layout = StagingLayout(
         root=task.staging_root, pipeline=task.region.pipeline, run_id=task.attempt.run_id

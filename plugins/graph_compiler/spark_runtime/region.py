@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -26,9 +26,14 @@ from graph_compiler.deployment.report import Output
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.commit_store import CommitStore
+from graph_compiler.spark_runtime.connectors import (
+    OpenSink,
+    PreparedSink,
+    SinkContext,
+    open_sink,
+)
 from graph_compiler.spark_runtime.evaluate import Scope, evaluate, evaluate_outputs, union
 from graph_compiler.spark_runtime.exchange import distribute
-from graph_compiler.spark_runtime.publication import Intent, Publisher, Ticket
 from graph_compiler.spark_runtime.shared_rows import settled
 from graph_compiler.spark_runtime.staging import StagingArea
 
@@ -82,7 +87,8 @@ class _Evaluation:
         if any(self.readers[operator.node_id, tag] for tag in operator.operator.output_tags()):
             outputs = evaluate_outputs(operator.operator, inputs, self.scope, settle)
         else:
-            rows = evaluate(operator.operator, inputs, self.scope)
+            scope = replace(self.scope, parallelism=operator.parallelism)
+            rows = evaluate(operator.operator, inputs, scope)
             if operator.parallelism is not None and not operator.inputs:
                 rows = rows.repartition(operator.parallelism)
             outputs = {None: settle(rows) if self.readers[operator.node_id, None] > 1 else rows}
@@ -109,7 +115,7 @@ def run_region(
     area = StagingArea(
         spark=spark, store=store, layout=layout, attempt=attempt, plan_id=region.plan_id
     )
-    publisher = Publisher(
+    context = SinkContext(
         spark=spark, store=store, layout=layout, execution_id=attempt.execution_id
     )
     operators = [operator for vertex in region.vertices for operator in vertex.operators]
@@ -117,15 +123,16 @@ def run_region(
     evaluation = _Evaluation(scope, area, _readers(operators, region.results))
 
     sinks = [operator for operator in operators if isinstance(operator.operator, Sink)]
-    tickets = [_settle(sink, publisher, evaluation) for sink in sinks]
+    opened = [_open(sink, context, evaluation) for sink in sinks]
     outputs: list[Output] = []
     for operator in operators:
         if operator not in sinks:
             outputs.extend(_run_operator(operator, region.results, evaluation))
-    intents = _prepare_all(sinks, tickets, publisher, evaluation)
-    for intent in intents:
-        publisher.publish(intent)
-    outputs.extend(_sink_output(sink, intent) for sink, intent in zip(sinks, intents, strict=True))
+    prepared = _prepare_all(sinks, opened, evaluation)
+    for sink, rows in zip(sinks, prepared, strict=True):
+        with _blaming(sink, evaluation):
+            rows.publish()
+    outputs.extend(_sink_output(sink, rows) for sink, rows in zip(sinks, prepared, strict=True))
     return tuple(outputs)
 
 
@@ -157,30 +164,30 @@ def _run_operator(
             yield _staged_output(operator, result, manifest)
 
 
-def _settle(sink: OperatorDescriptor, publisher: Publisher, evaluation: _Evaluation) -> Ticket:
+def _open(sink: OperatorDescriptor, context: SinkContext, evaluation: _Evaluation) -> OpenSink:
     assert isinstance(sink.operator, Sink)
     with _blaming(sink, evaluation):
-        return publisher.settle(sink.operator_id, sink.operator.connector.path)
+        return open_sink(sink.operator.connector, sink.operator_id, sink.operator, context)
 
 
 def _prepare_all(
-    sinks: list[OperatorDescriptor],
-    tickets: list[Ticket],
-    publisher: Publisher,
-    evaluation: _Evaluation,
-) -> list[Intent]:
-    """Write every sink's rows beside its target; where one fails, take all of them away again."""
-    intents = []
+    sinks: list[OperatorDescriptor], opened: list[OpenSink], evaluation: _Evaluation
+) -> list[PreparedSink]:
+    """Check every sink's rows, then write them where nobody looks; where one fails, take all of them away again."""
+    checked, prepared = [], []
+    for sink, target in zip(sinks, opened, strict=True):
+        with _blaming(sink, evaluation):
+            ((_, streams),) = evaluation.inputs(sink).items()
+            checked.append(target.check(union(streams)))
     try:
-        for sink, ticket in zip(sinks, tickets, strict=True):
+        for sink, target, rows in zip(sinks, opened, checked, strict=True):
             with _blaming(sink, evaluation):
-                ((_, streams),) = evaluation.inputs(sink).items()
-                intents.append(publisher.prepare(ticket, union(streams)))
+                prepared.append(target.prepare(rows))
     except BaseException:
-        for ticket in tickets:
-            publisher.discard(ticket)
+        for target in opened:
+            target.discard()
         raise
-    return intents
+    return prepared
 
 
 @contextmanager
@@ -204,7 +211,11 @@ def _staged_output(
     )
 
 
-def _sink_output(sink: OperatorDescriptor, intent: Intent) -> Output:
+def _sink_output(sink: OperatorDescriptor, prepared: PreparedSink) -> Output:
     return Output(
-        kind="sink", name=sink.name, location=intent.target, rows=intent.rows, bytes=intent.bytes
+        kind="sink",
+        name=sink.name,
+        location=prepared.location,
+        rows=prepared.rows,
+        bytes=prepared.bytes,
     )
