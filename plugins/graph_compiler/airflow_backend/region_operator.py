@@ -83,11 +83,6 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         task = self._task(context)
         # Not in __init__: Airflow would store this host's paths in the Dag, and every host would make a Dag version.
         self.env_vars = _driver_environment(task.region)
-        try:
-            self._secrets = secret_values(task.region)
-            self._hook = self._get_hook()
-        except SecretError as error:
-            raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
         layout = StagingLayout(
             root=task.staging_root, pipeline=task.region.pipeline, run_id=task.attempt.run_id
         )
@@ -98,7 +93,10 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         self.application_args = [str(descriptor)]
         report_path = Path(layout.report(task.region.region_id, task.attempt.execution_id))
         try:
+            self._secrets = secret_values(task.region)
             super().execute(context)
+        except SecretError as error:
+            raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
         except AirflowException as error:
             raise self._explained(report_path, error) from None
         return {output.location: output.rows for output in _read_report(report_path).outputs}
