@@ -44,10 +44,12 @@ class SchemaChange:
 
     def __str__(self) -> str:
         """Say what differs, in one line."""
-        return (
-            f"column '{self.column}' {self.kind}: "
-            f"found {_words(self.found)}; expected {_words(self.expected)}"
-        )
+        found, expected = _type(self.found), _type(self.expected)
+        if self.kind is ChangeKind.RENAMED and self.found is not None:
+            found = f"'{self.found.name}' {found}"
+        if self.kind is ChangeKind.NULLABLE:
+            expected += " NOT NULL"
+        return f"column '{self.column}' {self.kind}: found {found}; expected {expected}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +109,9 @@ def conform(rows: DataFrame, expectation: Expectation, found: StructType) -> Dat
 
 def ddl(schema: StructType) -> str:
     """Write a schema as Spark DDL: `carrier STRING NOT NULL, delay INT`."""
-    return ", ".join(f"{field.name} {_words(field)}" for field in schema)
+    return ", ".join(
+        f"{field.name} {_type(field)}{'' if field.nullable else ' NOT NULL'}" for field in schema
+    )
 
 
 def _of_column(expected: StructField, found: StructField) -> Iterator[SchemaChange]:
@@ -176,10 +180,8 @@ def _change(
     return SchemaChange(kind=kind, column=field.name, expected=expected, found=found)
 
 
-def _words(field: StructField | None) -> str:
-    if field is None:
-        return "no such column"
-    return field.dataType.simpleString().upper() + ("" if field.nullable else " NOT NULL")
+def _type(field: StructField | None) -> str:
+    return "no such column" if field is None else field.dataType.simpleString().upper()
 
 
 def _same_but_null(one: DataType, other: DataType) -> bool:

@@ -72,7 +72,9 @@ def write_empty_file(
     spark: SparkSession, rows: DataFrame, folder: str, format: FileFormat
 ) -> tuple[WrittenFile, ...]:
     """Write a file without rows into `folder`/empty: where no row names a partition folder, Spark writes no file."""
-    nothing = spark.createDataFrame([], rows.schema).coalesce(1)
+    # Text has room for one column; other files keep all, so that they can be read without any folder.
+    hidden = format.partition_by if format.name == "text" else ()
+    nothing = spark.createDataFrame([], rows.schema).drop(*hidden).coalesce(1)
     nothing.write.format(format.name).options(**format.options).save(f"{folder}/{_EMPTY}")
     return _list(Path(folder))
 

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructField, StructType
 
 from graph_compiler.declaration.connectors import FileConnector, SinkMode
 from graph_compiler.declaration.operators import Sink
@@ -49,8 +50,10 @@ class FileSink:
             _check_folders(old_files, self.sink.partition_by)
         if old_files and (keeps or asked):
             # Not what this run has added: a second attempt meets what the first one met.
+            # Nor that a column of these files has no NULL: that says what was once written, not what may be.
             there = replace(self.connector, path=self.ticket.target)
-            held = held_schema(there, self.publisher.spark, rows.schema, old_files)
+            alike = StructType([StructField(f.name, f.dataType) for f in rows.schema])
+            held = held_schema(there, self.publisher.spark, alike, old_files)
         replaced = frozenset() if keeps else frozenset({ChangeKind.WIDENED})
         target = Target(
             name=self.ticket.target, held=held, evolves=FILES_EVOLVE | replaced, follows=replaced
