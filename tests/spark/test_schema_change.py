@@ -23,7 +23,10 @@ CHANGES = {
         "column 'gate' was added: found STRING; expected no such column",
     ),
     "dropped": ("'a' AS k", "column 'delay' is gone: found no such column; expected INT"),
-    "renamed": ("'a' AS k, 1 AS late", "column 'delay' was renamed: found 'late' INT; expected INT"),
+    "renamed": (
+        "'a' AS k, 1 AS late",
+        "column 'delay' was renamed: found 'late' INT; expected INT",
+    ),
     "widened": ("'a' AS k, 1L AS delay", "column 'delay' was widened: found BIGINT; expected INT"),
     "narrowed": (
         "'a' AS k, 1S AS delay",

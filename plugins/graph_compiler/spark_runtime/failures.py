@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from graph_compiler.deployment.report import Failure, ThrowableType
@@ -56,10 +56,13 @@ def explain_failure(error: Exception) -> Failure:
     )
 
 
+_DATABASE = "FAILED_JDBC"
+
+
 def _throwable_type(error: Exception) -> ThrowableType:
     if isinstance(error, PartitionNotFoundError):
         return ThrowableType.PARTITION_DATA_MISSING_ERROR
-    if isinstance(error, PublicationConflictError):
+    if isinstance(error, PublicationConflictError) or _condition(error).startswith(_DATABASE):
         return ThrowableType.RECOVERABLE_ERROR
     if isinstance(error, _NON_RECOVERABLE):
         return ThrowableType.NON_RECOVERABLE_ERROR
@@ -69,8 +72,10 @@ def _throwable_type(error: Exception) -> ThrowableType:
 
 
 def _operator_words(cause: Exception, error: OperatorFailedError) -> str:
-    condition = (cause.getCondition() or "") if isinstance(cause, PySparkException) else ""
+    condition = _condition(cause)
     parameters = (cause.getMessageParameters() or {}) if isinstance(cause, PySparkException) else {}
+    if condition.startswith(_DATABASE):
+        return f"{_words(cause)}{_first_cause(cause)}"
     if condition == "PATH_NOT_FOUND":
         return f"its input {parameters.get('path')} does not exist"
     if condition.startswith(("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN_FOR_JOIN")):
@@ -93,8 +98,22 @@ def _missing_column(missing: str, columns: list[str]) -> str:
     return f"there is no column '{missing}'\n  found: {listing(columns)}{hint}"
 
 
+def _condition(error: BaseException) -> str:
+    return (error.getCondition() or "") if isinstance(error, PySparkException) else ""
+
+
+def _first_cause(error: BaseException) -> str:
+    """Give what the database's driver said; Spark leaves it out of its own message."""
+    origin = getattr(error, "_origin", None)
+    while origin is not None and origin.getCause() is not None:
+        origin = origin.getCause()
+    return "" if origin is None else f"\n  because: {origin.getMessage()}"
+
+
 def _words(error: Exception) -> str:
     """Give the first paragraph of a message; Spark puts plans and stack traces after it."""
+    if isinstance(error, Py4JJavaError):
+        return str(error.java_exception.toString())
     text = str(error).strip() or type(error).__name__
     first = text.split("\n\n")[0].split("\n\tat ")[0].split("\nJVM stacktrace")[0]
     return (

@@ -14,6 +14,8 @@ from pyspark.sql.types import DataType, StructType
 from graph_compiler.declaration.connectors import Jdbc
 from graph_compiler.spark_runtime.secret_values import reveal, reveal_all
 
+_NO_NULLS = 0  # java.sql.ResultSetMetaData.columnNoNulls
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Database:
@@ -43,8 +45,19 @@ class Database:
             return True
 
     def schema(self, table: str) -> StructType:
-        """Give a table's columns as Spark reads them."""
+        """Give a table's columns as Spark reads them: NOT NULL is left to the database, which refuses a NULL itself."""
         return self.spark.read.jdbc(self.url, table, properties=self.properties).schema
+
+    def never_null(self, table: str) -> frozenset[str]:
+        """Give the columns the database lets hold no NULL; Spark does not ask."""
+        with self._connection(table) as connection:
+            statement = connection.createStatement()
+            columns = statement.executeQuery(f"SELECT * FROM {table} WHERE 1 = 0").getMetaData()
+            return frozenset(
+                str(columns.getColumnLabel(number))
+                for number in range(1, columns.getColumnCount() + 1)
+                if int(columns.isNullable(number)) == _NO_NULLS
+            )
 
     def execute(self, table: str, statements: list[str]) -> None:
         """Run statements in one transaction; raises Py4JJavaError, having changed nothing."""

@@ -16,8 +16,8 @@ import sys
 from dataclasses import dataclass, replace
 
 from py4j.protocol import Py4JJavaError
-from pyspark.sql import DataFrame
-from pyspark.sql.functions import col
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql.functions import col, count, lit
 from pyspark.sql.types import ByteType, ShortType, StructType
 
 from graph_compiler.declaration.connectors import Jdbc, SinkMode
@@ -83,8 +83,15 @@ class JdbcSink:
             columns = ", ".join(map(database.quote, rows.columns))
             like = f"CREATE TABLE {to.staged} AS SELECT {columns} FROM {to.table} WHERE 1 = 0"
             database.execute(to.table, [like])
-        rows.write.jdbc(database.url, to.staged, mode="append", properties=database.properties)
-        written = replace(to, rows=database.count(to.staged), columns=tuple(rows.columns))
+        observation = Observation()
+        observed = rows.observe(observation, count(lit(1)).alias("rows"))
+        observed.write.jdbc(database.url, to.staged, mode="append", properties=database.properties)
+        held, sent = database.count(to.staged), int(observation.get["rows"])
+        if held != sent:
+            raise PublicationConflictError(
+                f"{to.staged} holds {held} rows, and {sent} were sent: Spark ran a task again that had committed"
+            )
+        written = replace(to, rows=held, columns=tuple(rows.columns))
         return PreparedSink(
             location=f"jdbc:{to.table}",
             rows=written.rows,

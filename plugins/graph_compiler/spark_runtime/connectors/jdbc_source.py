@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pyspark.sql.types import StructField, StructType
+
 from graph_compiler.declaration.connectors import Jdbc
+from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.secret_values import reveal, reveal_all
 
@@ -19,4 +22,17 @@ def _(connector: Jdbc, reading: Reading) -> Found:
         if predicates
         else reader.jdbc(url, table, properties=properties)
     )
-    return Found(rows=rows, schema=rows.schema)
+    return Found(rows=rows, schema=_as_the_database_says(rows.schema, connector, table, reading))
+
+
+def _as_the_database_says(
+    schema: StructType, connector: Jdbc, table: str, reading: Reading
+) -> StructType:
+    """Give the columns with NOT NULL where the database has it, if anybody asks."""
+    if connector.schema is None:
+        return schema
+    database = Database(spark=reading.spark, connector=connector)
+    never_null = database.never_null(table)
+    return StructType(
+        [StructField(f.name, f.dataType, nullable=f.name not in never_null) for f in schema]
+    )
