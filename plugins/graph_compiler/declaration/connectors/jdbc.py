@@ -17,7 +17,7 @@ from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 
 _TEMPLATE = re.compile(r"\{\{|\{%")
-_IN_URL = re.compile(r"password|passwd|pwd|://[^/@]*:[^/@]*@", re.IGNORECASE)
+_IN_URL = re.compile(r"(password|passwd|pwd)=|://[^/@]*:[^/@]*@", re.IGNORECASE)
 _BOUNDS = "two whole numbers, two dates or two time stamps (2013-01-31), the lower first, or templates of them"
 _SPLITS = ("partition_column", "lower_bound", "upper_bound")
 
@@ -109,7 +109,8 @@ class Jdbc(Connector):
         given = [name for name in ("table", "query") if getattr(self, name) is not None]
         found = []
         if len(given) != 1:
-            found.append(Problem(message=f"it has {listing(given)}", allowed="table= or query="))
+            both = f"it has {listing(given)}" if given else "it has neither table nor query"
+            found.append(Problem(message=both, allowed="table= or query="))
         if any(not getattr(self, name).strip() for name in given):
             found.append(Problem(message=f"its {given[0]} is empty", allowed="table= or query="))
         if template := _TEMPLATE.search(self.query or ""):
