@@ -9,7 +9,8 @@ Two executions that took the same number cannot both decide: the loser changes n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from graph_compiler.deployment.staging_layout import StagingLayout
@@ -64,13 +65,13 @@ class Ledger:
         self, target: str, operator_id: OperatorId, before: int
     ) -> tuple[Publication, ...]:
         """Give what earlier attempts of this run's operator have published to the target, in order."""
-        earlier = (self._publication(target, number) for number in range(before))
+        contents = ((number, self._content(target, number)) for number in range(before))
+        # A target that has been written for years has thousands: only those of this run are decoded.
         return tuple(
-            publication
-            for publication in earlier
-            if self._is_of_this_run(publication)
-            and publication.operator_id == operator_id
-            and self.store.get(self.layout.done(target, publication.number)) != _GIVEN_UP
+            from_json(Publication, content)
+            for number, content in contents
+            if self._is_by(json.loads(content), operator_id)
+            and self.store.get(self.layout.done(target, number)) != _GIVEN_UP
         )
 
     def decide(self, publication: Publication) -> None:
@@ -92,10 +93,17 @@ class Ledger:
         self.store.put_if_absent(key, _GIVEN_UP)
 
     def _publication(self, target: str, number: int) -> Publication:
+        return from_json(Publication, self._content(target, number))
+
+    def _content(self, target: str, number: int) -> bytes:
         content = self.store.get(self.layout.intent(target, number))
         assert content is not None, "publications are never deleted"
-        return from_json(Publication, content)
+        return content
 
     def _is_of_this_run(self, publication: Publication) -> bool:
         run = (self.layout.pipeline, self.layout.run_id)
         return (publication.pipeline, publication.run_id) == run
+
+    def _is_by(self, document: Mapping[str, object], operator_id: OperatorId) -> bool:
+        wanted = (self.layout.pipeline, self.layout.run_id, operator_id)
+        return tuple(document[key] for key in ("pipeline", "run_id", "operator_id")) == wanted
