@@ -157,6 +157,19 @@ def test_a_csv_source_finds_columns_by_the_names_in_its_header(
     assert list(map(tuple, evolved.collect())) == [("a", 1, "g")]
     ignored = read_source(Csv(path, schema=SCHEMA, on_schema_change="ignore"), spark)
     assert list(map(tuple, ignored.collect())) == [("a", 1)]
+    assert list(map(tuple, ignored.select("delay").collect())) == [(1,)]
+
+
+def test_csv_files_with_another_header_fail_instead_of_being_read_askew(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.csv").write_text("k,delay\na,1\n")
+    (tmp_path / "in" / "2.csv").write_text("delay,k\n2,b\n")
+    for policy in ("fail", "ignore"):
+        source = Csv(f"{tmp_path}/in", schema=SCHEMA, on_schema_change=policy)
+        with pytest.raises(Exception, match="CSV header does not conform to the schema"):
+            read_source(source, spark).collect()
 
 
 @pytest.mark.parametrize("kind", [Csv, Json])

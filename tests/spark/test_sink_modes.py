@@ -96,6 +96,15 @@ def test_error_if_exists_refuses_files_of_others_before_any_row_moves(
     assert ids(spark, target) == [0]
 
 
+def test_error_if_exists_removes_nothing_that_came_meanwhile(
+    spark: SparkSession, sinks: Sinks, target: Parquet
+) -> None:
+    prepared = sinks.prepare(target, spark.range(1), mode="error-if-exists")
+    spark.range(10, 11).write.parquet(target.path)
+    prepared.publish()
+    assert ids(spark, target) == [0, 10]
+
+
 def test_overwrite_partitions_replaces_those_that_new_rows_have(
     spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:

@@ -21,6 +21,7 @@ from pyspark.sql.types import (
 
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import listing
+from graph_compiler.spark_runtime.declared_schema import type_words
 
 _NESTED = (ArrayType, MapType, StructType)
 _NOWHERE = frozenset({"interval", "time"})
@@ -69,15 +70,15 @@ def _types(schema: StructType, format: str, partition_by: tuple[str, ...]) -> It
         if field.name.lower() in folders and _within(
             field.dataType, (*_NESTED, VariantType, NullType)
         ):
-            yield f"column '{field.name}' is {_words(field.dataType)}; a folder's name cannot hold it"
+            yield f"column '{field.name}' is {type_words(field.dataType)}; a folder's name cannot hold it"
     if format == "text":
         if len(columns) != 1 or not isinstance(columns[0].dataType, StringType):
-            found = ", ".join(f"{field.name} {_words(field.dataType)}" for field in columns)
+            found = ", ".join(f"{field.name} {type_words(field.dataType)}" for field in columns)
             yield f"found: {found}; allowed: one STRING column beside partition_by"
         return
     for field in columns:
         if _within(field.dataType, _REFUSED.get(format, ())):
-            yield f"column '{field.name}' is {_words(field.dataType)}"
+            yield f"column '{field.name}' is {type_words(field.dataType)}"
 
 
 def _within(data_type: DataType, refused: tuple[type[DataType], ...]) -> bool:
@@ -96,7 +97,3 @@ def _within(data_type: DataType, refused: tuple[type[DataType], ...]) -> bool:
 def _is_nowhere(data_type: DataType) -> bool:
     """Say whether no format has it: calendar intervals, times of day."""
     return data_type.simpleString().partition("(")[0] in _NOWHERE
-
-
-def _words(data_type: DataType) -> str:
-    return data_type.simpleString().upper()

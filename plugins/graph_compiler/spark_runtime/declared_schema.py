@@ -1,11 +1,17 @@
-"""Declared schemas are Spark DDL, which Spark alone can read."""
+"""Columns in words: declared schemas are Spark DDL, which Spark alone can read, and types as messages say them."""
 
 from __future__ import annotations
 
 from pyspark.errors import ParseException
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructType
 
 from graph_compiler.errors import SchemaChangedError
+
+
+def type_words(data_type: DataType) -> str:
+    """Write a type as people do: `BIGINT`, `ARRAY<INT>`; names of fields inside keep their letters."""
+    text = data_type.simpleString()
+    return text if "struct<" in text else text.upper()
 
 
 def parse_schema(ddl: str) -> StructType:

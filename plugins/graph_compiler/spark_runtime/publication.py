@@ -185,7 +185,7 @@ def data_files(target: Path) -> frozenset[str]:
 def _files_to_remove(ticket: Ticket, written: tuple[WrittenFile, ...]) -> frozenset[str]:
     """Give what goes when the new files come: by the mode, and what this run's earlier attempts have added."""
     there = data_files(Path(ticket.target))
-    if ticket.mode in (SinkMode.OVERWRITE, SinkMode.ERROR_IF_EXISTS):
+    if ticket.mode is SinkMode.OVERWRITE:
         return there
     touched: set[str] = set()
     if ticket.mode is SinkMode.OVERWRITE_PARTITIONS:

@@ -18,6 +18,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 
 from graph_compiler.declaration.connectors import OnSchemaChange
 from graph_compiler.errors import SchemaChangedError
+from graph_compiler.spark_runtime.declared_schema import type_words
 from graph_compiler.spark_runtime.type_widening import is_wider
 
 
@@ -181,7 +182,7 @@ def _change(
 
 
 def _type(field: StructField | None) -> str:
-    return "no such column" if field is None else field.dataType.simpleString().upper()
+    return "no such column" if field is None else type_words(field.dataType)
 
 
 def _same_but_null(one: DataType, other: DataType) -> bool:

@@ -61,6 +61,10 @@ class OnSchemaChange(StrEnum):
     IGNORE   exactly the expected columns, with their types, whatever comes: others are left out, missing ones are
              NULL, types are cast. A value that does not fit its type fails the task.
 
+    Columns are compared with the footers of all files (one short job) or a CSV header. JSON, text and CSV without
+    header do not tell theirs: rows are read and written as declared. NOT NULL of a table or of files that stay in a
+    target is not compared: Spark seldom knows that a column has no NULL, and a database refuses one itself.
+
     An overwrite replaces all files, so it expects what is declared, and what the target holds if this is set.
     """
 

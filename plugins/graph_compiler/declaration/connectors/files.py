@@ -111,8 +111,9 @@ class Csv(FileConnector):
         """Infer types, or hold values to the declared ones."""
         if self.schema is None:
             return {"inferSchema": "true"}
-        strict: dict[str, SecretText] = {"mode": "FAILFAST", "enforceSchema": "false"}
-        return {} if self.on_schema_change == OnSchemaChange.IGNORE else strict
+        strict = self.on_schema_change != OnSchemaChange.IGNORE
+        # Columns are found by the first file's header; a file with another one must fail, not be read askew.
+        return {"enforceSchema": "false", "mode": "FAILFAST" if strict else "PERMISSIVE"}
 
 
 @dataclass(frozen=True, slots=True)

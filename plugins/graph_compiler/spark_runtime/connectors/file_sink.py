@@ -53,7 +53,8 @@ class FileSink:
             # Nor that a column of these files has no NULL: that says what was once written, not what may be.
             there = replace(self.connector, path=self.ticket.target)
             alike = StructType([StructField(f.name, f.dataType) for f in rows.schema])
-            held = held_schema(there, self.publisher.spark, alike, old_files)
+            files = old_files if self.ticket.own else None
+            held = held_schema(there, self.publisher.spark, alike, files)
         replaced = frozenset() if keeps else frozenset({ChangeKind.WIDENED})
         target = Target(
             name=self.ticket.target, held=held, evolves=FILES_EVOLVE | replaced, follows=replaced

@@ -35,6 +35,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
     conform_to_target,
     open_sink,
 )
+from graph_compiler.spark_runtime.declared_schema import type_words
 from graph_compiler.spark_runtime.ledger import Ledger, Publication
 from graph_compiler.spark_runtime.schema_change import TABLES_EVOLVE, quoted
 
@@ -70,9 +71,7 @@ class JdbcSink:
         target = Target(name=to.table, held=held, evolves=TABLES_EVOLVE)
         rows = conform_to_target(rows, database.connector, target)
         if wrong := [field for field in rows.schema if not database.can_hold(field.dataType)]:
-            columns = [
-                f"\n  column '{f.name}' is {f.dataType.simpleString().upper()}" for f in wrong
-            ]
+            columns = [f"\n  column '{f.name}' is {type_words(f.dataType)}" for f in wrong]
             raise PublicationError(f"{to.table} cannot hold what it would write{''.join(columns)}")
         return rows
 

@@ -11,6 +11,7 @@ import shutil
 from dataclasses import dataclass, replace
 from functools import partial
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors import SinkMode, Table
@@ -78,7 +79,13 @@ class TableSink:
 
     def _publish(self, publication: InsertPublication) -> None:
         self.ledger.decide(publication)
-        _carry_out(publication, self.connector, self.spark, self.ledger)
+        try:
+            _carry_out(publication, self.connector, self.spark, self.ledger)
+        except (
+            PySparkException
+        ):  # Spark has refused the rows, and would again: nobody shall wait for them
+            self.ledger.give_up(publication)
+            raise
 
 
 @read.register
@@ -94,7 +101,10 @@ def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContex
 
     def finish(earlier: Publication) -> None:
         assert isinstance(earlier, InsertPublication), "a table's ledger has nothing else"
-        _carry_out(earlier, connector, context.spark, ledger)
+        try:
+            _carry_out(earlier, connector, context.spark, ledger)
+        except PySparkException:
+            ledger.give_up(earlier)
 
     number = ledger.settle(place, operator_id, finish)
     own = ledger.of_this_run(place, operator_id, number)
