@@ -9,7 +9,9 @@
     │   └── StaleResultError        a committed result was computed by another version of the pipeline
     ├── ParameterError              a run's parameter has a value of another type
     ├── InitializeOnMasterError     inputs or targets of a task are not as they must be; carries every Problem found
-    └── PublicationError            a sink's target cannot take the new files
+    ├── SecretError                 a secret cannot be handed to the driver, or has not reached it
+    ├── SchemaChangedError          a source or a target has other columns than are expected
+    └── PublicationError            a sink's target cannot take what was written for it
         └── PublicationConflictError    another execution was first; trying again is right
 
 An impossible state is an AssertionError and not part of the tree.
@@ -112,8 +114,16 @@ class InitializeOnMasterError(GraphCompilerError):
         return "\n".join(str(problem) for problem in self.problems)
 
 
+class SecretError(GraphCompilerError):
+    """A secret has no value, or no way to the driver that nobody else can see."""
+
+
+class SchemaChangedError(GraphCompilerError):
+    """Columns are not those that a source or a sink expects; the message has all of them."""
+
+
 class PublicationError(GraphCompilerError):
-    """A sink's target cannot take the files that were written for it."""
+    """A sink's target cannot take what was written for it."""
 
 
 class PublicationConflictError(PublicationError):

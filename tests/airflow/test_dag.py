@@ -89,7 +89,7 @@ def test_runs_that_replace_one_target_wait_for_each_other_and_the_dag_says_so() 
     dag, _ = build("AUTO")
     assert dag.max_active_runs == 1
     assert str(dag.doc_md).endswith(
-        "One run at a time: every run replaces the same target of "
+        "One run at a time: every run writes the same target of "
         "late_routes, worst_routes, by_month, by_weather, by_plane_age and cancelled."
     )
 

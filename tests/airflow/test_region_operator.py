@@ -177,7 +177,7 @@ def test_a_staging_root_without_a_commit_store_is_refused(monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("/in", "cancelled: it replaces all of /in, and 'flights' reads /in/flights.csv"),
+        ("/in", "cancelled: it replaces /in, and 'flights' reads /in/flights.csv"),
         ("output/cancelled", "cancelled: its target is 'output/cancelled'"),
         ("s3://bucket/out", "cancelled: its target is 's3://bucket/out'"),
         ("/out/../in", "cancelled: its target is '/out/../in'"),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
+from graph_compiler import Csv, InvalidPipelineError, Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.compiler.validation import find_problems
 from graph_compiler.declaration import Pipeline
@@ -129,8 +129,11 @@ REFUSALS: list[tuple[str, Callable[[Environment], object], list[str]]] = [
     ),
     (
         "a sink that cannot be written",
-        lambda env: env.from_source(Csv("/in"), "in").sink_to(Csv("/out")).name("out"),
-        ["out: Csv cannot be written", "allowed: Parquet"],
+        lambda env: env.from_source(Csv("/in"), "in").sink_to(Range(0, 9)).name("out"),
+        [
+            "out: Range can only be read",
+            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table",
+        ],
     ),
     (
         "a task id Airflow refuses",
@@ -163,7 +166,7 @@ def test_a_regular_expression_with_braces_is_no_template(env: Environment) -> No
 
 def test_all_problems_are_reported_at_once_with_their_lines(env: Environment) -> None:
     stream = env.from_source(Csv("/in"), "in").filter("x").name("f").set_parallelism(-1)
-    stream.sink_to(Csv("/out")).name("out")
+    stream.sink_to(Range(0, 9)).name("out")
     with pytest.raises(InvalidPipelineError) as refusal:
         env.get_stream_graph()
     assert [problem.operator for problem in refusal.value.problems] == ["f", "out"]

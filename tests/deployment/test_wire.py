@@ -3,6 +3,17 @@ from typing import cast
 import pytest
 
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration import (
+    Connector,
+    Csv,
+    Files,
+    FunctionSource,
+    Jdbc,
+    Range,
+    Secret,
+    Table,
+    Values,
+)
 from graph_compiler.declaration.operators import Filter, Operator
 from graph_compiler.deployment.describe import describe_regions
 from graph_compiler.deployment.descriptor import (
@@ -20,8 +31,43 @@ from tests.conftest import SHUFFLE_MODES, with_options
 FILTER = cast(dict[str, Json], to_wire(Filter("x")))
 
 
+def modules_function(spark: object) -> object:
+    return spark
+
+
 def test_a_value_finds_its_leaf_type_again() -> None:
     assert from_wire(Operator, to_wire(Filter("x > 0", "no"))) == Filter("x > 0", "no")
+
+
+CONNECTORS = (
+    Csv("/in", header=False, options={"sep": ";", "key": Secret("c", "k")}, schema="a INT"),
+    Files("/in", format="avro"),
+    Jdbc(
+        Secret("c", "url"),
+        table="t",
+        user="u",
+        password=Secret("c"),
+        lower_bound="x",
+        upper_bound=9,
+    ),
+    Values([("a", 1, 0.5, True, None)], "a STRING, b INT, c DOUBLE, d BOOLEAN, e DATE"),
+    Range(0, 9),
+    Table("a.b", on_schema_change="ignore"),
+    FunctionSource(modules_function),
+)
+
+
+@pytest.mark.parametrize("connector", CONNECTORS, ids=lambda c: type(c).__name__)
+def test_a_connector_survives_the_wire_with_its_secrets_unspoken(connector: Connector) -> None:
+    assert from_wire(Connector, to_wire(connector)) == connector
+
+
+def test_a_union_takes_what_has_the_form_of_one_of_its_types() -> None:
+    document = cast(dict[str, Json], to_wire(Jdbc("u", table="t")))
+    with pytest.raises(
+        DescriptorError, match=r"Connector.password: found 3; allowed: str or Secret"
+    ):
+        from_wire(Connector, document | {"password": 3})
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from graph_compiler.deployment.descriptor import (
 from graph_compiler.deployment.report import ExecutionReport
 from graph_compiler.deployment.templates import fill_places, find_places
 from graph_compiler.spark_runtime.main import execute
+from tests.spark.sinks import Sinks
 
 Execute = Callable[[RegionDescriptor], ExecutionReport]
 RunPipeline = Callable[..., list[ExecutionReport]]
@@ -68,6 +69,12 @@ def run_pipeline(spark: SparkSession, tmp_path: Path) -> RunPipeline:
         return reports
 
     return run
+
+
+@pytest.fixture
+def sinks(spark: SparkSession, tmp_path: Path) -> Sinks:
+    """Write sinks without a pipeline, one execution after the other."""
+    return Sinks(spark, tmp_path / "staging")
 
 
 def _rendered(places: Mapping[str, str], params: Mapping[str, ParameterValue]) -> dict[str, str]:

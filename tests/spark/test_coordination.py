@@ -18,6 +18,7 @@ from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import InitializeOnMasterError
 from graph_compiler.graphs.coordination import InitializeOnMaster
 from graph_compiler.spark_runtime.commit_store import LocalCommitStore
+from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.coordination import (
     OperatorCoordinator,
     OperatorCoordinators,
@@ -25,7 +26,6 @@ from graph_compiler.spark_runtime.coordination import (
     make_coordinators,
 )
 from graph_compiler.spark_runtime.master_hooks import HOOKS, initialize_on_master
-from graph_compiler.spark_runtime.publication import Publisher
 from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark
@@ -262,11 +262,11 @@ def committers(
 ) -> tuple[OperatorCoordinators, list[OperatorDescriptor]]:
     region = region_of(env)
     layout = StagingLayout(root=str(tmp_path / "staging"), pipeline="p", run_id="r")
-    publisher = Publisher(
+    context = SinkContext(
         spark=spark, store=LocalCommitStore(), layout=layout, execution_id=execution_id
     )
     operators = operators_of(region)
-    coordinators = make_coordinators(region.vertices, publisher, blaming_nobody)
+    coordinators = make_coordinators(region.vertices, context, blaming_nobody)
     return coordinators, [operators["first"], operators["second"]]
 
 

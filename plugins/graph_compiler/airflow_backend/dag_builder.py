@@ -59,9 +59,7 @@ def build_dag(
     dag.doc_md = f"```\n{explain_text(compiled)}\n```"
     if shared := shared_targets(compiled, dag.get_template_env()):
         dag.max_active_runs = 1
-        dag.doc_md += (
-            f"\nOne run at a time: every run replaces the same target of {listing(shared)}."
-        )
+        dag.doc_md += f"\nOne run at a time: every run writes the same target of {listing(shared)}."
     # Airflow takes the file that calls DAG(); the file that calls build_dag is meant.
     dag.fileloc = sys._getframe(1).f_code.co_filename
     _add_tasks(dag, compiled, read_settings())

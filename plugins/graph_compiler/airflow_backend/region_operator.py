@@ -11,14 +11,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 import graph_compiler
 from graph_compiler.airflow_backend.region_summary import RegionSummary, log_lines, summarize
+from graph_compiler.airflow_backend.secret_values import check_way_to_driver, secret_values
 from graph_compiler.airflow_backend.settings import Settings
 from graph_compiler.airflow_backend.submit_options import submit_options
+from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.pipeline import RUN_DATE, ParameterValue
 from graph_compiler.deployment.descriptor import (
     VERSION,
@@ -32,8 +35,9 @@ from graph_compiler.deployment.report import ExecutionReport, ThrowableType
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.submission import Submission
 from graph_compiler.deployment.templates import fill_places, find_places
+from graph_compiler.deployment.values_within import values_within
 from graph_compiler.deployment.wire import to_json
-from graph_compiler.errors import InvalidPipelineError, ParameterError
+from graph_compiler.errors import InvalidPipelineError, ParameterError, SecretError
 
 PACKAGE = Path(graph_compiler.__file__).parent
 APPLICATION = PACKAGE / "spark_runtime" / "main.py"
@@ -75,6 +79,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         self._region = region
         self._defaults = dict(params_of_pipeline)
         self._staging_root = settings.staging_root
+        self._secrets: dict[str, str] = {}
 
     def execute(self, context: Context) -> RegionSummary:
         """Submit the region; gives what came out, or raises with the report's words."""
@@ -88,11 +93,14 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         descriptor.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _write_privately(descriptor, task.to_json())
         self.application_args = [str(descriptor)]
-        submission = layout.submission(task.region.region_id, task.attempt.execution_id)
-        _write_privately(Path(submission), to_json(self._submission()))
         report_path = Path(layout.report(task.region.region_id, task.attempt.execution_id))
         try:
+            self._secrets = secret_values(task.region)
+            submission = layout.submission(task.region.region_id, task.attempt.execution_id)
+            _write_privately(Path(submission), to_json(self._submission()))
             super().execute(context)
+        except SecretError as error:
+            raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
         except AirflowException as error:
             raise self._explained(report_path, error) from None
         report = _read_report(report_path)
@@ -136,6 +144,14 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             parameters=tuple(parameters.items()),
         )
 
+    def _get_hook(self) -> SparkSubmitHook:
+        """Give secrets to the hook alone: the operator's own `env_vars` is a field that Airflow renders and shows."""
+        hook = super()._get_hook()
+        if self._secrets:
+            check_way_to_driver(hook)
+            hook._env_vars = {**(hook._env_vars or {}), **self._secrets}
+        return hook
+
     def _explained(self, report_path: Path, error: AirflowException) -> AirflowException:
         """Turn spark-submit's exit code into the report's words; without a report the driver died."""
         if not report_path.exists():
@@ -160,8 +176,7 @@ def _read_report(path: Path) -> ExecutionReport:
 
 def _driver_environment(region: RegionDescriptor) -> dict[str, str]:
     """Let the driver import what this process can: this package and the modules of the region's functions."""
-    operators = [operator.operator for vertex in region.vertices for operator in vertex.operators]
-    modules = {ref.module for operator in operators for ref in operator.functions()}
+    modules = {function.module for function in values_within(region, FunctionRef)}
     roots = [
         str(PACKAGE.parent),
         *sorted({root for module in modules if (root := _import_root(module))}),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.pipeline import RUN_DATE, Pipeline
 from graph_compiler.declaration.transformations import (
@@ -59,7 +60,9 @@ def unknown_parameters(pipeline: Pipeline) -> Iterator[Problem]:
 def _parameters(operator: PhysicalTransformation) -> Iterator[str]:
     """Give the parameters an operator uses: `params.x` in its templates, `:x` in its expressions."""
     if isinstance(operator.operator, Source | Sink):
-        for template in _TEMPLATE.findall(operator.operator.connector.path):
+        connector: object = operator.operator.connector
+        texts = connector.texts().values() if isinstance(connector, Connector) else ()
+        for template in (template for text in texts for template in _TEMPLATE.findall(text)):
             yield from _PARAM.findall(template)
     for expression in operator.operator.expressions():
         yield from _BOUND.findall(_NOT_CODE.sub(" ", expression))

@@ -1,10 +1,11 @@
-"""What can be wrong with where a pipeline writes."""
+"""What can be wrong with where a pipeline writes, and how."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.compiler.connector_checks import connectors_of
+from graph_compiler.declaration.connectors import Connector, SinkMode
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (
@@ -12,39 +13,87 @@ from graph_compiler.declaration.transformations import (
     problem_at,
 )
 from graph_compiler.errors import Problem
+from graph_compiler.identifiers import listing
 
 
 def sinks(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find targets that cannot be written, or that meet."""
-    writer: dict[str, PhysicalTransformation] = {}
-    reads = {
-        _folder(t.operator.connector): t
-        for t in pipeline.operators
-        if isinstance(t.operator, Source)
-    }
-    for transformation in pipeline.operators:
+    """Find sinks that cannot be written as they are told to."""
+    for transformation, connector in connectors_of(pipeline):
         if not isinstance(transformation.operator, Sink):
             continue
-        connector = transformation.operator.connector
-        folder = _folder(connector)
-        if not connector.is_sink:
-            yield problem_at(
-                transformation, f"{type(connector).__name__} cannot be written", allowed="Parquet"
-            )
-        other = writer.setdefault(folder, transformation)
+        if reason := connector.why_not_writable():
+            allowed = "Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table"
+            yield problem_at(transformation, reason, allowed=allowed)
+        else:
+            yield from _mode(transformation, transformation.operator, connector)
+            yield from _folders(transformation, transformation.operator, connector)
+
+
+def targets_that_meet(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find targets that two sinks write, or that the pipeline reads."""
+    writer: dict[str, PhysicalTransformation] = {}
+    reads = {
+        connector.place: t
+        for t, connector in connectors_of(pipeline)
+        if isinstance(t.operator, Source)
+    }
+    for transformation, connector in connectors_of(pipeline):
+        place = connector.place
+        if place is None or not isinstance(transformation.operator, Sink):
+            continue
+        other = writer.setdefault(place, transformation)
         if other is not transformation:
             yield problem_at(
-                transformation, f"it writes {folder}, as '{other.name}' does ({other.declared_at})"
+                transformation, f"it writes {place}, as '{other.name}' does ({other.declared_at})"
             )
-        if folder in reads:
-            hint = "write elsewhere: a retry would read what the first attempt wrote"
+        if place in reads:
             yield problem_at(
                 transformation,
-                f"it replaces {folder}, which '{reads[folder].name}' reads",
-                hint=hint,
+                f"it {transformation.operator.mode.verb} {place}, which '{reads[place].name}' reads",
+                hint="write elsewhere: a retry would read what the first attempt wrote",
             )
 
 
-def _folder(connector: FileConnector) -> str:
-    """Write a path in one way; templates in it stay as they are."""
-    return connector.path.removeprefix("file://").rstrip("/")
+def _mode(
+    transformation: PhysicalTransformation, sink: Sink, connector: Connector
+) -> Iterator[Problem]:
+    if sink.mode not in connector.sink_modes:
+        kind = type(connector).__name__
+        yield problem_at(
+            transformation,
+            f"{kind} has no mode '{sink.mode}'",
+            allowed=listing(connector.sink_modes),
+        )
+    elif sink.mode is SinkMode.OVERWRITE_PARTITIONS and not sink.partition_by:
+        yield problem_at(
+            transformation,
+            "its mode is 'overwrite-partitions', and it has no partitions",
+            hint='name their columns: partition_by=("day",)',
+        )
+
+
+def _folders(
+    transformation: PhysicalTransformation, sink: Sink, connector: Connector
+) -> Iterator[Problem]:
+    folders: tuple[object, ...] = sink.partition_by
+    if not connector.has_folders and (folders or sink.files is not None):
+        kind = type(connector).__name__
+        setting = "partition_by" if folders else "files"
+        yield problem_at(
+            transformation, f"{setting} is set, and {kind} writes no files", allowed="file formats"
+        )
+    if not all(isinstance(column, str) and column.strip() for column in folders):
+        yield problem_at(
+            transformation,
+            f"partition_by is {sink.partition_by!r}",
+            allowed='names of columns: partition_by=("year", "month")',
+        )
+    elif len({str(column).lower() for column in folders}) < len(folders):
+        yield problem_at(
+            transformation, f"partition_by names a column twice: {listing(map(str, folders))}"
+        )
+    files: object = sink.files
+    if files is not None and (not isinstance(files, int) or isinstance(files, bool) or files < 1):
+        yield problem_at(
+            transformation, f"files is {files!r}", allowed="a whole number from 1, or unset"
+        )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from graph_compiler.compiler import (
+    connector_checks,
     expression_checks,
     operator_checks,
     resource_checks,
@@ -32,7 +33,10 @@ CHECKS: tuple[Callable[[Pipeline], Iterator[Problem]], ...] = (
     expression_checks.templates_in_expressions,
     expression_checks.unknown_parameters,
     structure_checks.side_outputs,
+    connector_checks.not_connectors,
+    connector_checks.connectors,
     sink_checks.sinks,
+    sink_checks.targets_that_meet,
     operator_checks.task_ids,
     operator_checks.unbounded_in_batch,
     operator_checks.missing_uids,

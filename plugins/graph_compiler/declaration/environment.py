@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import Source, Sql
 from graph_compiler.declaration.pipeline import ParameterValue, Pipeline
@@ -59,7 +59,7 @@ class StreamExecutionEnvironment:
         self._roots: dict[int, None] = {}
         self._last_id = 0
 
-    def from_source(self, source: FileConnector, source_name: str) -> DataStream:
+    def from_source(self, source: Connector, source_name: str) -> DataStream:
         """Start a stream of the rows `source` holds."""
         operator = Source(source)
         return self.add(

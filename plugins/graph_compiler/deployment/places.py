@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import PurePosixPath
 
+from graph_compiler.declaration.connectors import Connector, FileConnector
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.descriptor import OperatorDescriptor, RegionDescriptor
 from graph_compiler.errors import Problem
@@ -20,9 +22,23 @@ def local_path(uri: str) -> PurePosixPath | None:
 
 
 def find_place_problems(region: RegionDescriptor) -> tuple[Problem, ...]:
-    """Give what is wrong with a region's rendered paths: targets we cannot publish to, and targets that meet."""
+    """Give what is wrong with a region's rendered places.
+
+    Targets we cannot publish to, targets that meet another place, and what only a rendered connector can get wrong
+    (bounds that turn out to be no numbers).
+    """
     operators = [operator for vertex in region.vertices for operator in vertex.operators]
-    return tuple(problem for sink in operators for problem in _sink_problems(sink, operators))
+    return tuple(
+        problem
+        for operator in operators
+        for problem in (*_connector_problems(operator), *_sink_problems(operator, operators))
+    )
+
+
+def _connector_problems(operator: OperatorDescriptor) -> Iterator[Problem]:
+    if isinstance(operator.operator, Source | Sink):
+        for problem in operator.operator.connector.mistakes():
+            yield replace(problem, operator=operator.name, declared_at=operator.declared_at)
 
 
 def _sink_problems(
@@ -30,11 +46,12 @@ def _sink_problems(
 ) -> Iterator[Problem]:
     if not isinstance(sink.operator, Sink):
         return
-    target = local_path(sink.operator.connector.path)
-    if target is None or ".." in target.parts:
+    connector = sink.operator.connector
+    target = _path(connector)
+    if isinstance(connector, FileConnector) and (target is None or ".." in target.parts):
         yield Problem(
             operator=sink.name,
-            message=f"its target is '{sink.operator.connector.path}'",
+            message=f"its target is '{connector.path}'",
             allowed="an absolute path or a file: URI, without '..'",
             declared_at=sink.declared_at,
         )
@@ -42,14 +59,24 @@ def _sink_problems(
     for other in operators:
         if other is sink or not isinstance(other.operator, Sink | Source):
             continue
-        path = local_path(other.operator.connector.path)
-        if path is not None and (
-            path == target or path in target.parents or target in path.parents
-        ):
+        if _meet(connector, other.operator.connector):
             verb = "reads" if isinstance(other.operator, Source) else "writes"
+            there = _path(other.operator.connector) or other.operator.connector.place
             yield Problem(
                 operator=sink.name,
-                message=f"it replaces all of {target}, and '{other.name}' {verb} {path}",
+                message=f"it {sink.operator.mode.verb} {target or connector.place}, and '{other.name}' {verb} {there}",
                 hint="give each its own folder, none inside another",
                 declared_at=sink.declared_at,
             )
+
+
+def _meet(one: Connector, other: Connector) -> bool:
+    """Say whether two connectors share a place: the same table, or a folder inside another."""
+    path, target = _path(one), _path(other)
+    if path is None or target is None:
+        return one.place is not None and one.place == other.place
+    return path == target or path in target.parents or target in path.parents
+
+
+def _path(connector: Connector) -> PurePosixPath | None:
+    return local_path(connector.path) if isinstance(connector, FileConnector) else None

@@ -3,6 +3,7 @@
 <root>/<pipeline>/<run>/
     tasks/<region>/<execution id>/descriptor.json, submission.json, report.json
     data/<data set id>/epoch-<e>-<execution id>/part-….parquet
+    data/<operator id>-sink/<execution id>/   rows on their way to a table of Spark's catalog
     manifests/<data set id>/<e>.json          apart from the data: losing data leaves the record
 <root>/.targets/<digest of a sink's target>/  shared by all runs and pipelines that write it
     <n>.intent.json, <n>.done.json
@@ -14,7 +15,7 @@ import hashlib
 from dataclasses import dataclass
 
 from graph_compiler.errors import StagingError
-from graph_compiler.identifiers import IntermediateDataSetId, RegionId, path_segment
+from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId, path_segment
 
 DESCRIPTOR, SUBMISSION, REPORT = "descriptor.json", "submission.json", "report.json"
 
@@ -60,6 +61,10 @@ class StagingLayout:
     def manifest(self, result_id: IntermediateDataSetId, epoch: int) -> str:
         """Give the key of one epoch's manifest."""
         return f"{self.manifests(result_id)}/{epoch}.json"
+
+    def prepared(self, operator_id: OperatorId, execution_id: str) -> str:
+        """Give the folder for rows of a sink whose target is no folder."""
+        return f"{self.run}/data/{operator_id}-sink/{path_segment(execution_id)}"
 
     def publications(self, target: str) -> str:
         """Give the folder of what was published to a target."""

@@ -2,13 +2,14 @@
 
     {"flights.path": "{{ params.input }}/flights.csv"}     keys are for people: Airflow shows them as rendered fields
 
-Airflow renders the values one by one, as strings, before anything is JSON; expressions never pass through Jinja.
+Airflow renders the values one by one, as strings, before anything is JSON; expressions never pass through Jinja, and
+secrets never get here. A kind of connector says itself which of its texts are places (`Connector.texts`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.descriptor import OperatorDescriptor, RegionDescriptor
@@ -37,7 +38,7 @@ def fill_places(region: RegionDescriptor, rendered: Mapping[str, str]) -> Region
 
 
 def _places(region: RegionDescriptor) -> Iterator[tuple[OperatorDescriptor, str, str, str]]:
-    """Give (operator, field of its connector, key, template) for every path and option that is text."""
+    """Give (operator, field of its connector, key, template) for every path, bound and option that is text."""
     taken: set[str] = set()
     for operator in (operator for vertex in region.vertices for operator in vertex.operators):
         if not isinstance(operator.operator, Source | Sink):
@@ -46,16 +47,13 @@ def _places(region: RegionDescriptor) -> Iterator[tuple[OperatorDescriptor, str,
             operator.name if operator.name not in taken else f"{operator.name}.{operator.node_id}"
         )
         taken.add(name)
-        connector = operator.operator.connector
-        for field in fields(connector):
-            value = getattr(connector, field.name)
-            if isinstance(value, str) and value:
-                yield operator, field.name, f"{name}.{field.name}", value
+        for field, text in operator.operator.connector.texts().items():
+            yield operator, field, f"{name}.{field}", text
 
 
 def _with(operator: OperatorDescriptor, rendered: Mapping[str, str] | None) -> OperatorDescriptor:
     if rendered is None:
         return operator
     assert isinstance(operator.operator, Source | Sink)
-    connector = replace(operator.operator.connector, **rendered)
+    connector = operator.operator.connector.with_texts(rendered)
     return replace(operator, operator=replace(operator.operator, connector=connector))

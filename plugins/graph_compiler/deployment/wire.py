@@ -88,8 +88,19 @@ def _decode_union(options: tuple[Any, ...], data: Json, where: str) -> Any:
     concrete = [option for option in options if option is not type(None)]
     if len(concrete) == 1:
         return _decode(concrete[0], data, where)
-    _check(type(data) in concrete, where, " or ".join(option.__name__ for option in concrete), data)
-    return data
+    fitting = [option for option in concrete if _has_form(option, data)]
+    names = [getattr(option, "__name__", str(option)) for option in concrete]
+    _check(bool(fitting), where, " or ".join(names), data)
+    return _decode(fitting[0], data, where)
+
+
+def _has_form(option: Any, data: Json) -> bool:
+    """Say whether data can only be meant for this option of a union: by its JSON type, or by the type's name in it."""
+    if get_origin(option) is tuple:
+        return isinstance(data, list)
+    if isinstance(option, type) and is_dataclass(option):
+        return isinstance(data, dict) and data.get("type") in _leaves(option)
+    return type(data) is option
 
 
 def _decode_tuple(items: tuple[Any, ...], data: Json, where: str) -> tuple[Any, ...]:

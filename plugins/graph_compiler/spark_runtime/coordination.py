@@ -22,8 +22,13 @@ from graph_compiler.deployment.descriptor import OperatorDescriptor, VertexDescr
 from graph_compiler.deployment.report import Output
 from graph_compiler.graphs.coordination import InputSplitAssigner
 from graph_compiler.identifiers import counted
+from graph_compiler.spark_runtime.connectors import (
+    OpenSink,
+    PreparedSink,
+    SinkContext,
+    open_sink,
+)
 from graph_compiler.spark_runtime.master_hooks import Blaming
-from graph_compiler.spark_runtime.publication import Intent, Publisher, Ticket
 
 
 class OperatorCoordinator:
@@ -72,46 +77,51 @@ class SplitEnumerator(OperatorCoordinator):
 
 
 class SinkCommitter(OperatorCoordinator):
-    """A sink's: claims the target, has rows prepared beside it, publishes them."""
+    """A sink's: claims the target, has rows checked and prepared where no reader looks, publishes them."""
 
-    def __init__(self, operator: OperatorDescriptor, publisher: Publisher) -> None:
+    def __init__(self, operator: OperatorDescriptor, context: SinkContext) -> None:
         self._operator = operator
-        self._publisher = publisher
-        self._ticket: Ticket | None = None
-        self._intent: Intent | None = None
+        self._context = context
+        self._opened: OpenSink | None = None
+        self._prepared: PreparedSink | None = None
         self._is_decided = False
 
     def start(self) -> None:
         """Finish what others began with the target, and claim its next publication."""
-        assert isinstance(self._operator.operator, Sink)
-        path = self._operator.operator.connector.path
-        self._ticket = self._publisher.settle(self._operator.operator_id, path)
+        sink = self._operator.operator
+        assert isinstance(sink, Sink)
+        self._opened = open_sink(sink.connector, self._operator.operator_id, sink, self._context)
+
+    def check(self, rows: DataFrame) -> DataFrame:
+        """Give the rows as they will be written; refuse what the target cannot take."""
+        assert self._opened is not None, "it was started"
+        return self._opened.check(rows)
 
     def prepare(self, rows: DataFrame) -> int:
-        """Write the rows where no reader looks, and count them."""
-        assert self._ticket is not None, "it was started"
-        self._intent = self._publisher.prepare(self._ticket, rows)
-        return self._intent.rows
+        """Write checked rows where no reader looks, and count them."""
+        assert self._opened is not None, "it was started"
+        self._prepared = self._opened.prepare(rows)
+        return self._prepared.rows
 
     def commit(self) -> tuple[Output, ...]:
         """Publish what was prepared; from here on the outcome is for the publication's own record to tell."""
-        assert self._intent is not None, "its rows were prepared"
+        assert self._prepared is not None, "its rows were prepared"
         self._is_decided = True
-        self._publisher.publish(self._intent)
+        self._prepared.publish()
         return (
             Output(
                 kind="sink",
                 name=self._operator.name,
-                location=self._intent.target,
-                rows=self._intent.rows,
-                bytes=self._intent.bytes,
+                location=self._prepared.location,
+                rows=self._prepared.rows,
+                bytes=self._prepared.bytes,
             ),
         )
 
     def execution_attempt_failed(self, attempt_number: int, reason: BaseException) -> None:  # noqa: ARG002  # as above
         """Take prepared rows away, unless an intent may name them: the next execution then needs them to finish."""
-        if self._ticket is not None and not self._is_decided:
-            self._publisher.discard(self._ticket)
+        if self._opened is not None and not self._is_decided:
+            self._opened.discard()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +166,11 @@ class OperatorCoordinators:
 
 
 def make_coordinators(
-    vertices: tuple[VertexDescriptor, ...], publisher: Publisher, blaming: Blaming
+    vertices: tuple[VertexDescriptor, ...], context: SinkContext, blaming: Blaming
 ) -> OperatorCoordinators:
     """Make the coordinators that the vertices name."""
     members = [
-        (operator, _make(provider.kind, operator, vertex, publisher))
+        (operator, _make(provider.kind, operator, vertex, context))
         for vertex in vertices
         for provider in vertex.coordinators
         for operator in vertex.operators
@@ -173,11 +183,11 @@ def _make(
     kind: CoordinatorKind,
     operator: OperatorDescriptor,
     vertex: VertexDescriptor,
-    publisher: Publisher,
+    context: SinkContext,
 ) -> OperatorCoordinator:
     match kind:
         case CoordinatorKind.SPLIT_ENUMERATOR:
             return SplitEnumerator(operator, vertex.parallelism)
         case CoordinatorKind.COMMITTER:
-            return SinkCommitter(operator, publisher)
+            return SinkCommitter(operator, context)
     assert_never(kind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -23,7 +24,7 @@ def written_partitions(
     for path in sorted(Path(folder).iterdir()):
         if part := _PART.fullmatch(path.name):
             file = DataFile(
-                name=path.name, rows=_footer_rows(spark, path), bytes=path.stat().st_size
+                name=path.name, rows=footer_rows(spark, path), bytes=path.stat().st_size
             )
             found.setdefault(int(part[1]), []).append(file)
     count = max(partitions or 0, max(found, default=-1) + 1)
@@ -32,7 +33,7 @@ def written_partitions(
     )
 
 
-def _footer_rows(spark: SparkSession, path: Path) -> int:
+def footer_rows(spark: SparkSession, path: Path) -> int:
     """Read a Parquet footer on the driver: no Spark job, and exact."""
     jvm, context = spark._jvm, spark._jsc
     assert jvm is not None
@@ -45,3 +46,27 @@ def _footer_rows(spark: SparkSession, path: Path) -> int:
         return int(reader.getRecordCount())
     finally:
         reader.close()
+
+
+def required_columns(spark: SparkSession, files: list[str]) -> frozenset[str]:
+    """Give the top-level columns that every one of these Parquet files declares REQUIRED; reads all their footers."""
+    jvm, context = spark._jvm, spark._jsc
+    assert jvm is not None
+    assert context is not None
+    found: frozenset[str] | None = None
+    for name in files:
+        file = jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(
+            jvm.org.apache.hadoop.fs.Path(name), context.hadoopConfiguration()
+        )
+        reader = jvm.org.apache.parquet.hadoop.ParquetFileReader.open(file)
+        try:
+            columns = reader.getFooter().getFileMetaData().getSchema().getFields()
+            required = {column.getName() for column in columns if _is_required(column)}
+        finally:
+            reader.close()
+        found = frozenset(required) if found is None else found & required
+    return found or frozenset()
+
+
+def _is_required(column: Any) -> bool:
+    return str(column.getRepetition().toString()) == "REQUIRED"

@@ -17,7 +17,7 @@ from graph_compiler.spark_runtime.blame import Chain, find_culprit, place_in
 from graph_compiler.spark_runtime.causes import PYTHON_WORKER, Cause, read_cause
 from graph_compiler.spark_runtime.custom_routes import wrong_partition
 from graph_compiler.spark_runtime.evaluate import ColumnsError
-from graph_compiler.spark_runtime.throwable_types import throwable_type
+from graph_compiler.spark_runtime.throwable_types import DATABASE, throwable_type
 
 MOST_COLUMNS = 40
 LONGEST_TYPE = 60
@@ -138,16 +138,12 @@ def _description(
         yield from _missing_column(cause, inputs)
         yield from _place(culprit, cause)
         return
-    if isinstance(exception, ColumnsError):
-        yield exception.message
-        yield from _found(inputs)
-        if exception.hint:
-            yield f"hint: {exception.hint}"
-        return
-    if words := wrong_partition(exception):
-        yield words
+    if words := _own_words(exception, inputs):
+        yield from words
         return
     yield _headline(exception, cause)
+    if cause.condition.startswith(DATABASE):
+        yield f"because: {cause.chain[-1].partition(': ')[2]}"  # the driver's words, which Spark leaves out
     fragments = [context.fragment for context in cause.contexts if context.fragment]
     if isinstance(exception, ParseException):
         fragments = list(culprit.operator.expressions())
@@ -155,6 +151,15 @@ def _description(
         yield "in: " + "\n    ".join(fragment.strip().splitlines())
     yield from _place(culprit, cause)
     yield from _found(inputs)
+
+
+def _own_words(exception: Exception, inputs: tuple[InputSchema, ...]) -> list[str]:
+    """Give the lines of what this package found out itself; none for what Spark or a function raised."""
+    if isinstance(exception, ColumnsError):
+        hint = [f"hint: {exception.hint}"] if exception.hint else []
+        return [exception.message, *_found(inputs), *hint]
+    words = wrong_partition(exception)
+    return [words] if words else []
 
 
 def _place(culprit: OperatorDescriptor, cause: Cause) -> Iterator[str]:

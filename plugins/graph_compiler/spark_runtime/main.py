@@ -26,6 +26,7 @@ from graph_compiler.spark_runtime.commit_store import LocalCommitStore
 from graph_compiler.spark_runtime.failures import explain_failure
 from graph_compiler.spark_runtime.metrics import RegionMetrics
 from graph_compiler.spark_runtime.region import run_region
+from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted
 
 
 def main(descriptor_path: str) -> int:
@@ -34,7 +35,7 @@ def main(descriptor_path: str) -> int:
     try:
         spark = session(task)
     except Exception as error:  # no master, no memory: there is no one else to tell
-        traceback.print_exc()
+        print(redact(traceback.format_exc()), file=sys.stderr)
         report = _leave(task, _failed(error, application_id=None))
     else:
         try:
@@ -56,7 +57,9 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
     builder = SparkSession.builder.appName(f"{task.region.pipeline}.{task.region.region_id}")
     for key, value in task.region.session:
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    spark = builder.getOrCreate()
+    hide_options(spark, task.region)
+    return spark
 
 
 def execute(task: TaskDeploymentDescriptor, spark: SparkSession) -> ExecutionReport:
@@ -77,7 +80,7 @@ def execute(task: TaskDeploymentDescriptor, spark: SparkSession) -> ExecutionRep
             failure=None,
         )
     except Exception as error:  # whatever a user's function or Spark raises is reported, in words
-        traceback.print_exc()
+        print(redact(traceback.format_exc()), file=sys.stderr)
         report = _failed(error, application_id)
     return _leave(task, report)
 
@@ -90,7 +93,7 @@ def _failed(error: Exception, application_id: str | None) -> ExecutionReport:
         contracts=(),
         vertices=(),
         actions=(),
-        failure=explain_failure(error),
+        failure=redacted(explain_failure(error)),
     )
 
 

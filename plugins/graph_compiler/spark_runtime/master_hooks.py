@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.declaration.coordination import MasterHook
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.descriptor import OperatorDescriptor, VertexDescriptor
@@ -84,7 +85,9 @@ HOOKS: Mapping[MasterHook, Look] = {
 
 def _path(operator: OperatorDescriptor) -> str:
     assert isinstance(operator.operator, Source | Sink), "what has a place has a hook"
-    return operator.operator.connector.path
+    connector = operator.operator.connector
+    assert isinstance(connector, FileConnector), "the same"
+    return connector.path
 
 
 def _target(path: str) -> Path:

@@ -1,14 +1,12 @@
-"""Publish what a sink wrote: all of it, once (DESIGN D15).
+"""Publish the files a sink wrote: all of them, once (DESIGN D15).
 
-    settle     carry out what others decided about this target and did not finish; take the next number
+    settle     finish what others began with this target; take the next number of its ledger
     prepare    rows are written beside the target, where no reader looks
-    intend     put, under that number: these files will be added, these removed; from here on the outcome is decided
-    publish    move the new files in, take the old ones away
-    done       put
+    decide     these files will be added, these removed; from here on the outcome is certain
+    publish    move the new files in, take the old ones away; done
 
-Numbers count the publications of one target, whichever run or pipeline makes them. Two executions that took the same
-number cannot both put their intent: the loser changes nothing. File names hold the execution's id, so doing a step
-again, or beside another process that does it, changes nothing.
+File names hold the execution's id, so doing a step again, or beside another process that does it, changes nothing.
+What is removed is the mode's business, and in every mode also what earlier attempts of the same run have added.
 """
 
 from __future__ import annotations
@@ -19,47 +17,55 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from graph_compiler.declaration.connectors.connector import SinkMode
 from graph_compiler.deployment.places import local_path
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.deployment.wire import from_json, to_json
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId, path_segment
 from graph_compiler.spark_runtime.commit_store import CommitStore, sync_folder
-from graph_compiler.spark_runtime.data_files import written_partitions
+from graph_compiler.spark_runtime.ledger import Ledger, Publication
+from graph_compiler.spark_runtime.written_files import (
+    PARQUET,
+    FileFormat,
+    WrittenFile,
+    write_empty_file,
+    write_files,
+)
+
+_EMPTY = "empty-"  # a file that only says which columns there are, until there are rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedFile:
-    """A file to move from where it was prepared to the name it will have in the target."""
+    """A file to move from where it was prepared to the name it will have in the target; both may have folders."""
 
     prepared: str
     name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
-    """What one execution is about to do to a target; `remove` are paths relative to it."""
+class Intent(Publication):
+    """What one execution is about to do to a folder; `remove` are paths relative to it."""
 
-    number: int
-    pipeline: str
-    run_id: str
-    operator_id: OperatorId
-    execution_id: str
-    target: str
     prepared: str
     add: tuple[PublishedFile, ...]
     remove: tuple[str, ...]
-    rows: int
-    bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ticket:
-    """A sink's claim to the next publication of its target."""
+    """A sink's claim to the next publication of its target; `own` files are of earlier attempts of its run."""
 
     operator_id: OperatorId
     target: str
     number: int
+    mode: SinkMode = SinkMode.OVERWRITE
+    own: frozenset[str] = frozenset()
+
+    @property
+    def old_files(self) -> tuple[str, ...]:
+        """List what readers of the target see now, but for what this run itself has added."""
+        return tuple(sorted(data_files(Path(self.target)) - self.own))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +77,18 @@ class Publisher:
     layout: StagingLayout
     execution_id: str
 
-    def settle(self, operator_id: OperatorId, path: str) -> Ticket:
+    @property
+    def ledger(self) -> Ledger:
+        """Give the publications of all targets."""
+        return Ledger(store=self.store, layout=self.layout)
+
+    def settle(
+        self, operator_id: OperatorId, path: str, mode: SinkMode = SinkMode.OVERWRITE
+    ) -> Ticket:
         """Finish what others began with the target, and take the next number.
 
-        Raises PublicationError for a target that is no local path, or that another sink of this run wrote.
+        Raises PublicationError for a target that cannot be a folder of files, that another sink of this run wrote, or
+        that holds files where it must not.
         """
         local = local_path(path)
         if local is None:
@@ -82,25 +96,27 @@ class Publisher:
                 f"its target is '{path}'; allowed: an absolute path or a file: URI"
             )
         target = str(local)
-        keys = set(self.store.keys(self.layout.publications(target)))
-        number = 0
-        while self.layout.intent(target, number) in keys:
-            if self.layout.done(target, number) not in keys:
-                self._carry_out(self._intent(target, number))
-            number += 1
-        last = self._intent(target, number - 1) if number else None
-        if last is not None and self._is_of_this_run(last) and last.operator_id != operator_id:
-            raise PublicationError(f"its target {target} was written by another sink of this run")
-        return Ticket(operator_id=operator_id, target=target, number=number)
+        if Path(target).exists() and not Path(target).is_dir():
+            raise PublicationError(
+                f"its target {target} is a file; allowed: a folder, or a path that does not exist"
+            )
+        number = self.ledger.settle(target, operator_id, self._carry_out)
+        own = self._own_files(target, operator_id, number)
+        ticket = Ticket(operator_id=operator_id, target=target, number=number, mode=mode, own=own)
+        if mode is SinkMode.ERROR_IF_EXISTS and (old := ticket.old_files):
+            raise PublicationError(
+                f"its target {target} holds {len(old)} files of others ({old[0]}, …)\n"
+                "  allowed: nothing, since its mode is 'error-if-exists'"
+            )
+        return ticket
 
-    def prepare(self, ticket: Ticket, rows: DataFrame) -> Intent:
+    def prepare(self, ticket: Ticket, rows: DataFrame, format: FileFormat = PARQUET) -> Intent:
         """Write the rows beside the target; nothing is visible yet."""
-        target = Path(ticket.target)
-        prepared = self._prepared(ticket)
-        rows.write.parquet(str(prepared))
-        partitions = written_partitions(self.spark, str(prepared), partitions=None)
-        suffix = f"-{path_segment(self.execution_id)}.parquet"
-        files = [(file, partition.index) for partition in partitions for file in partition.files]
+        prepared = str(self._prepared(ticket))
+        files, count = write_files(rows, prepared, format)
+        remove = _files_to_remove(ticket, files)
+        if not files and not data_files(Path(ticket.target)) - remove:
+            files = write_empty_file(self.spark, rows, prepared, format)
         return Intent(
             number=ticket.number,
             pipeline=self.layout.pipeline,
@@ -108,59 +124,84 @@ class Publisher:
             operator_id=ticket.operator_id,
             execution_id=self.execution_id,
             target=ticket.target,
-            prepared=str(prepared),
+            prepared=prepared,
             add=tuple(
-                PublishedFile(prepared=file.name, name=f"part-{index:05}-{number:03}{suffix}")
-                for number, (file, index) in enumerate(files)
+                PublishedFile(prepared=file.name, name=self._published_name(file, number, format))
+                for number, file in enumerate(files)
             ),
-            remove=tuple(sorted(_data_files(target))),
-            rows=sum(file.rows for file, _ in files),
-            bytes=sum(file.bytes for file, _ in files),
+            remove=tuple(sorted(remove)),
+            rows=count,
+            bytes=sum(file.bytes for file in files),
         )
 
     def publish(self, intent: Intent) -> None:
         """Record the intent and carry it out; raises PublicationConflictError if another execution was first."""
-        key = self.layout.intent(intent.target, intent.number)
-        if not self.store.put_if_absent(key, to_json(intent).encode()):
-            raise PublicationConflictError(
-                f"another execution has published {intent.target} since this one began; nothing of this one is visible"
-            )
+        self.ledger.decide(intent)
         self._carry_out(intent)
 
     def discard(self, ticket: Ticket) -> None:
         """Remove what was prepared and will not be published."""
         _remove_prepared(self._prepared(ticket))
 
+    def _own_files(self, target: str, operator_id: OperatorId, before: int) -> frozenset[str]:
+        earlier = self.ledger.of_this_run(target, operator_id, before)
+        added = (
+            file.name for intent in earlier if isinstance(intent, Intent) for file in intent.add
+        )
+        return frozenset(added)
+
+    def _published_name(self, file: WrittenFile, number: int, format: FileFormat) -> str:
+        ending = f"{number:03}-{path_segment(self.execution_id)}{file.suffix}"
+        if file.folder == "empty":
+            return f"{_EMPTY}{ending}" if format.partition_by else f"part-{ending}"
+        return str(Path(file.folder, f"part-{file.task:05}-{ending}"))
+
     def _prepared(self, ticket: Ticket) -> Path:
         target = Path(ticket.target)
         return target.parent / f".{target.name}.graph_compiler" / path_segment(self.execution_id)
 
-    def _intent(self, target: str, number: int) -> Intent:
-        content = self.store.get(self.layout.intent(target, number))
-        assert content is not None, "intents are never deleted"
-        return from_json(Intent, content)
-
-    def _is_of_this_run(self, intent: Intent) -> bool:
-        return (intent.pipeline, intent.run_id) == (self.layout.pipeline, self.layout.run_id)
-
-    def _carry_out(self, intent: Intent) -> None:
+    def _carry_out(self, intent: Publication) -> None:
+        assert isinstance(intent, Intent), "a folder's ledger has nothing else"
         target, prepared = Path(intent.target), Path(intent.prepared)
         target.mkdir(parents=True, exist_ok=True)
         for file in intent.add:
             _move(prepared / file.prepared, target / file.name)
         for name in intent.remove:
             (target / name).unlink(missing_ok=True)
-        nested = {Path(name).parts[0] for name in intent.remove if len(Path(name).parts) > 1}
-        for folder in sorted(nested):
-            if not _data_files(target / folder):  # checksums and the like may be left in it
-                shutil.rmtree(target / folder, ignore_errors=True)
-        sync_folder(target)
+        for name in intent.remove:
+            _remove_empty_folders(target, (target / name).parent)
+        for folder in sorted({(target / file.name).parent for file in intent.add} | {target}):
+            sync_folder(folder)
         _remove_prepared(prepared)
-        self.store.put_if_absent(self.layout.done(intent.target, intent.number), b"{}")
+        self.ledger.finish(intent)
+
+
+def data_files(target: Path) -> frozenset[str]:
+    """List the files readers of the target see, those of partition folders too; `_` and `.` hide from Spark."""
+    found = [path.relative_to(target) for path in target.rglob("*") if path.is_file()]
+    return frozenset(str(path) for path in found if not any(part[0] in "_." for part in path.parts))
+
+
+def _files_to_remove(ticket: Ticket, written: tuple[WrittenFile, ...]) -> frozenset[str]:
+    """Give what goes when the new files come: by the mode, and what this run's earlier attempts have added."""
+    there = data_files(Path(ticket.target))
+    if ticket.mode is SinkMode.OVERWRITE:
+        return there
+    touched: set[str] = set()
+    if ticket.mode is SinkMode.OVERWRITE_PARTITIONS:
+        touched = {file.folder for file in written}
+    return frozenset(
+        name
+        for name in there
+        if name in ticket.own
+        or str(Path(name).parent) in touched
+        or (written and name.startswith(_EMPTY))
+    )
 
 
 def _move(source: Path, destination: Path) -> None:
     """Move a file, unless it has been moved; raises PublicationConflictError where it is in neither place."""
+    destination.parent.mkdir(parents=True, exist_ok=True)
     try:
         source.rename(destination)
     except FileNotFoundError:
@@ -170,13 +211,14 @@ def _move(source: Path, destination: Path) -> None:
             ) from None
 
 
+def _remove_empty_folders(target: Path, folder: Path) -> None:
+    """Remove a partition's folder, and those around it, that hold no data; checksums may be left in them."""
+    while folder != target and not data_files(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder = folder.parent
+
+
 def _remove_prepared(prepared: Path) -> None:
     shutil.rmtree(prepared, ignore_errors=True)
     if prepared.parent.is_dir() and not any(prepared.parent.iterdir()):
         prepared.parent.rmdir()
-
-
-def _data_files(target: Path) -> list[str]:
-    """List the files readers of the target see, those of partition folders too; `_` and `.` hide from Spark."""
-    found = [path.relative_to(target) for path in target.rglob("*") if path.is_file()]
-    return [str(path) for path in found if not any(part[0] in "_." for part in path.parts)]

@@ -24,13 +24,13 @@ from graph_compiler.deployment.manifest import ContractCount, Manifest
 from graph_compiler.deployment.report import Output, Phase
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.spark_runtime.commit_store import CommitStore
+from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.contracts import Contract, check_contracts
 from graph_compiler.spark_runtime.coordination import make_coordinators
 from graph_compiler.spark_runtime.failures import OperatorFailedError
 from graph_compiler.spark_runtime.master_hooks import initialize_on_master
 from graph_compiler.spark_runtime.metrics import RegionMetrics
 from graph_compiler.spark_runtime.origins import STAGED, origin
-from graph_compiler.spark_runtime.publication import Publisher
 from graph_compiler.spark_runtime.region_evaluation import RegionEvaluation
 from graph_compiler.spark_runtime.shared_rows import FixedRows
 from graph_compiler.spark_runtime.staging import StagingArea
@@ -103,7 +103,7 @@ def run_region(
         plan_id=region.plan_id,
         contracts=partial(check_contracts, contracts, spark),
     )
-    publisher = Publisher(
+    context = SinkContext(
         spark=spark, store=store, layout=layout, execution_id=attempt.execution_id
     )
     evaluation = RegionEvaluation(
@@ -118,20 +118,23 @@ def run_region(
     run = _Run(area=area, metrics=metrics, evaluation=evaluation)
 
     initialize_on_master(region.vertices, spark, run.running)
-    coordinators = make_coordinators(region.vertices, publisher, run.running)
+    coordinators = make_coordinators(region.vertices, context, run.running)
     operators = evaluation.graph.operators.values()
     outputs: list[Output] = []
     with coordinators.attempt(attempt.attempt_number):
         for operator in operators:
             if not isinstance(operator.operator, Sink):
                 outputs.extend(run.run(operator))
+        checked: list[tuple[OperatorDescriptor, DataFrame]] = []
         for sink in operators:
             if isinstance(sink.operator, Sink):
                 with run.running(sink):
                     rows = evaluation.rows_into(sink)
-                with run.running(sink, Phase.PREPARE):
-                    written = coordinators.committer(sink).prepare(rows)
-                metrics.committed[sink.node_id, None] = written
+                    checked.append((sink, coordinators.committer(sink).check(rows)))
+        for sink, rows in checked:
+            with run.running(sink, Phase.PREPARE):
+                written = coordinators.committer(sink).prepare(rows)
+            metrics.committed[sink.node_id, None] = written
         counts = area.contracts()
         outputs.extend(coordinators.commit())
     return RegionResult(outputs=tuple(outputs), contracts=counts)

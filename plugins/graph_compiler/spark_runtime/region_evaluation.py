@@ -98,6 +98,7 @@ class RegionEvaluation:
         scope = Scope(
             spark=self.spark,
             parameters=self.parameters,
+            parallelism=operator.parallelism,
             fix=lambda name, rows: self.fix(operator, name, rows, None),
             contracts=self.contracts,
         )

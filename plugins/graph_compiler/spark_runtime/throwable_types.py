@@ -9,6 +9,7 @@
     an input path that does not exist                 NON_RECOVERABLE          see below
     a file that was listed and then was gone          RECOVERABLE              the next attempt lists anew
     whatever else a function raises                   RECOVERABLE              it may ask others, who answer later
+    a database that refuses or does not answer        RECOVERABLE              it may be starting, or full
     everything else                                   RECOVERABLE              Flink's default
 
 In Flink every exception of a user's is recoverable unless it says otherwise. A stream's next rows may be good; a batch
@@ -31,6 +32,8 @@ from graph_compiler.errors import (
     PartitionNotFoundError,
     PublicationConflictError,
     PublicationError,
+    SchemaChangedError,
+    SecretError,
     StaleResultError,
 )
 from graph_compiler.spark_runtime.causes import PYTHON_WORKER, Cause
@@ -43,6 +46,8 @@ _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
     (PublicationConflictError, ThrowableType.RECOVERABLE_ERROR),
     (PublicationError, ThrowableType.NON_RECOVERABLE_ERROR),
     (StaleResultError, ThrowableType.NON_RECOVERABLE_ERROR),
+    (SchemaChangedError, ThrowableType.NON_RECOVERABLE_ERROR),
+    (SecretError, ThrowableType.NON_RECOVERABLE_ERROR),
     (DescriptorError, ThrowableType.NON_RECOVERABLE_ERROR),
     (FunctionNotImportableError, ThrowableType.NON_RECOVERABLE_ERROR),
     (ColumnsError, ThrowableType.NON_RECOVERABLE_ERROR),
@@ -56,6 +61,7 @@ _MISTAKES_IN_CODE = frozenset(
     }
 )  # fmt: skip
 # SQL's classes: 21 a subquery with too many rows, 22 data an expression cannot take; P0001 is raise_error(…).
+DATABASE = "FAILED_JDBC"
 _BAD_DATA = re.compile(r"21|22|P0001")
 _ENVIRONMENT = re.compile(
     r"OutOfMemoryError|Cannot allocate memory|MemoryError"
@@ -77,7 +83,7 @@ def throwable_type(error: BaseException, cause: Cause) -> ThrowableType:
         return ThrowableType.NON_RECOVERABLE_ERROR
     if any(_ENVIRONMENT.search(link) for link in cause.chain):
         return ThrowableType.ENVIRONMENT_ERROR
-    if isinstance(error, AnalysisException):
+    if isinstance(error, AnalysisException) and not cause.condition.startswith(DATABASE):
         return ThrowableType.NON_RECOVERABLE_ERROR
     return ThrowableType.RECOVERABLE_ERROR
 

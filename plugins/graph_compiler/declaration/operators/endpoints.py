@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.connectors import Connector, SinkMode
 from graph_compiler.declaration.coordination import (
     CoordinatorKind,
     InputSplitSource,
@@ -23,7 +23,7 @@ class Source(Operator):
     """
 
     default_name: ClassVar[str] = "Source"
-    connector: FileConnector
+    connector: Connector
     is_bounded: bool = field(default=True, kw_only=True)
     is_legacy: bool = field(default=False, kw_only=True)
     is_parallel: bool = field(default=True, kw_only=True)
@@ -43,10 +43,17 @@ class Source(Operator):
 
 @dataclass(frozen=True, slots=True)
 class Sink(Operator):
-    """Replaces what the connector's path holds, once its whole region has succeeded."""
+    """Brings rows to where the connector says, once its whole region has succeeded.
+
+    `mode` says what becomes of what is there. Columns of `partition_by` become folders (`carrier=UA/`); `files` tasks
+    write one file each (with `partition_by`, one in each folder they have rows for), None leaves that to the plan.
+    """
 
     default_name: ClassVar[str] = "Sink"
-    connector: FileConnector
+    connector: Connector
+    mode: SinkMode = field(default=SinkMode.OVERWRITE, kw_only=True)
+    partition_by: tuple[str, ...] = field(default=(), kw_only=True)
+    files: int | None = field(default=None, kw_only=True)
     has_writer: bool = field(default=False, kw_only=True)
     """Whether its writer is an operator of its own, made during translation (Flink's Sink V2)."""
 

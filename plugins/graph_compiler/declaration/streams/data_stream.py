@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.connectors import Connector, SinkMode
 from graph_compiler.declaration.declared import Declared
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import (
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from graph_compiler.declaration.environment import StreamExecutionEnvironment
 
 REDUCE_WITH = ("sum", "min", "max", "first", "last", "any_value", "bool_and", "bool_or")
+_NO_MERGE = "to merge rows by key, join them with what is there and overwrite it: no connector replaces single rows"
 _Columns = Mapping[str, str] | None
 
 
@@ -68,9 +69,24 @@ class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMeth
         order = (order_by,) if isinstance(order_by, str) else tuple(order_by)
         return self._hashed(keys)._one_input(Deduplicate(keys, order), state_keys=keys)
 
-    def sink_to(self, sink: FileConnector) -> DataStreamSink:
-        """Write the rows: they replace what the sink's path holds, once the whole task has succeeded."""
-        operator = Sink(sink)
+    def sink_to(
+        self,
+        sink: Connector,
+        *,
+        mode: Literal[
+            "append", "overwrite", "overwrite-partitions", "error-if-exists"
+        ] = "overwrite",
+        partition_by: str | Sequence[str] = (),
+        files: int | None = None,
+    ) -> DataStreamSink:
+        """Write the rows, once the whole task has succeeded: `SinkMode` says what becomes of what is there.
+
+        Columns of `partition_by` become folders; `files` is how many files are written (see `Sink`).
+        """
+        if mode not in set(SinkMode):
+            self.refuse(f"there is no mode '{mode}'", allowed=listing(SinkMode), hint=_NO_MERGE)
+        folders = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+        operator = Sink(sink, mode=SinkMode(mode), partition_by=folders, files=files)
         id = self.environment.next_id()
         self.environment.add(
             SinkTransformation(

@@ -31,7 +31,7 @@ _DECIDED = "graph_compiler_decided"
 
 @main_output.register
 def _(operator: Source, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    return read_source(operator.connector, scope.spark)
+    return read_source(operator.connector, scope.spark, scope.parallelism)
 
 
 @main_output.register

@@ -18,13 +18,15 @@ _VIEW = "graph_compiler_input"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """One operator's surroundings. `fix` stages rows under a name of their own, so that reading them again is reading.
+    """One operator's surroundings. `parallelism` is None where its declaration sets none.
 
+    `fix` stages rows under a name of their own, so that reading them again is reading.
     `contracts` is where an operator leaves what it counts.
     """
 
     spark: SparkSession
     parameters: Mapping[str, ParameterValue]
+    parallelism: int | None
     fix: Callable[[str, DataFrame], DataFrame]
     contracts: list[Contract]
 

@@ -1,0 +1,93 @@
+"""What can be wrong with a connector by itself: its schema, its secrets, and what its kind finds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from difflib import get_close_matches
+
+from graph_compiler.declaration.connectors import Connector, OnSchemaChange
+from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
+from graph_compiler.errors import Problem
+from graph_compiler.identifiers import listing
+
+_TEMPLATE = re.compile(r"\{\{|\{%|\{#")
+# The keys Spark itself hides in plans and logs (spark.redaction.regex).
+_SENSITIVE = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
+
+
+def connectors_of(pipeline: Pipeline) -> Iterator[tuple[PhysicalTransformation, Connector]]:
+    """Give every source and sink with its connector, but for what is none."""
+    for transformation in pipeline.operators:
+        operator = transformation.operator
+        if isinstance(operator, Source | Sink) and isinstance(operator.connector, Connector):
+            yield transformation, operator.connector
+
+
+def not_connectors(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find sources and sinks that were given something else: a path, a DataFrame."""
+    for transformation in pipeline.operators:
+        operator = transformation.operator
+        if isinstance(operator, Source | Sink) and not isinstance(operator.connector, Connector):
+            yield problem_at(
+                transformation,
+                f"{operator.connector!r} is not a connector",
+                allowed="Parquet(path), Csv(path), Jdbc(url, table=…), …",
+            )
+
+
+def connectors(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find what is wrong with each connector."""
+    for transformation, connector in connectors_of(pipeline):
+        yield from _schemas(transformation, connector)
+        yield from _secrets(transformation, connector)
+        for problem in connector.mistakes():
+            yield replace(
+                problem, operator=transformation.name, declared_at=transformation.declared_at
+            )
+
+
+def _schemas(operator: PhysicalTransformation, connector: Connector) -> Iterator[Problem]:
+    schema, policy = connector.schema, connector.on_schema_change
+    example = "Spark DDL: carrier STRING NOT NULL, delay INT"
+    if schema is not None and not schema.strip():
+        yield problem_at(operator, "its schema is empty", allowed=example)
+    elif schema is not None and _TEMPLATE.search(schema):
+        yield problem_at(operator, f"its schema '{schema}' holds a template", allowed=example)
+    if policy is not None and policy not in set(OnSchemaChange):
+        close = get_close_matches(str(policy), list(OnSchemaChange), n=1)
+        yield problem_at(
+            operator,
+            f"on_schema_change is '{policy}'",
+            allowed=listing(OnSchemaChange),
+            hint=f"did you mean '{close[0]}'?" if close else None,
+        )
+    elif policy is not None and schema is None and isinstance(operator.operator, Source):
+        yield problem_at(
+            operator,
+            f"on_schema_change is '{policy}', and no schema says what is expected",
+            hint="declare schema=, or leave it out",
+        )
+
+
+def _secrets(operator: PhysicalTransformation, connector: Connector) -> Iterator[Problem]:
+    for field, secret in connector.secrets().items():
+        names = (secret.conn_id, secret.field)
+        if not all(isinstance(name, str) and name.strip() for name in names):
+            yield problem_at(
+                operator, f"its {field} is {secret!r}", allowed="Secret('conn', 'password')"
+            )
+        elif any(_TEMPLATE.search(name) for name in names):
+            message = f"its {field} is {secret!r}: a secret is never rendered"
+            yield problem_at(operator, message, allowed="the connection's id as it is")
+    for field in connector.texts():
+        if field.startswith("options.") and _SENSITIVE.search(field):
+            yield problem_at(
+                operator,
+                f"its option '{field.removeprefix('options.')}' stands in the declaration",
+                allowed="Secret('connection id', 'password')",
+                hint="whoever sees the code, the task or its logs would see it",
+            )

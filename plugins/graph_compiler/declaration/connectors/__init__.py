@@ -1,0 +1,51 @@
+"""Where data comes from and goes to: frozen values that `spark_runtime/connectors/` reads and writes.
+
+    Csv Parquet Json Orc Text Files    files of one format below a path; published all at once
+    Jdbc                               a table or query of a database, read in input splits
+    Table                              a table of Spark's catalog
+    Values Range FunctionSource        rows of the declaration's own, and a function's
+
+Jinja is rendered in paths, names, bounds and option values, and nowhere else (D6b); a `Secret` is never rendered.
+To add one: a leaf of `Connector` here, and its registrations there.
+"""
+
+from graph_compiler.declaration.connectors.connector import (
+    Connector,
+    OnSchemaChange,
+    Options,
+    SinkMode,
+)
+from graph_compiler.declaration.connectors.files import (
+    Csv,
+    FileConnector,
+    Files,
+    Json,
+    Orc,
+    Parquet,
+    Text,
+)
+from graph_compiler.declaration.connectors.jdbc import Jdbc
+from graph_compiler.declaration.connectors.memory import FunctionSource, Range, Values
+from graph_compiler.declaration.connectors.secret import Secret, SecretText
+from graph_compiler.declaration.connectors.table import Table
+
+__all__ = [
+    "Connector",
+    "Csv",
+    "FileConnector",
+    "Files",
+    "FunctionSource",
+    "Jdbc",
+    "Json",
+    "OnSchemaChange",
+    "Options",
+    "Orc",
+    "Parquet",
+    "Range",
+    "Secret",
+    "SecretText",
+    "SinkMode",
+    "Table",
+    "Text",
+    "Values",
+]

@@ -1,0 +1,156 @@
+"""What every connector has, and what the compiler asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from typing import ClassVar, Self, TypeAlias
+
+from graph_compiler.declaration.connectors.secret import Secret, SecretText
+from graph_compiler.declaration.coordination import InputSplit, MasterHook
+from graph_compiler.errors import Problem
+
+Options: TypeAlias = (
+    Mapping[str, str | int | float | bool | Secret] | tuple[tuple[str, SecretText], ...]
+)
+"""Spark's options: given as a mapping, kept as pairs of text."""
+
+
+class SinkMode(StrEnum):
+    """What a sink does to what its target holds.
+
+    append: nothing. overwrite: replaces all of it. overwrite-partitions: replaces the partitions (`partition_by`)
+    that the new rows have, and leaves the others. error-if-exists: refuses a target that holds anything.
+
+    A run counts once in each of them: what its own earlier attempts have published is replaced, not added to.
+    """
+
+    APPEND = "append"
+    OVERWRITE = "overwrite"
+    OVERWRITE_PARTITIONS = "overwrite-partitions"
+    ERROR_IF_EXISTS = "error-if-exists"
+
+    @property
+    def verb(self) -> str:
+        """Say what a sink does to its target, for messages."""
+        return _VERBS[self]
+
+
+_VERBS = {
+    SinkMode.APPEND: "adds to",
+    SinkMode.OVERWRITE: "replaces",
+    SinkMode.OVERWRITE_PARTITIONS: "replaces partitions of",
+    SinkMode.ERROR_IF_EXISTS: "creates",
+}
+
+
+class OnSchemaChange(StrEnum):
+    """What happens where columns are not those that are expected.
+
+    A source expects its declared `schema`; a sink its declared `schema`, and what rows that stay in the target have.
+    Names are compared as Spark does, ignoring case; the order of columns never matters.
+
+    FAIL     a column that was added, dropped or renamed, whose type is another one, or that may be NULL where it may
+             not, is refused before a row is read or written. The default wherever something is expected.
+    EVOLVE   source: it follows the data. New columns come after the declared ones; a column that holds a wider type
+             has that type, one that holds a narrower type is read as declared; it may be NULL.
+             sink: the target follows the rows as far as its readers can. New columns are added (NULL in rows that were
+             there); a narrower type is written as the target's; a wider one only where no old file stays, since
+             Spark cannot read files of both. A database's table is never altered: of these, only narrower types.
+             A column that is gone is refused in both: somebody reads it.
+    IGNORE   exactly the expected columns, with their types, whatever comes: others are left out, missing ones are
+             NULL, types are cast. A value that does not fit its type fails the task.
+
+    Columns are compared with the footers of all files (one short job) or a CSV header. JSON, text and CSV without
+    header do not tell theirs: rows are read and written as declared. NOT NULL of a table or of files that stay in a
+    target is not compared: Spark seldom knows that a column has no NULL, and a database refuses one itself.
+
+    An overwrite replaces all files, so it expects what is declared, and what the target holds if this is set.
+    """
+
+    FAIL = "fail"
+    EVOLVE = "evolve"
+    IGNORE = "ignore"
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """Common shape; the leaves are the kinds.
+
+    `schema` is Spark DDL (`"carrier STRING NOT NULL, delay INT"`); `on_schema_change` is one of `OnSchemaChange`.
+    """
+
+    sink_modes: ClassVar[tuple[SinkMode, ...]] = ()
+    """What a sink may do with it; none at all if it can only be read."""
+    has_folders: ClassVar[bool] = False
+    """Whether a sink may name `partition_by` and `files`."""
+    source_hooks: ClassVar[tuple[MasterHook, ...]] = ()
+    sink_hooks: ClassVar[tuple[MasterHook, ...]] = ()
+    """What the driver sees to before any data moves, where it is a source or a sink."""
+    never_rendered: ClassVar[tuple[str, ...]] = ("schema", "on_schema_change")
+    """Fields of text that do not pass through Jinja."""
+    schema: str | None = field(default=None, kw_only=True)
+    on_schema_change: str | None = field(default=None, kw_only=True)
+
+    @property
+    def place(self) -> str | None:
+        """Name what is read or written, the same for a source and a sink that meet there; None if nothing can."""
+        return None
+
+    def create_input_splits(self, parallelism: int) -> tuple[InputSplit, ...] | None:  # noqa: ARG002  # few know theirs
+        """Give the parts a source is read in, None where Spark itself finds them (files, for one)."""
+        return None
+
+    def mistakes(self) -> tuple[Problem, ...]:
+        """Give what is wrong with it by itself; the caller knows the operator."""
+        return ()
+
+    def why_not_writable(self) -> str | None:
+        """Say why it cannot be a sink, None where it can."""
+        return None if self.sink_modes else f"{type(self).__name__} can only be read"
+
+    def texts(self) -> dict[str, str]:
+        """Give every text Jinja may be in, by its field: `{"path": "/in", "options.sep": ";"}`."""
+        named = {
+            f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.never_rendered
+        }
+        options = {f"options.{key}": value for key, value in _options(self)}
+        return {
+            key: value
+            for key, value in (named | options).items()
+            if isinstance(value, str) and value
+        }
+
+    def with_texts(self, rendered: Mapping[str, str]) -> Self:
+        """Give the same with these texts; `rendered` has keys of `texts`."""
+        changes: dict[str, object] = {
+            key: text for key, text in rendered.items() if not key.startswith("options.")
+        }
+        if _options(self):
+            changes["options"] = tuple(
+                (key, rendered.get(f"options.{key}", value)) for key, value in _options(self)
+            )
+        return replace(self, **changes)  # type: ignore[arg-type]  # by name
+
+    def secrets(self) -> dict[str, Secret]:
+        """Give every secret it holds, by its field: `{"password": Secret(…)}`."""
+        named = {f.name: getattr(self, f.name) for f in fields(self)}
+        options = {f"options.{key}": value for key, value in _options(self)}
+        return {key: value for key, value in (named | options).items() if isinstance(value, Secret)}
+
+
+def as_pairs(options: Options) -> tuple[tuple[str, SecretText], ...]:
+    """Keep options as pairs of text, as Spark wants them: `{"multiLine": True}` → `(("multiLine", "true"),)`."""
+    pairs = options.items() if isinstance(options, Mapping) else options
+    return tuple(
+        (key, value if isinstance(value, Secret) else _as_text(value)) for key, value in pairs
+    )
+
+
+def _as_text(value: str | int | float | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _options(connector: Connector) -> tuple[tuple[str, SecretText], ...]:
+    return as_pairs(getattr(connector, "options", ()))

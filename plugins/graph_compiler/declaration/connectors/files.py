@@ -1,0 +1,211 @@
+"""Files of one format below a path: a local path, or a URI whose scheme Spark knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import ClassVar
+
+from graph_compiler.declaration.connectors.connector import (
+    Connector,
+    OnSchemaChange,
+    Options,
+    SinkMode,
+    as_pairs,
+)
+from graph_compiler.declaration.connectors.secret import SecretText
+from graph_compiler.declaration.coordination import MasterHook
+from graph_compiler.errors import Problem
+from graph_compiler.identifiers import listing
+
+TABLE_FORMATS = ("delta", "hudi", "iceberg")
+"""Formats whose tables are a log beside files: to publish the files alone would break the table."""
+
+
+class SchemaInFiles(StrEnum):
+    """What files say of their columns: names and types, names alone (CSV's header), or nothing to rely on."""
+
+    TYPES = "types"
+    NAMES = "names"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class FileConnector(Connector):
+    """Common shape of the file formats; `options` are those of Spark's reader and writer of the format."""
+
+    sink_modes: ClassVar[tuple[SinkMode, ...]] = tuple(SinkMode)
+    has_folders: ClassVar[bool] = True
+    source_hooks: ClassVar[tuple[MasterHook, ...]] = (MasterHook.INPUT_EXISTS,)
+    sink_hooks: ClassVar[tuple[MasterHook, ...]] = (MasterHook.TARGET_CAN_BE_MADE,)
+    path: str
+    options: Options = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Keep the options as pairs."""
+        object.__setattr__(self, "options", as_pairs(self.options))
+
+    @property
+    def spark_format(self) -> str:
+        """Name the format as Spark does."""
+        raise NotImplementedError
+
+    @property
+    def schema_in_files(self) -> SchemaInFiles:
+        """Say what the files themselves tell of their columns."""
+        return SchemaInFiles.TYPES
+
+    @property
+    def place(self) -> str | None:
+        """Give the folder, written in one way; templates in it stay as they are."""
+        path = self.path.removeprefix("file://").removeprefix("file:")
+        return path.rstrip("/") or "/"
+
+    def spark_options(self) -> dict[str, SecretText]:
+        """Give the options for reading and for writing alike."""
+        return dict(as_pairs(self.options))
+
+    def read_options(self) -> dict[str, SecretText]:
+        """Give what is only said to the reader; `options` win over it."""
+        return {}
+
+    def mistakes(self) -> tuple[Problem, ...]:
+        """Refuse an empty path, and to follow a schema that files do not tell."""
+        found = []
+        if not self.path.strip():
+            found.append(Problem(message="its path is empty", allowed="a path or a URI"))
+        evolves = self.on_schema_change == OnSchemaChange.EVOLVE
+        if evolves and self.schema_in_files is SchemaInFiles.NOTHING:
+            message = f"on_schema_change is 'evolve', and {self.spark_format} files do not say which columns they have"
+            found.append(Problem(message=message, allowed="fail, ignore"))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Csv(FileConnector):
+    """CSV files; `null_value` is the text that stands for a missing value.
+
+    Without `schema` Spark infers one in a pass of its own. With it, columns are found by the names in the header, and
+    a value that does not fit its type fails the task (`on_schema_change="ignore"` reads it as NULL).
+    """
+
+    header: bool = field(default=True, kw_only=True)
+    null_value: str = field(default="", kw_only=True)
+
+    @property
+    def spark_format(self) -> str:
+        """Name the format as Spark does."""
+        return "csv"
+
+    @property
+    def schema_in_files(self) -> SchemaInFiles:
+        """Say that a header has names."""
+        return SchemaInFiles.NAMES if self.header else SchemaInFiles.NOTHING
+
+    def spark_options(self) -> dict[str, SecretText]:
+        """Give the options for reading and for writing alike."""
+        own: dict[str, SecretText] = {
+            "header": str(self.header).lower(),
+            "nullValue": self.null_value,
+        }
+        return own | dict(as_pairs(self.options))
+
+    def read_options(self) -> dict[str, SecretText]:
+        """Infer types, or hold values to the declared ones."""
+        if self.schema is None:
+            return {"inferSchema": "true"}
+        strict = self.on_schema_change != OnSchemaChange.IGNORE
+        # Columns are found by the first file's header; a file with another one must fail, not be read askew.
+        return {"enforceSchema": "false", "mode": "FAILFAST" if strict else "PERMISSIVE"}
+
+
+@dataclass(frozen=True, slots=True)
+class Json(FileConnector):
+    """JSON, one object on each line. A key that is missing is NULL; Spark writes no key for a NULL.
+
+    So files do not tell which columns they have. With `schema`, other keys are left out, and a value that does not fit
+    its type fails the task (`on_schema_change="ignore"` reads it as NULL); without, Spark infers one in a pass of its
+    own.
+    """
+
+    @property
+    def spark_format(self) -> str:
+        """Name the format as Spark does."""
+        return "json"
+
+    @property
+    def schema_in_files(self) -> SchemaInFiles:
+        """Say that objects have the keys they have."""
+        return SchemaInFiles.NOTHING
+
+    def read_options(self) -> dict[str, SecretText]:
+        """Hold values to the declared types."""
+        strict = self.schema is not None and self.on_schema_change != OnSchemaChange.IGNORE
+        return {"mode": "FAILFAST"} if strict else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Parquet(FileConnector):
+    """Parquet files; they carry their schema."""
+
+    @property
+    def spark_format(self) -> str:
+        """Name the format as Spark does."""
+        return "parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Orc(FileConnector):
+    """ORC files; they carry their schema."""
+
+    @property
+    def spark_format(self) -> str:
+        """Name the format as Spark does."""
+        return "orc"
+
+
+@dataclass(frozen=True, slots=True)
+class Text(FileConnector):
+    """Lines of text: one column, `value` when read; a sink takes one STRING column beside `partition_by`."""
+
+    @property
+    def spark_format(self) -> str:
+        """Name the format as Spark does."""
+        return "text"
+
+    @property
+    def schema_in_files(self) -> SchemaInFiles:
+        """Say that lines have no columns."""
+        return SchemaInFiles.NOTHING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files(FileConnector):
+    """Files of any format Spark has a data source for: `Files(format="avro", path="/in")`.
+
+    The data source's jars are the cluster's business. Delta, Iceberg and Hudi can be read, not written: a table of
+    theirs is a log beside its files, and this project publishes files.
+    """
+
+    never_rendered: ClassVar[tuple[str, ...]] = ("schema", "on_schema_change", "format")
+    format: str
+
+    @property
+    def spark_format(self) -> str:
+        """Name the format as Spark does."""
+        return self.format
+
+    def mistakes(self) -> tuple[Problem, ...]:
+        """Refuse an empty format."""
+        own = (
+            ()
+            if self.format.strip()
+            else (Problem(message="its format is empty", allowed="avro, xml, …"),)
+        )
+        return (*own, *FileConnector.mistakes(self))
+
+    def why_not_writable(self) -> str | None:
+        """Refuse table formats."""
+        if self.format.lower() not in TABLE_FORMATS:
+            return None
+        return f"a {self.format} table cannot be written: it is a log beside its files ({listing(TABLE_FORMATS)} are)"

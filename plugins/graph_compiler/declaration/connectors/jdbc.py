@@ -1,0 +1,163 @@
+"""A database's table or query."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from graph_compiler.declaration.connectors.connector import Connector, Options, SinkMode, as_pairs
+from graph_compiler.declaration.connectors.input_splits import (
+    PredicateSplit,
+    parse_bound,
+    split_predicates,
+)
+from graph_compiler.declaration.connectors.secret import Secret, SecretText
+from graph_compiler.errors import Problem
+from graph_compiler.identifiers import listing
+
+_TEMPLATE = re.compile(r"\{\{|\{%")
+_IN_URL = re.compile(r"(password|passwd|pwd)=|://[^/@]*:[^/@]*@", re.IGNORECASE)
+_BOUNDS = "two whole numbers, two dates or two time stamps (2013-01-31), the lower first, or templates of them"
+_SPLITS = ("partition_column", "lower_bound", "upper_bound")
+
+
+@dataclass(frozen=True, slots=True)
+class Jdbc(Connector):
+    """A `table`, or a `query` to read; `driver` is the class of a JDBC driver on Spark's class path (`spark.jars`).
+
+    Read in one query, unless `partition_column` (whole numbers, dates or time stamps), `lower_bound` and `upper_bound`
+    cut it into `num_partitions` input splits (else as many as the source's parallelism), one query each. Bounds say
+    where to cut: rows outside are read too.
+
+    As a sink: rows go to a table beside the target, and from there into it in one transaction, which takes the table
+    away. Append counts a run once: rows of a table do not say who wrote them, so a second attempt of a run that has
+    appended leaves it at that. Overwrite deletes and inserts, and so keeps the table's definition and grants.
+    """
+
+    sink_modes: ClassVar[tuple[SinkMode, ...]] = (
+        SinkMode.APPEND,
+        SinkMode.OVERWRITE,
+        SinkMode.ERROR_IF_EXISTS,
+    )
+    never_rendered: ClassVar[tuple[str, ...]] = (
+        *("schema", "on_schema_change"),
+        *("query", "driver", "partition_column"),
+    )
+    url: SecretText
+    table: str | None = field(default=None, kw_only=True)
+    query: str | None = field(default=None, kw_only=True)
+    user: SecretText | None = field(default=None, kw_only=True)
+    password: SecretText | None = field(default=None, kw_only=True)
+    driver: str | None = field(default=None, kw_only=True)
+    partition_column: str | None = field(default=None, kw_only=True)
+    lower_bound: str | int | None = field(default=None, kw_only=True)
+    upper_bound: str | int | None = field(default=None, kw_only=True)
+    num_partitions: int | None = field(default=None, kw_only=True)
+    fetch_size: int | None = field(default=None, kw_only=True)
+    options: Options = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Keep the options as pairs."""
+        object.__setattr__(self, "options", as_pairs(self.options))
+
+    @property
+    def place(self) -> str | None:
+        """Give the table and its database; a query has no place of its own."""
+        return None if self.table is None else f"{self.table} in {self.url}"
+
+    def connection_properties(self) -> dict[str, SecretText]:
+        """Give Spark's JDBC options but for url and table."""
+        own: dict[str, SecretText | None] = {
+            "user": self.user,
+            "password": self.password,
+            "driver": self.driver,
+            "fetchsize": None if self.fetch_size is None else str(self.fetch_size),
+        }
+        given = {key: value for key, value in own.items() if value is not None}
+        return given | dict(as_pairs(self.options))
+
+    def create_input_splits(self, parallelism: int = 1) -> tuple[PredicateSplit, ...]:
+        """Give what each subtask reads: disjoint, complete, NULLs in the first.
+
+        `num_partitions` splits, else as many as `parallelism`; fewer where there are fewer values between the bounds.
+        Raises ValueError for bounds that are neither two numbers, dates or time stamps in order, nor templates.
+        """
+        if self.partition_column is None or self.lower_bound is None or self.upper_bound is None:
+            return (PredicateSplit(number=0, description="all rows", predicate=None),)
+        parts = parallelism if self.num_partitions is None else self.num_partitions
+        predicates: tuple[str | None, ...] = (None,) * parts
+        if not any(_TEMPLATE.search(str(bound)) for bound in (self.lower_bound, self.upper_bound)):
+            lower, upper = parse_bound(self.lower_bound), parse_bound(self.upper_bound)
+            if lower.kind is not upper.kind or lower.position >= upper.position:
+                raise ValueError(f"lower {self.lower_bound!r}, upper {self.upper_bound!r}")
+            predicates = split_predicates(self.partition_column, lower, upper, parts)
+        return tuple(
+            PredicateSplit(
+                number=number,
+                description=predicate or f"part {number + 1} of {len(predicates)}",
+                predicate=predicate,
+            )
+            for number, predicate in enumerate(predicates)
+        )
+
+    def why_not_writable(self) -> str | None:
+        """Refuse a query."""
+        return None if self.table is not None else "a query cannot be written"
+
+    def mistakes(self) -> tuple[Problem, ...]:
+        """Refuse what Spark would refuse at run time, and passwords in clear."""
+        return (*self._what_to_read(), *self._bounds(), *self._clear_passwords())
+
+    def _what_to_read(self) -> tuple[Problem, ...]:
+        given = [name for name in ("table", "query") if getattr(self, name) is not None]
+        found = []
+        if len(given) != 1:
+            both = f"it has {listing(given)}" if given else "it has neither table nor query"
+            found.append(Problem(message=both, allowed="table= or query="))
+        if any(not getattr(self, name).strip() for name in given):
+            found.append(Problem(message=f"its {given[0]} is empty", allowed="table= or query="))
+        if template := _TEMPLATE.search(self.query or ""):
+            found.append(
+                Problem(
+                    message=f"its query holds a template ({template[0]} …)",
+                    allowed="templates in paths and connector options; parameters in expressions",
+                    hint="filter behind the source with a bound parameter: Spark hands the filter to the database",
+                )
+            )
+        return tuple(found)
+
+    def _bounds(self) -> tuple[Problem, ...]:
+        missing = [name for name in _SPLITS if getattr(self, name) is None]
+        if missing and (len(missing) < len(_SPLITS) or self.num_partitions is not None):
+            message = f"it is cut into input splits, without {listing(missing)}"
+            allowed = f"{listing(_SPLITS)} together (and num_partitions), or none of them"
+            return (Problem(message=message, allowed=allowed),)
+        if self.num_partitions is not None and not _is_count(self.num_partitions):
+            message = f"num_partitions is {self.num_partitions!r}"
+            return (Problem(message=message, allowed="a whole number from 1"),)
+        try:
+            self.create_input_splits()
+        except ValueError as error:
+            return (Problem(message=f"its bounds are wrong: {error}", allowed=_BOUNDS),)
+        return ()
+
+    def _clear_passwords(self) -> tuple[Problem, ...]:
+        found = []
+        if isinstance(self.password, str):
+            found.append("its password stands in the declaration")
+        if isinstance(self.url, str) and _IN_URL.search(self.url):
+            found.append("its url holds a password")
+        hint = "whoever sees the code, the task or its logs would see it; let Airflow's connection keep it"
+        return tuple(
+            Problem(
+                message=message,
+                allowed=f"{Secret.__name__}('connection id', 'password')",
+                hint=hint,
+            )
+            for message in found
+        )
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1

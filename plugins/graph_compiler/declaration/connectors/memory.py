@@ -1,0 +1,100 @@
+"""Rows that are not stored anywhere: for tests, small constants, and whatever a function of the user's makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from graph_compiler.declaration.connectors.connector import Connector
+from graph_compiler.declaration.functions import WHERE_TO_MOVE, FunctionRef
+from graph_compiler.errors import FunctionNotImportableError, Problem
+
+Cell: TypeAlias = bool | int | float | str | None
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Values(Connector):
+    """Rows written down in the declaration: `Values([("a", 1), ("b", None)], "k STRING, v INT")`.
+
+    A cell is None, bool, int, float or str, and is cast to its column's type (`"2013-01-31"` to DATE); types that hold
+    others (ARRAY, MAP, STRUCT) have no cells.
+    """
+
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def __init__(
+        self,
+        rows: Iterable[Sequence[Cell]],
+        schema: str | None,
+        *,
+        on_schema_change: str | None = None,
+    ) -> None:
+        object.__setattr__(self, "rows", tuple(tuple(row) for row in rows))
+        object.__setattr__(self, "schema", schema)
+        object.__setattr__(self, "on_schema_change", on_schema_change)
+
+    def mistakes(self) -> tuple[Problem, ...]:
+        """Refuse rows without schema, of unequal length, or with other cells."""
+        found = []
+        if self.schema is None:
+            found.append(
+                Problem(message="its rows have no schema", allowed="Spark DDL: k STRING, v INT")
+            )
+        if len({len(row) for row in self.rows}) > 1:
+            found.append(Problem(message="its rows are not equally long"))
+        cells = [cell for row in self.rows for cell in row]
+        odd = [cell for cell in cells if not isinstance(cell, bool | int | float | str | None)]
+        if odd:
+            message = f"it holds {odd[0]!r}, a {type(odd[0]).__name__}"
+            found.append(Problem(message=message, allowed="None, bool, int, float, str"))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Range(Connector):
+    """Whole numbers from `start` to below `end`, in the column `id` (BIGINT)."""
+
+    start: int
+    end: int
+    step: int = field(default=1)
+
+    def mistakes(self) -> tuple[Problem, ...]:
+        """Refuse a range that never ends."""
+        return (
+            ()
+            if self.step
+            else (Problem(message="its step is 0", allowed="any other whole number"),)
+        )
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class FunctionSource(Connector):
+    """What an importable function from SparkSession to DataFrame gives; the way out for sources of your own.
+
+    Raises FunctionNotImportableError for a lambda and the like: Spark imports the function by its name.
+    """
+
+    function: FunctionRef
+
+    def __init__(
+        self,
+        function: Callable[..., object] | FunctionRef,
+        *,
+        schema: str | None = None,
+        on_schema_change: str | None = None,
+    ) -> None:
+        object.__setattr__(self, "function", _reference(function))
+        object.__setattr__(self, "schema", schema)
+        object.__setattr__(self, "on_schema_change", on_schema_change)
+
+
+def _reference(function: Callable[..., object] | FunctionRef) -> FunctionRef:
+    if isinstance(function, FunctionRef):
+        return function
+    try:
+        return FunctionRef.of(function)
+    except FunctionNotImportableError as error:
+        raise FunctionNotImportableError(
+            f"FunctionSource cannot take this function: {error}\n  hint: {WHERE_TO_MOVE}"
+        ) from None

@@ -1,0 +1,38 @@
+"""A value that Airflow keeps: named in the declaration, known to the running driver alone.
+
+    Jdbc("jdbc:postgresql://db/sales", table="orders", user="etl", password=Secret("sales_db", "password"))
+
+The task reads it from the Airflow connection and hands it to Spark's driver in an environment variable. It never is
+in an argument, a document, a log or a plan.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TypeAlias
+
+CONNECTION_FIELDS = ("host", "login", "password", "port", "schema")
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A field of an Airflow connection: `password`, `login`, `host`, `port`, `schema`, or a key of its extra."""
+
+    conn_id: str
+    field: str = "password"
+
+    @property
+    def variable(self) -> str:
+        """Name the environment variable that carries it: a function of its own, so both sides know it."""
+        digest = hashlib.sha256(f"{self.conn_id}\0{self.field}".encode()).hexdigest()
+        return f"{VARIABLE_PREFIX}{digest[:16].upper()}"
+
+    def __str__(self) -> str:
+        """Say which it is, for messages."""
+        return f"Secret({self.conn_id}.{self.field})"
+
+
+VARIABLE_PREFIX = "GRAPH_COMPILER_SECRET_"
+SecretText: TypeAlias = str | Secret
+"""Text, or the secret it will be."""

@@ -1,0 +1,21 @@
+"""Find every value of one kind inside another, however deep: the secrets of a region, the functions of an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import TypeVar
+
+Kind = TypeVar("Kind")
+
+
+def values_within(value: object, kind: type[Kind]) -> Iterator[Kind]:
+    """Give the values in the order of their fields; one that occurs twice is given twice."""
+    if isinstance(value, kind):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from values_within(item, kind)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from values_within(getattr(value, field.name), kind)

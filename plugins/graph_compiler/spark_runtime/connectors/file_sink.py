@@ -1,0 +1,112 @@
+"""Write files of any format Spark knows, through the transactional publication of folders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructField, StructType
+
+from graph_compiler.declaration.connectors import FileConnector, SinkMode
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.errors import PublicationError
+from graph_compiler.identifiers import OperatorId, listing
+from graph_compiler.spark_runtime.column_types import check_columns, check_names
+from graph_compiler.spark_runtime.connectors.file_schemas import held_schema
+from graph_compiler.spark_runtime.connectors.sink import (
+    PreparedSink,
+    SinkContext,
+    Target,
+    conform_to_target,
+    open_sink,
+)
+from graph_compiler.spark_runtime.publication import Publisher, Ticket
+from graph_compiler.spark_runtime.schema_change import FILES_EVOLVE, ChangeKind
+from graph_compiler.spark_runtime.secret_values import reveal_all
+from graph_compiler.spark_runtime.written_files import FileFormat
+
+_KEEPS_FILES = (SinkMode.APPEND, SinkMode.OVERWRITE_PARTITIONS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSink:
+    """A folder of files, claimed."""
+
+    connector: FileConnector
+    sink: Sink
+    publisher: Publisher
+    ticket: Ticket
+
+    def check(self, rows: DataFrame) -> DataFrame:
+        """Compare with what is declared and what stays, and with what the format and its folders can hold."""
+        check_names(rows.schema)
+        old_files = self.ticket.old_files
+        keeps = self.sink.mode in _KEEPS_FILES and bool(old_files)
+        asked = self.connector.on_schema_change is not None and self.connector.schema is None
+        held = None
+        if keeps:
+            _check_folders(old_files, self.sink.partition_by)
+        if old_files and (keeps or asked):
+            # Not what this run has added: a second attempt meets what the first one met.
+            # Nor that a column of these files has no NULL: that says what was once written, not what may be.
+            there = replace(self.connector, path=self.ticket.target)
+            alike = StructType([StructField(f.name, f.dataType) for f in rows.schema])
+            files = old_files if self.ticket.own else None
+            held = held_schema(there, self.publisher.spark, alike, files)
+        replaced = frozenset() if keeps else frozenset({ChangeKind.WIDENED})
+        target = Target(
+            name=self.ticket.target, held=held, evolves=FILES_EVOLVE | replaced, follows=replaced
+        )
+        rows = conform_to_target(rows, self.connector, target)
+        check_columns(rows.schema, self.connector.spark_format, self.sink.partition_by)
+        return rows
+
+    def prepare(self, rows: DataFrame) -> PreparedSink:
+        """Write the files beside the target."""
+        format = FileFormat(
+            name=self.connector.spark_format,
+            options=reveal_all(self.connector.spark_options()),
+            partition_by=self.sink.partition_by,
+            files=self.sink.files,
+        )
+        intent = self.publisher.prepare(self.ticket, rows, format)
+        return PreparedSink(
+            location=intent.target,
+            rows=intent.rows,
+            bytes=intent.bytes,
+            publish=partial(self.publisher.publish, intent),
+        )
+
+    def discard(self) -> None:
+        """Remove what was written beside the target."""
+        self.publisher.discard(self.ticket)
+
+
+@open_sink.register
+def _(
+    connector: FileConnector, operator_id: OperatorId, sink: Sink, context: SinkContext
+) -> FileSink:
+    publisher = Publisher(
+        spark=context.spark,
+        store=context.store,
+        layout=context.layout,
+        execution_id=context.execution_id,
+    )
+    ticket = publisher.settle(operator_id, connector.path, sink.mode)
+    return FileSink(connector=connector, sink=sink, publisher=publisher, ticket=ticket)
+
+
+def _check_folders(old_files: tuple[str, ...], partition_by: tuple[str, ...]) -> None:
+    """Raise PublicationError where files that stay are in folders of other columns."""
+    found = {
+        tuple(folder.partition("=")[0].lower() for folder in Path(file).parent.parts)
+        for file in old_files
+        if not file.startswith("empty-")
+    }
+    if odd := sorted(found - {tuple(name.lower() for name in partition_by)}):
+        raise PublicationError(
+            f"its target has files in folders by {listing(odd[0])}, and partition_by is {listing(partition_by)}\n"
+            "  hint: write to another path, or overwrite the target"
+        )

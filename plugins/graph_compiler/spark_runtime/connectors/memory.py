@@ -1,0 +1,38 @@
+"""Rows that are not stored anywhere."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import col
+from pyspark.sql.types import StringType, StructField, StructType
+
+from graph_compiler.declaration.connectors import FunctionSource, Range, Values
+from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
+from graph_compiler.spark_runtime.declared_schema import parse_schema
+from graph_compiler.spark_runtime.schema_change import quoted
+
+
+@read.register
+def _(connector: Values, reading: Reading) -> Found:
+    assert connector.schema is not None, "the compiler refuses values without schema"
+    schema = parse_schema(connector.schema)
+    texts = StructType([StructField(field.name, StringType()) for field in schema])
+    rows = [tuple(None if cell is None else str(cell) for cell in row) for row in connector.rows]
+    columns = [col(quoted(field.name)).cast(field.dataType).alias(field.name) for field in schema]
+    return Found(rows=reading.spark.createDataFrame(rows, texts).select(*columns), schema=schema)
+
+
+@read.register
+def _(connector: Range, reading: Reading) -> Found:
+    rows = reading.spark.range(connector.start, connector.end, connector.step)
+    return Found(rows=rows, schema=rows.schema)
+
+
+@read.register
+def _(connector: FunctionSource, reading: Reading) -> Found:
+    rows = connector.function.load()(reading.spark)
+    if not isinstance(rows, DataFrame):
+        raise TypeError(
+            f"{connector.function} gave a {type(rows).__name__}; it must give a DataFrame"
+        )
+    return Found(rows=rows, schema=rows.schema)

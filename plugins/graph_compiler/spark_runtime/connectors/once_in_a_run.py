@@ -1,0 +1,40 @@
+"""Targets whose rows do not say who wrote them: what a run has appended once, it does not append again."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from graph_compiler.spark_runtime.connectors.sink import PreparedSink
+from graph_compiler.spark_runtime.ledger import Publication
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendedBefore:
+    """A sink whose rows an earlier attempt of this run has appended: they stay as they are."""
+
+    location: str
+    earlier: Publication
+
+    def check(self, rows: DataFrame) -> DataFrame:
+        """Leave the rows alone: they are not written."""
+        return rows
+
+    def prepare(self, _: DataFrame) -> PreparedSink:
+        """Say what there is, in the report and in the log."""
+        print(
+            f"graph_compiler: {self.location} is left as it is: execution {self.earlier.execution_id} of this run "
+            f"has appended {self.earlier.rows} rows, and a run appends once",
+            file=sys.stderr,
+        )
+        return PreparedSink(
+            location=self.location,
+            rows=self.earlier.rows,
+            bytes=self.earlier.bytes,
+            publish=lambda: None,
+        )
+
+    def discard(self) -> None:
+        """Leave everything."""

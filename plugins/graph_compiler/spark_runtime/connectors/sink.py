@@ -1,0 +1,112 @@
+"""What every sink goes through, whatever it writes to.
+
+    open      claim the target; refuse what the driver can tell before any row moves
+    check     give the rows as they will be written; refuse what the target cannot take
+    prepare   write them where no reader looks
+    publish   make them visible, once
+
+All sinks of a region are checked before the first is prepared, and prepared before the first is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from graph_compiler.declaration.connectors import Connector, OnSchemaChange
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.identifiers import OperatorId
+from graph_compiler.spark_runtime.commit_store import CommitStore
+from graph_compiler.spark_runtime.declared_schema import parse_schema
+from graph_compiler.spark_runtime.ledger import Ledger
+from graph_compiler.spark_runtime.schema_change import ChangeKind, Expectation, conform
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkContext:
+    """The execution a sink belongs to."""
+
+    spark: SparkSession
+    store: CommitStore
+    layout: StagingLayout
+    execution_id: str
+
+    @property
+    def ledger(self) -> Ledger:
+        """Give the publications of all targets."""
+        return Ledger(store=self.store, layout=self.layout)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedSink:
+    """Rows that are written and not visible; `publish` makes them so."""
+
+    location: str
+    rows: int
+    bytes: int
+    publish: Callable[[], None]
+
+
+class OpenSink(Protocol):
+    """A sink that has claimed its target."""
+
+    def check(self, rows: DataFrame) -> DataFrame:
+        """Give the rows as they will be written; raises SchemaChangedError or PublicationError, and writes nothing."""
+
+    def prepare(self, rows: DataFrame, /) -> PreparedSink:
+        """Write checked rows; nothing is visible yet."""
+
+    def discard(self) -> None:
+        """Remove what was prepared and will not be published."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What rows are compared with: the columns of what stays in the target, None where nothing does.
+
+    `evolves` and `follows` say what EVOLVE may change (see `Expectation`).
+    """
+
+    name: str
+    held: StructType | None
+    evolves: frozenset[ChangeKind]
+    follows: frozenset[ChangeKind] = frozenset()
+
+
+def conform_to_target(rows: DataFrame, connector: Connector, target: Target) -> DataFrame:
+    """Give the rows with the declared columns, then with those of the target."""
+    policy = OnSchemaChange(connector.on_schema_change or OnSchemaChange.FAIL)
+    expected = []
+    if connector.schema is not None:
+        expected.append((parse_schema(connector.schema), "that are declared"))
+    if target.held is not None:
+        expected.append((target.held, f"that {target.name} has"))
+    for schema, whose in expected:
+        expectation = Expectation(
+            schema=schema,
+            whose=whose,
+            policy=policy,
+            evolves=target.evolves,
+            follows=target.follows,
+        )
+        rows = conform(rows, expectation, rows.schema)
+    return rows
+
+
+@singledispatch
+def open_sink(
+    connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext
+) -> OpenSink:
+    """Claim the target of a sink; raises PublicationError where it cannot be written as it is."""
+    raise AssertionError(f"no writer for {type(connector).__name__}")
+
+
+def sink_registry() -> set[type]:
+    """Give every kind of connector that can be written."""
+    return set(open_sink.registry) - {object}

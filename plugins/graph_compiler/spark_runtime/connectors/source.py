@@ -1,0 +1,65 @@
+"""Read what a connector describes, with the columns its declared schema makes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatch
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from graph_compiler.declaration.connectors import Connector, OnSchemaChange
+from graph_compiler.spark_runtime.declared_schema import parse_schema
+from graph_compiler.spark_runtime.schema_change import (
+    SOURCE_EVOLVES,
+    ChangeKind,
+    Expectation,
+    conform,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """Where rows are read: the session, and the source's parallelism, 1 where none is set."""
+
+    spark: SparkSession
+    parallelism: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Rows, and their columns as the source itself describes them (Spark's readers forget NOT NULL)."""
+
+    rows: DataFrame
+    schema: StructType
+
+
+def read_source(
+    connector: Connector, spark: SparkSession, parallelism: int | None = None
+) -> DataFrame:
+    """Give the rows of a source; nothing is read yet but what tells the columns.
+
+    Raises SchemaChangedError where a declared schema does not hold; Spark raises PATH_NOT_FOUND for a missing path.
+    """
+    found = read(connector, Reading(spark=spark, parallelism=parallelism or 1))
+    if connector.schema is None:
+        return found.rows
+    expectation = Expectation(
+        schema=parse_schema(connector.schema),
+        whose="that are declared",
+        policy=OnSchemaChange(connector.on_schema_change or OnSchemaChange.FAIL),
+        evolves=SOURCE_EVOLVES,
+        follows=frozenset({ChangeKind.WIDENED}),
+    )
+    return conform(found.rows, expectation, found.schema)
+
+
+def source_registry() -> set[type]:
+    """Give every kind of connector that can be read."""
+    return set(read.registry) - {object}
+
+
+@singledispatch
+def read(connector: Connector, reading: Reading) -> Found:
+    """Give what a source holds, whatever is declared."""
+    raise AssertionError(f"no reader for {type(connector).__name__}")

@@ -1,0 +1,146 @@
+"""Read and write tables of Spark's catalog.
+
+check     columns are compared with the table's
+prepare   rows are written to the staging root as Parquet, and counted
+publish   Spark inserts them: not atomic, and done again by the next attempt if the driver dies inside it
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, replace
+from functools import partial
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler.declaration.connectors import SinkMode, Table
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.errors import PublicationError
+from graph_compiler.identifiers import OperatorId
+from graph_compiler.spark_runtime.column_types import check_columns, check_names
+from graph_compiler.spark_runtime.connectors.once_in_a_run import AppendedBefore
+from graph_compiler.spark_runtime.connectors.sink import (
+    OpenSink,
+    PreparedSink,
+    SinkContext,
+    Target,
+    conform_to_target,
+    open_sink,
+)
+from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
+from graph_compiler.spark_runtime.ledger import Ledger, Publication
+from graph_compiler.spark_runtime.schema_change import TABLES_EVOLVE
+from graph_compiler.spark_runtime.secret_values import reveal_all
+from graph_compiler.spark_runtime.written_files import PARQUET, write_files
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertPublication(Publication):
+    """What one execution is about to insert: the Parquet files in `prepared`."""
+
+    prepared: str
+    replaces: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSink:
+    """A table of the catalog, claimed."""
+
+    connector: Table
+    spark: SparkSession
+    ledger: Ledger
+    publication: InsertPublication
+
+    def check(self, rows: DataFrame) -> DataFrame:
+        """Compare with what is declared and with the table."""
+        check_names(rows.schema)
+        exists = self.spark.catalog.tableExists(self.connector.name)
+        held = self.spark.table(self.connector.name).schema if exists else None
+        target = Target(name=f"table {self.connector.name}", held=held, evolves=TABLES_EVOLVE)
+        rows = conform_to_target(rows, self.connector, target)
+        check_columns(rows.schema, "parquet", ())
+        return rows
+
+    def prepare(self, rows: DataFrame) -> PreparedSink:
+        """Write the rows where they survive the driver."""
+        files, count = write_files(rows, self.publication.prepared, PARQUET)
+        written = replace(self.publication, rows=count, bytes=sum(file.bytes for file in files))
+        return PreparedSink(
+            location=self.connector.name,
+            rows=count,
+            bytes=written.bytes,
+            publish=partial(self._publish, written),
+        )
+
+    def discard(self) -> None:
+        """Remove the prepared files."""
+        shutil.rmtree(self.publication.prepared, ignore_errors=True)
+
+    def _publish(self, publication: InsertPublication) -> None:
+        self.ledger.decide(publication)
+        try:
+            _carry_out(publication, self.connector, self.spark, self.ledger)
+        except (
+            PySparkException
+        ):  # Spark has refused the rows, and would again: nobody shall wait for them
+            self.ledger.give_up(publication)
+            raise
+
+
+@read.register
+def _(connector: Table, reading: Reading) -> Found:
+    options = reveal_all(connector.spark_options())
+    rows = reading.spark.read.options(**options).table(connector.name)
+    return Found(rows=rows, schema=rows.schema)
+
+
+@open_sink.register
+def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContext) -> OpenSink:
+    ledger, place = context.ledger, str(connector.place)
+
+    def finish(earlier: Publication) -> None:
+        assert isinstance(earlier, InsertPublication), "a table's ledger has nothing else"
+        try:
+            _carry_out(earlier, connector, context.spark, ledger)
+        except PySparkException:
+            ledger.give_up(earlier)
+
+    number = ledger.settle(place, operator_id, finish)
+    own = ledger.of_this_run(place, operator_id, number)
+    if own and sink.mode is SinkMode.APPEND:
+        return AppendedBefore(location=connector.name, earlier=own[-1])
+    exists = context.spark.catalog.tableExists(connector.name)
+    if exists and not own and sink.mode is SinkMode.ERROR_IF_EXISTS:
+        raise PublicationError(
+            f"its target {connector.name} exists\n  allowed: none, since its mode is 'error-if-exists'"
+        )
+    publication = InsertPublication(
+        number=number,
+        pipeline=context.layout.pipeline,
+        run_id=context.layout.run_id,
+        operator_id=operator_id,
+        execution_id=context.execution_id,
+        target=place,
+        rows=0,
+        bytes=0,
+        prepared=context.layout.prepared(operator_id, context.execution_id),
+        replaces=sink.mode is not SinkMode.APPEND,
+    )
+    return TableSink(
+        connector=connector, spark=context.spark, ledger=ledger, publication=publication
+    )
+
+
+def _carry_out(
+    publication: InsertPublication, connector: Table, spark: SparkSession, ledger: Ledger
+) -> None:
+    writer = spark.read.parquet(publication.prepared).write.options(
+        **reveal_all(connector.spark_options())
+    )
+    if spark.catalog.tableExists(connector.name):
+        writer.insertInto(connector.name, overwrite=publication.replaces)
+    else:
+        writer.saveAsTable(connector.name)
+    ledger.finish(publication)
+    shutil.rmtree(publication.prepared, ignore_errors=True)

@@ -1,0 +1,26 @@
+"""Columns in words: declared schemas are Spark DDL, which Spark alone can read, and types as messages say them."""
+
+from __future__ import annotations
+
+from pyspark.errors import ParseException
+from pyspark.sql.types import DataType, StructType
+
+from graph_compiler.errors import SchemaChangedError
+
+
+def type_words(data_type: DataType) -> str:
+    """Write a type as people do: `BIGINT`, `ARRAY<INT>`; names of fields inside keep their letters."""
+    text = data_type.simpleString()
+    return text if "struct<" in text else text.upper()
+
+
+def parse_schema(ddl: str) -> StructType:
+    """Give the columns of a declared schema; raises SchemaChangedError for text that is no DDL."""
+    try:
+        parsed = StructType.fromDDL(ddl)
+    except ParseException as error:
+        said = str(error).partition("\n\n")[0].strip()
+        raise SchemaChangedError(
+            f"its schema '{ddl}' is not Spark DDL: {said}\n  allowed: carrier STRING NOT NULL, delay INT"
+        ) from None
+    return parsed if isinstance(parsed, StructType) else StructType().add("value", parsed)

@@ -1,0 +1,109 @@
+"""The publications of a target, in order, whichever run or pipeline makes them.
+
+    settle    carry out what others decided about this target and did not finish; give the next number
+    decide    put, under that number, what will be done; from here on the outcome is certain
+    finish    put: it has been done
+
+Two executions that took the same number cannot both decide: the loser changes nothing, and is tried again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.wire import from_json, to_json
+from graph_compiler.errors import PublicationConflictError, PublicationError
+from graph_compiler.identifiers import OperatorId
+from graph_compiler.spark_runtime.commit_store import CommitStore
+
+_GIVEN_UP = b'{"given_up": true}'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """What one execution is about to do to a target; the leaves say what."""
+
+    number: int
+    pipeline: str
+    run_id: str
+    operator_id: OperatorId
+    execution_id: str
+    target: str
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ledger:
+    """The publications of all targets, as one run sees them."""
+
+    store: CommitStore
+    layout: StagingLayout
+
+    def settle(
+        self, target: str, operator_id: OperatorId, carry_out: Callable[[Publication], None]
+    ) -> int:
+        """Finish what others began with the target, and give the next number.
+
+        Raises PublicationError for a target that another sink of this run wrote last.
+        """
+        keys = set(self.store.keys(self.layout.publications(target)))
+        number = 0
+        while self.layout.intent(target, number) in keys:
+            if self.layout.done(target, number) not in keys:
+                carry_out(self._publication(target, number))
+            number += 1
+        last = self._publication(target, number - 1) if number else None
+        if last is not None and self._is_of_this_run(last) and last.operator_id != operator_id:
+            raise PublicationError(f"its target {target} was written by another sink of this run")
+        return number
+
+    def of_this_run(
+        self, target: str, operator_id: OperatorId, before: int
+    ) -> tuple[Publication, ...]:
+        """Give what earlier attempts of this run's operator have published to the target, in order."""
+        contents = ((number, self._content(target, number)) for number in range(before))
+        # A target that has been written for years has thousands: only those of this run are decoded.
+        return tuple(
+            from_json(Publication, content)
+            for number, content in contents
+            if self._is_by(json.loads(content), operator_id)
+            and self.store.get(self.layout.done(target, number)) != _GIVEN_UP
+        )
+
+    def decide(self, publication: Publication) -> None:
+        """Record what will be done; raises PublicationConflictError if another execution was first."""
+        key = self.layout.intent(publication.target, publication.number)
+        if not self.store.put_if_absent(key, to_json(publication).encode()):
+            raise PublicationConflictError(
+                f"another execution has published {publication.target} since this one began; "
+                "nothing of this one is visible"
+            )
+
+    def finish(self, publication: Publication) -> None:
+        """Record that it has been done."""
+        self.store.put_if_absent(self.layout.done(publication.target, publication.number), b"{}")
+
+    def give_up(self, publication: Publication) -> None:
+        """Record that it will not be done: the target has refused it, and would again."""
+        key = self.layout.done(publication.target, publication.number)
+        self.store.put_if_absent(key, _GIVEN_UP)
+
+    def _publication(self, target: str, number: int) -> Publication:
+        return from_json(Publication, self._content(target, number))
+
+    def _content(self, target: str, number: int) -> bytes:
+        content = self.store.get(self.layout.intent(target, number))
+        assert content is not None, "publications are never deleted"
+        return content
+
+    def _is_of_this_run(self, publication: Publication) -> bool:
+        run = (self.layout.pipeline, self.layout.run_id)
+        return (publication.pipeline, publication.run_id) == run
+
+    def _is_by(self, document: Mapping[str, object], operator_id: OperatorId) -> bool:
+        wanted = (self.layout.pipeline, self.layout.run_id, operator_id)
+        return tuple(document[key] for key in ("pipeline", "run_id", "operator_id")) == wanted

@@ -1,0 +1,66 @@
+"""The driver's end of a secret's way: out of its environment, into a reader or writer, and into nothing else."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from urllib.parse import quote
+
+from pyspark.sql import SparkSession
+
+from graph_compiler.declaration.connectors.connector import Connector
+from graph_compiler.declaration.connectors.secret import VARIABLE_PREFIX, SecretText
+from graph_compiler.deployment.descriptor import RegionDescriptor
+from graph_compiler.deployment.report import Failure
+from graph_compiler.deployment.values_within import values_within
+from graph_compiler.errors import SecretError
+
+_HIDDEN = "spark.sql.redaction.options.regex"
+_MASK = "***"
+
+
+def reveal(text: SecretText) -> str:
+    """Give text as it is, and the value of a secret; raises SecretError where it has not reached this process."""
+    if isinstance(text, str):
+        return text
+    value = os.environ.get(text.variable)
+    if value is None:
+        raise SecretError(f"{text} has not reached the driver: {text.variable} is not set")
+    return value
+
+
+def reveal_all(options: Mapping[str, SecretText]) -> dict[str, str]:
+    """Reveal the values of options."""
+    return {key: reveal(value) for key, value in options.items()}
+
+
+def redact(text: str) -> str:
+    """Take the value of every secret of this process out of a text; drivers put passwords into messages."""
+    values = {value for name, value in os.environ.items() if name.startswith(VARIABLE_PREFIX)}
+    forms = {form for value in values if value for form in (value, quote(value, safe=""))}
+    for form in sorted(forms, key=len, reverse=True):
+        text = text.replace(form, _MASK)
+    return text
+
+
+def redacted(failure: Failure) -> Failure:
+    """Give a failure without the value of any secret."""
+    return replace(failure, message=redact(failure.message))
+
+
+def hide_options(spark: SparkSession, region: RegionDescriptor) -> None:
+    """Have Spark hide, in plans and event logs, every option a secret is given to, whatever its name.
+
+    By itself Spark hides urls, and options that are called password, secret or token.
+    """
+    fields = {
+        field.removeprefix("options.")
+        for connector in values_within(region, Connector)
+        for field in connector.secrets()
+    }
+    if fields:
+        names = "|".join(re.escape(name) for name in sorted(fields))
+        known = spark.conf.get(_HIDDEN, "(?i)url")
+        spark.conf.set(_HIDDEN, f"{known}|(?i)^({names})$")

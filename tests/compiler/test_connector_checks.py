@@ -1,0 +1,287 @@
+"""Every refusal of a connector or a sink, as the person reads it: at parse time, before anything runs."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from graph_compiler import (
+    Csv,
+    Files,
+    InvalidPipelineError,
+    Jdbc,
+    Json,
+    Parquet,
+    Range,
+    Secret,
+    StreamExecutionEnvironment,
+    Table,
+    Values,
+)
+
+URL = "jdbc:postgresql://db/sales"
+BOUNDS: dict[str, Any] = {"partition_column": "id", "lower_bound": 0, "upper_bound": 9}
+
+
+def refusal(env: StreamExecutionEnvironment) -> list[str]:
+    with pytest.raises(InvalidPipelineError) as raised:
+        env.get_stream_graph()
+    lines = str(raised.value).splitlines()[1:]
+    return [line.strip() for line in lines if "declared at" not in line]
+
+
+SOURCES: dict[str, tuple[Callable[[], Any], list[str]]] = {
+    "no connector": (
+        lambda: "/in.csv",
+        [
+            "in: '/in.csv' is not a connector",
+            "allowed: Parquet(path), Csv(path), Jdbc(url, table=…), …",
+        ],
+    ),
+    "empty schema": (
+        lambda: Parquet("/in", schema=" "),
+        ["in: its schema is empty", "allowed: Spark DDL: carrier STRING NOT NULL, delay INT"],
+    ),
+    "template in a schema": (
+        lambda: Parquet("/in", schema="{{ params.x }} INT"),
+        [
+            "in: its schema '{{ params.x }} INT' holds a template",
+            "allowed: Spark DDL: carrier STRING NOT NULL, delay INT",
+        ],
+    ),
+    "unknown policy": (
+        lambda: Parquet("/in", schema="a INT", on_schema_change="evolv"),
+        [
+            "in: on_schema_change is 'evolv'",
+            "allowed: fail, evolve and ignore",
+            "hint: did you mean 'evolve'?",
+        ],
+    ),
+    "a policy for nothing": (
+        lambda: Parquet("/in", on_schema_change="fail"),
+        [
+            "in: on_schema_change is 'fail', and no schema says what is expected",
+            "hint: declare schema=, or leave it out",
+        ],
+    ),
+    "files that tell no columns": (
+        lambda: Json("/in", schema="a INT", on_schema_change="evolve"),
+        [
+            "in: on_schema_change is 'evolve', and json files do not say which columns they have",
+            "allowed: fail, ignore",
+        ],
+    ),
+    "empty path": (
+        lambda: Csv(""),
+        ["in: its path is empty", "allowed: a path or a URI"],
+    ),
+    "neither table nor query": (
+        lambda: Jdbc(URL),
+        ["in: it has neither table nor query", "allowed: table= or query="],
+    ),
+    "table and query": (
+        lambda: Jdbc(URL, table="t", query="SELECT 1"),
+        ["in: it has table and query", "allowed: table= or query="],
+    ),
+    "template in a query": (
+        lambda: Jdbc(URL, query="SELECT * FROM t WHERE d = '{{ ds }}'"),
+        [
+            "in: its query holds a template ({{ …)",
+            "allowed: templates in paths and connector options; parameters in expressions",
+            "hint: filter behind the source with a bound parameter: Spark hands the filter to the database",
+        ],
+    ),
+    "bounds without column": (
+        lambda: Jdbc(URL, table="t", lower_bound=0, upper_bound=9, num_partitions=2),
+        [
+            "in: it is cut into input splits, without partition_column",
+            "allowed: partition_column, lower_bound and upper_bound together (and num_partitions), or none of them",
+        ],
+    ),
+    "a number of partitions alone": (
+        lambda: Jdbc(URL, table="t", num_partitions=2),
+        [
+            "in: it is cut into input splits, without partition_column, lower_bound and upper_bound",
+            "allowed: partition_column, lower_bound and upper_bound together (and num_partitions), or none of them",
+        ],
+    ),
+    "no partitions": (
+        lambda: Jdbc(URL, table="t", **BOUNDS, num_partitions=0),
+        ["in: num_partitions is 0", "allowed: a whole number from 1"],
+    ),
+    "bounds of two kinds": (
+        lambda: Jdbc(URL, table="t", **BOUNDS | {"upper_bound": "2013-01-01"}, num_partitions=2),
+        [
+            "in: its bounds are wrong: lower 0, upper '2013-01-01'",
+            "allowed: two whole numbers, two dates or two time stamps (2013-01-31), the lower first, "
+            "or templates of them",
+        ],
+    ),
+    "bounds that are none": (
+        lambda: Jdbc(URL, table="t", **BOUNDS | {"upper_bound": "soon"}, num_partitions=2),
+        [
+            "in: its bounds are wrong: Invalid isoformat string: 'soon'",
+            "allowed: two whole numbers, two dates or two time stamps (2013-01-31), the lower first, "
+            "or templates of them",
+        ],
+    ),
+    "a password in clear": (
+        lambda: Jdbc(URL, table="t", password="hunter2"),
+        [
+            "in: its password stands in the declaration",
+            "allowed: Secret('connection id', 'password')",
+            "hint: whoever sees the code, the task or its logs would see it; let Airflow's connection keep it",
+        ],
+    ),
+    "a password in a url": (
+        lambda: Jdbc(f"{URL}?password=hunter2", table="t"),
+        [
+            "in: its url holds a password",
+            "allowed: Secret('connection id', 'password')",
+            "hint: whoever sees the code, the task or its logs would see it; let Airflow's connection keep it",
+        ],
+    ),
+    "a token in an option": (
+        lambda: Parquet("/in", options={"fs.s3a.access.key": "AKIA"}),
+        [
+            "in: its option 'fs.s3a.access.key' stands in the declaration",
+            "allowed: Secret('connection id', 'password')",
+            "hint: whoever sees the code, the task or its logs would see it",
+        ],
+    ),
+    "a rendered secret": (
+        lambda: Jdbc(URL, table="t", password=Secret("{{ params.conn }}")),
+        [
+            "in: its password is Secret(conn_id='{{ params.conn }}', field='password'): a secret is never rendered",
+            "allowed: the connection's id as it is",
+        ],
+    ),
+    "a secret of nothing": (
+        lambda: Jdbc(URL, table="t", password=Secret("", "password")),
+        [
+            "in: its password is Secret(conn_id='', field='password')",
+            "allowed: Secret('conn', 'password')",
+        ],
+    ),
+    "values without schema": (
+        lambda: Values([(1,), (1, 2)], None),
+        [
+            "in: its rows have no schema",
+            "allowed: Spark DDL: k STRING, v INT",
+            "in: its rows are not equally long",
+        ],
+    ),
+    "values of another kind": (
+        lambda: Values([(b"x",)], "k BINARY"),  # type: ignore[list-item]
+        ["in: it holds b'x', a bytes", "allowed: None, bool, int, float, str"],
+    ),
+    "a range that never ends": (
+        lambda: Range(0, 9, 0),
+        ["in: its step is 0", "allowed: any other whole number"],
+    ),
+    "a misspelt parameter in an option": (
+        lambda: Parquet("/in", options={"x": "{{ params.inptu }}"}),
+        [
+            "in: it uses the parameter 'inptu', which is not declared",
+            "allowed: run_date",
+            "hint: declare it in params= of the environment",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "expected"), SOURCES.values(), ids=SOURCES.keys())
+def test_sources(
+    make: Callable[[], Any], expected: list[str], env: StreamExecutionEnvironment
+) -> None:
+    env.from_source(make(), "in").sink_to(Parquet("/out")).name("out")
+    assert refusal(env) == expected
+
+
+SINKS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
+    "what can only be read": (
+        Values([], "k STRING"),
+        {},
+        [
+            "out: Values can only be read",
+            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table",
+        ],
+    ),
+    "a query": (
+        Jdbc(URL, query="SELECT 1"),
+        {},
+        [
+            "out: a query cannot be written",
+            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table",
+        ],
+    ),
+    "a table format": (
+        Files("/out", format="delta"),
+        {},
+        [
+            "out: a delta table cannot be written: it is a log beside its files (delta, hudi and iceberg are)",
+            "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table",
+        ],
+    ),
+    "a mode without folders": (
+        Table("t"),
+        {"mode": "overwrite-partitions"},
+        [
+            "out: Table has no mode 'overwrite-partitions'",
+            "allowed: append, overwrite and error-if-exists",
+        ],
+    ),
+    "partitions that nobody named": (
+        Parquet("/out"),
+        {"mode": "overwrite-partitions"},
+        [
+            "out: its mode is 'overwrite-partitions', and it has no partitions",
+            'hint: name their columns: partition_by=("day",)',
+        ],
+    ),
+    "folders of a database": (
+        Jdbc(URL, table="t"),
+        {"partition_by": ("day",)},
+        ["out: partition_by is set, and Jdbc writes no files", "allowed: file formats"],
+    ),
+    "folders of no columns": (
+        Parquet("/out"),
+        {"partition_by": ("day", "")},
+        [
+            "out: partition_by is ('day', '')",
+            'allowed: names of columns: partition_by=("year", "month")',
+        ],
+    ),
+    "one folder twice": (
+        Parquet("/out"),
+        {"partition_by": ("day", "Day")},
+        ["out: partition_by names a column twice: day and Day"],
+    ),
+    "no files": (
+        Parquet("/out"),
+        {"files": 0},
+        ["out: files is 0", "allowed: a whole number from 1, or unset"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("connector", "settings", "expected"), SINKS.values(), ids=SINKS.keys())
+def test_sinks(
+    connector: Any, settings: dict[str, Any], expected: list[str], env: StreamExecutionEnvironment
+) -> None:
+    env.from_source(Range(0, 9), "in").sink_to(connector, **settings).name("out")
+    assert refusal(env) == expected
+
+
+@pytest.mark.parametrize(("mode", "verb"), [("append", "adds to"), ("error-if-exists", "creates")])
+def test_a_table_the_pipeline_reads_is_not_written_in_any_mode(
+    mode: Any, verb: str, env: StreamExecutionEnvironment
+) -> None:
+    env.from_source(Jdbc(URL, table="t"), "in").sink_to(Jdbc(URL, table="t"), mode=mode).name("out")
+    assert refusal(env)[0] == f"out: it {verb} t in {URL}, which 'in' reads"
+
+
+def test_connectors_without_a_place_meet_nowhere(env: StreamExecutionEnvironment) -> None:
+    env.from_source(Range(0, 9), "a").sink_to(Jdbc(URL, table="t")).name("x")
+    env.from_source(Range(0, 9), "b").sink_to(Jdbc(URL, table="u")).name("y")
+    env.get_stream_graph()

@@ -1,0 +1,176 @@
+"""Connectors as values: what they hold, where Jinja may be, and how reading is cut."""
+
+import pytest
+
+from graph_compiler import (
+    Csv,
+    DataStream,
+    Files,
+    FunctionSource,
+    InvalidPipelineError,
+    Jdbc,
+    Parquet,
+    Range,
+    Secret,
+    StreamExecutionEnvironment,
+    Values,
+)
+from graph_compiler.declaration.connectors import SinkMode
+from graph_compiler.declaration.connectors.input_splits import PredicateSplit
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.errors import FunctionNotImportableError
+
+URL = "jdbc:postgresql://db/sales"
+
+
+def make_rows(spark: object) -> object:
+    return spark
+
+
+def predicates(
+    lower: object, upper: object, parts: int | None, parallelism: int = 1
+) -> list[str | None]:
+    source = Jdbc(
+        URL,
+        table="t",
+        partition_column="c",
+        lower_bound=lower,  # type: ignore[arg-type]
+        upper_bound=upper,  # type: ignore[arg-type]
+        num_partitions=parts,
+    )
+    splits = source.create_input_splits(parallelism)
+    assert [split.number for split in splits] == list(range(len(splits)))
+    return [split.predicate for split in splits]
+
+
+def test_numbers_are_cut_evenly_with_open_ends_and_nulls_in_the_first() -> None:
+    assert predicates(0, 100, 4) == [
+        "c < 25 OR c IS NULL",
+        "c >= 25 AND c < 50",
+        "c >= 50 AND c < 75",
+        "c >= 75",
+    ]
+
+
+def test_dates_and_time_stamps_are_cut_like_numbers() -> None:
+    assert predicates("2013-01-01", "2013-01-03", 2) == [
+        "c < DATE '2013-01-02' OR c IS NULL",
+        "c >= DATE '2013-01-02'",
+    ]
+    assert predicates("2013-01-01T00:00:00", "2013-01-01T00:00:01", 2) == [
+        "c < TIMESTAMP '2013-01-01 00:00:00.500000' OR c IS NULL",
+        "c >= TIMESTAMP '2013-01-01 00:00:00.500000'",
+    ]
+
+
+def test_bounds_may_be_text_and_negative() -> None:
+    assert predicates("-10", "10", 2) == ["c < 0 OR c IS NULL", "c >= 0"]
+
+
+@pytest.mark.parametrize("parts", range(1, 12))
+@pytest.mark.parametrize("upper", [1, 2, 7, 1000])
+def test_every_value_is_in_exactly_one_split(parts: int, upper: int) -> None:
+    found = predicates(0, upper, parts)
+    assert len(found) == min(parts, upper)
+    for value in (-5, 0, 1, 6, upper - 1, upper, upper + 5):
+        texts = [text if text is not None else "True" for text in found]
+        matching = [
+            text
+            for text in texts
+            if eval(text.replace(" OR c IS NULL", "").replace("AND", "and"), {"c": value})
+        ]
+        assert len(matching) == 1, (value, found)
+
+
+def test_there_is_one_split_without_bounds_and_one_a_subtask_without_a_number() -> None:
+    assert Jdbc(URL, table="t").create_input_splits(8) == (
+        PredicateSplit(number=0, description="all rows", predicate=None),
+    )
+    assert len(predicates(0, 100, None, parallelism=3)) == 3
+
+
+def test_splits_of_templates_are_counted_before_a_run_renders_them() -> None:
+    assert predicates("{{ params.low }}", "{{ params.high }}", 3) == [None, None, None]
+
+
+def test_options_are_kept_as_text_and_compare_as_values() -> None:
+    one = Parquet("/in", options={"mergeSchema": True, "maxRecordsPerFile": 10})
+    assert one.options == (("mergeSchema", "true"), ("maxRecordsPerFile", "10"))
+    assert hash(one) == hash(Parquet("/in", options=one.options))
+
+
+def test_options_win_over_what_a_connector_sets_itself() -> None:
+    assert Csv("/in", options={"header": False}).spark_options()["header"] == "false"
+
+
+def test_jinja_may_be_in_paths_names_bounds_and_options_and_a_secret_is_never_among_them() -> None:
+    source = Jdbc(
+        "jdbc:postgresql://{{ params.host }}/sales",
+        table="{{ params.table }}",
+        user="etl",
+        password=Secret("db"),
+        partition_column="id",
+        lower_bound="{{ params.low }}",
+        upper_bound=10,
+        num_partitions=2,
+        options={"ApplicationName": "{{ run_id }}", "key": Secret("db", "key")},
+        schema="id INT",
+        on_schema_change="fail",
+    )
+    assert source.texts() == {
+        "url": "jdbc:postgresql://{{ params.host }}/sales",
+        "table": "{{ params.table }}",
+        "user": "etl",
+        "lower_bound": "{{ params.low }}",
+        "options.ApplicationName": "{{ run_id }}",
+    }
+    filled = source.with_texts({"lower_bound": "7", "options.ApplicationName": "r"})
+    assert filled.lower_bound == "7"
+    assert filled.options == (("ApplicationName", "r"), ("key", Secret("db", "key")))
+    assert filled.url == source.url
+    assert source.secrets() == {"password": Secret("db"), "options.key": Secret("db", "key")}
+
+
+def test_secrets_have_variables_of_their_own_that_say_nothing() -> None:
+    names = {Secret("db").variable, Secret("db", "login").variable, Secret("db2").variable}
+    assert len(names) == 3
+    assert all(name.startswith("GRAPH_COMPILER_SECRET_") for name in names)
+    assert Secret("db").variable == Secret("db", "password").variable
+
+
+def test_values_and_ranges_and_functions_are_values() -> None:
+    assert Values([["a", 1]], "k STRING, v INT") == Values((("a", 1),), "k STRING, v INT")
+    assert Range(0, 9) == Range(0, 9, 1)
+    assert FunctionSource(make_rows) == FunctionSource(FunctionSource(make_rows).function)
+    with pytest.raises(
+        FunctionNotImportableError, match="FunctionSource cannot take this function"
+    ):
+        FunctionSource(lambda spark: spark)
+
+
+def test_a_sink_has_its_mode_folders_and_files(env: StreamExecutionEnvironment) -> None:
+    sink = source(env).sink_to(Parquet("/out"), mode="append", partition_by="day", files=3)
+    operator = env.transformation(sink.id).operator  # type: ignore[attr-defined]
+    assert operator == Sink(Parquet("/out"), mode=SinkMode.APPEND, partition_by=("day",), files=3)
+
+
+@pytest.mark.parametrize("mode", ["merge", "apend"])
+def test_a_mode_that_is_none_is_refused_with_those_there_are(
+    mode: str, env: StreamExecutionEnvironment
+) -> None:
+    with pytest.raises(InvalidPipelineError) as refusal:
+        source(env).sink_to(Parquet("/out"), mode=mode)  # type: ignore[arg-type]
+    assert f"there is no mode '{mode}'" in str(refusal.value)
+    assert "allowed: append, overwrite, overwrite-partitions and error-if-exists" in str(
+        refusal.value
+    )
+    assert "to merge rows by key, join them with what is there" in str(refusal.value)
+
+
+def test_generic_files_name_their_format() -> None:
+    assert Files("/in", format="avro").spark_format == "avro"
+    assert Files("/in", format="avro").texts() == {"path": "/in"}
+
+
+def source(env: StreamExecutionEnvironment) -> DataStream:
+    return env.from_source(Range(0, 9), "numbers")

@@ -1,0 +1,126 @@
+"""A password goes from Airflow's connection to the database, and is found nowhere on the way."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.conftest import ROOT, Home
+from tests.postgres import DRIVER, JAR, Postgres, running_postgres
+
+pytestmark = pytest.mark.e2e
+
+DAG_FILE = '''"""Two airflow dags with secrets in every place that takes one; the second one's password is wrong."""
+from datetime import datetime
+
+from graph_compiler import Jdbc, Parquet, Secret, StreamExecutionEnvironment
+from graph_compiler.airflow_backend import build_dag
+
+
+def orders(url, conn, name):
+    options = {{"ApplicationName": Secret(conn, "app"), "password": Secret(conn, "password")}}
+    env = StreamExecutionEnvironment(name, params={{"low": 0, "high": 100}})
+    bounds = {{"lower_bound": "{{{{ params.low }}}}", "upper_bound": "{{{{ params.high }}}}", "num_partitions": 4}}
+    login = {{"user": Secret(conn, "login"), "password": Secret(conn), "driver": "{driver}", "options": options}}
+    source = Jdbc(url, table="orders", partition_column="id", **bounds, **login)
+    rows = env.from_source(source, "orders")
+    rows.sink_to(Jdbc(url, table="copy", **login), mode="append").name("copy")
+    rows.select("id").sink_to(Parquet("{output}"), files=1).name("ids")
+    return build_dag(env, schedule=None, start_date=datetime(2013, 1, 1), default_args={{"retries": 0}})
+
+
+good = orders("{url}", "warehouse", "good")
+bad = orders(Secret("broken", "url"), "broken", "bad")
+'''
+
+
+@pytest.fixture
+def postgres() -> Iterator[Postgres]:
+    with running_postgres() as server:
+        yield server
+
+
+def test_a_password_is_in_no_argument_log_document_plan_event_or_database(
+    postgres: Postgres, home: Home, tmp_path: Path
+) -> None:
+    canary, wrong = postgres.password, "canary-5e0c9b7a"
+    postgres.sql("CREATE TABLE orders (id INT); INSERT INTO orders SELECT generate_series(0, 99)")
+    environment = settings(home, postgres, wrong, tmp_path)
+    assert home.command("-m", "airflow", "db", "migrate", environment=environment).returncode == 0
+
+    arguments = []
+    for dag_id, code in (("good", 0), ("bad", 1)):
+        log = tmp_path / f"{dag_id}.log"
+        with log.open("w") as output:
+            airflow = subprocess.Popen(
+                [sys.executable, "-m", "airflow", "dags", "test", dag_id, "2013-01-01"],
+                cwd=ROOT,
+                env=environment,
+                stdout=output,
+                stderr=output,
+            )
+            while airflow.poll() is None:
+                arguments.append(arguments_of_all_processes())
+                time.sleep(0.2)
+        assert (airflow.returncode != 0) == bool(code), log.read_text()[-5000:]
+
+    assert postgres.sql("SELECT count(*), sum(id) FROM copy") == [("100", "4950")]
+    assert "password authentication failed for user" in (tmp_path / "bad.log").read_text()
+    assert len(list((tmp_path / "events").iterdir())) == 2, "each application has an event log"
+    seen = [text for text in arguments if b"spark-submit" in text or b"SparkSubmit" in text]
+    assert seen, "the arguments were looked at while Spark ran"
+    for secret in (canary, wrong):
+        assert not [text for text in arguments if secret.encode() in text]
+        assert files_with(secret, tmp_path) == []
+    # The search finds what is there: the same connection's login, which nobody called secret.
+    assert files_with("orders", tmp_path)
+
+
+def settings(home: Home, postgres: Postgres, wrong: str, folder: Path) -> dict[str, str]:
+    (folder / "dags").mkdir()
+    (folder / "events").mkdir()
+    home.folder.mkdir()
+    (folder / "dags" / "orders.py").write_text(
+        DAG_FILE.format(driver=DRIVER, output=home.output, url=postgres.url)
+    )
+    spark_conf = {
+        "spark.ui.enabled": "false",
+        "spark.jars": str(JAR),
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": str(folder / "events"),
+        "spark.eventLog.rolling.enabled": "false",
+        "spark.eventLog.compress": "false",
+        "spark.sql.ui.explainMode": "extended",
+    }
+    login = {"conn_type": "postgres", "login": postgres.user}
+    url = f"{postgres.url}?user={postgres.user}&password={wrong}"
+    connections = {
+        "warehouse": {**login, "password": postgres.password, "extra": {"app": postgres.password}},
+        "broken": {**login, "password": wrong, "extra": {"app": wrong, "url": url}},
+    }
+    return home.environment(
+        AIRFLOW__CORE__DAGS_FOLDER=str(folder / "dags"),
+        AIRFLOW__GRAPH_COMPILER__SPARK_CONF=json.dumps(spark_conf),
+        **{f"AIRFLOW_CONN_{name.upper()}": json.dumps(c) for name, c in connections.items()},
+    )
+
+
+def arguments_of_all_processes() -> bytes:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found.append(path.read_bytes())
+        except OSError:  # it has ended
+            continue
+    return b"\n".join(found)
+
+
+def files_with(text: str, folder: Path) -> list[str]:
+    """Search Airflow's home (logs, XCom, rendered fields, staging), event logs and what was printed."""
+    wanted = text.encode()
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [str(path.relative_to(folder)) for path in files if wanted in path.read_bytes()]

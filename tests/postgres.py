@@ -1,0 +1,115 @@
+"""A PostgreSQL of the tests' own: in a folder of its own, on a free port of loopback, gone afterwards.
+
+Debian's packages are installed where we may (root, apt-get); elsewhere the tests that need it say why they do not run.
+"""
+
+import os
+import pwd
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+JAR = Path("/usr/share/java/postgresql.jar")
+DRIVER = "org.postgresql.Driver"
+_PACKAGES = ("postgresql", "libpostgresql-jdbc-java")
+
+
+@dataclass(frozen=True)
+class Postgres:
+    """A running server; `user` is a superuser of it, and must give `password`."""
+
+    port: int
+    password: str
+    programs: Path
+    user: str = "etl"
+    database: str = "postgres"
+
+    @property
+    def url(self) -> str:
+        return f"jdbc:postgresql://127.0.0.1:{self.port}/{self.database}"
+
+    def sql(self, statements: str) -> list[tuple[str, ...]]:
+        """Run statements with psql; gives the rows of the last as text."""
+        done = subprocess.run(
+            [
+                *(str(self.programs / "psql"), "-X", "-q", "-A", "-t", "-F", "\t"),
+                *("-h", "127.0.0.1", "-p", str(self.port), "-U", self.user, "-d", self.database),
+                *("-v", "ON_ERROR_STOP=1", "-c", statements),
+            ],
+            env={**os.environ, "PGPASSWORD": self.password, "PGCLIENTENCODING": "UTF8"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return [tuple(line.split("\t")) for line in done.stdout.splitlines()]
+
+
+@contextmanager
+def running_postgres() -> Iterator[Postgres]:
+    """Start a server, and stop it; skips where there is none and none can be installed."""
+    programs = _programs()
+    folder = Path(tempfile.mkdtemp(prefix="postgres-"))
+    password = secrets.token_hex(8)
+    (folder / "password").write_text(password)
+    # The server refuses to run as root.
+    user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+    if os.geteuid() == 0:
+        shutil.chown(folder, user)
+        shutil.chown(folder / "password", user)
+    as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"]
+    prefix = as_user if os.geteuid() == 0 else []
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    data, log = folder / "data", folder / "log"
+    control = [*prefix, str(programs / "pg_ctl"), "-D", str(data), "-w"]
+    try:
+        _run(
+            *prefix,
+            *(str(programs / "initdb"), "-D", str(data), "-U", "etl", "-A", "scram-sha-256"),
+            *("-E", "UTF8", "--locale=C", f"--pwfile={folder / 'password'}"),
+        )
+        options = f"-c listen_addresses=127.0.0.1 -c port={port} -c fsync=off -k {folder}"
+        _run(*control, "-l", str(log), "-o", options, "start")
+        try:
+            yield Postgres(port=port, password=password, programs=programs)
+        finally:
+            _run(*control, "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _programs() -> Path:
+    found = _find_programs()
+    if (found is None or not JAR.exists()) and os.geteuid() == 0 and shutil.which("apt-get"):
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        for command in (["update"], ["install", "-y", "--no-install-recommends", *_PACKAGES]):
+            subprocess.run(
+                ["apt-get", "-qq", *command], env=environment, capture_output=True, check=False
+            )
+        found = _find_programs()
+    if found is None or not JAR.exists():
+        pytest.skip(f"needs {' and '.join(_PACKAGES)} (apt-get install, as root)")
+    return found
+
+
+def _find_programs() -> Path | None:
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    return next((folder for folder in reversed(folders) if (folder / "initdb").exists()), None)
+
+
+def _run(*command: str) -> None:
+    # Not captured: the server inherits the output, and a pipe would stay open as long as it runs.
+    with tempfile.TemporaryFile("w+") as output:
+        done = subprocess.run(command, stdout=output, stderr=output, cwd="/", check=False)
+        output.seek(0)
+        assert done.returncode == 0, output.read()

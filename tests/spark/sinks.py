@@ -1,0 +1,60 @@
+"""One sink's way from rows to a publication, without a pipeline around it."""
+
+import itertools
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler.declaration import Connector
+from graph_compiler.declaration.connectors import SinkMode
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.identifiers import OperatorId
+from graph_compiler.spark_runtime.commit_store import LocalCommitStore
+from graph_compiler.spark_runtime.connectors import OpenSink, PreparedSink, SinkContext, open_sink
+
+SINK = OperatorId("ab" * 16)
+
+
+@dataclass
+class Sinks:
+    """Executions of one sink operator, numbered."""
+
+    spark: SparkSession
+    root: Path
+    numbers: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    def open(self, connector: Connector, *, run: str = "r1", **settings: object) -> OpenSink:
+        context = SinkContext(
+            spark=self.spark,
+            store=LocalCommitStore(),
+            layout=StagingLayout(root=str(self.root), pipeline="p", run_id=run),
+            execution_id=f"e{next(self.numbers)}",
+        )
+        settings["mode"] = SinkMode(str(settings.get("mode", "overwrite")))
+        return open_sink(connector, SINK, Sink(connector, **settings), context)  # type: ignore[arg-type]
+
+    def prepare(
+        self, connector: Connector, rows: DataFrame, *, run: str = "r1", **settings: object
+    ) -> PreparedSink:
+        opened = self.open(connector, run=run, **settings)
+        return opened.prepare(opened.check(rows))
+
+    def write(
+        self, connector: Connector, rows: DataFrame | str, *, run: str = "r1", **settings: object
+    ) -> PreparedSink:
+        """Open, check, prepare and publish; rows may be a query."""
+        rows = self.spark.sql(rows) if isinstance(rows, str) else rows
+        prepared = self.prepare(connector, rows, run=run, **settings)
+        prepared.publish()
+        return prepared
+
+
+def files_of(target: Path) -> list[str]:
+    """List what readers see, by name without what is new in every execution."""
+    return sorted(
+        str(path.relative_to(target))
+        for path in target.rglob("*")
+        if path.is_file() and path.name[0] not in "._"
+    )
