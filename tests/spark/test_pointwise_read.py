@@ -230,7 +230,7 @@ def test_unset_parallelism_is_left_to_spark(area: StagingArea) -> None:
 def test_rows_move_only_where_that_is_cheaper(
     partitions: int, consumers: int, megabytes: int, is_apart: bool, area: StagingArea
 ) -> None:
-    manifest = area.latest_manifest(stage(area, area.spark.range(1), 1).id)
+    manifest = area.latest_manifest(stage(area, area.spark.range(1), None).id)
     assert manifest is not None
     file = DataFile(name="part-0", rows=9, bytes=megabytes * 10**6 // partitions)
     files = tuple(ManifestPartition(index=index, files=(file,)) for index in range(partitions))
