@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from graph_compiler.cli.dry_run import analyse
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.pipelines import load_pipeline
 from graph_compiler.cli.replay import find_execution, replay_execution
@@ -71,6 +72,27 @@ def run(
         raise typer.Exit(0 if follow_run(request, EmbeddedAirflow(Path.cwd())) else 1)
 
 
+@app.command(name="dry-run")
+def dry_run(
+    pipeline: PipelineName,
+    day: Annotated[
+        str | None, typer.Option("--date", help="Day for {{ ds }} in paths: 2013-01-01.")
+    ] = None,
+    param: Annotated[
+        list[str] | None, typer.Option(help="A parameter of the pipeline: name=value.")
+    ] = None,
+    spark: Annotated[
+        bool, typer.Option("--spark", help="Show Spark's physical plan of each job vertex.")
+    ] = False,
+) -> None:
+    """Let Spark analyse a pipeline without its data: columns, types, SQL. Exit code 1 where it finds something."""
+    with _speaking_plainly():
+        compiled = compile_pipeline(load_pipeline(pipeline))
+        params = _assignments(param or [], dict(compiled.pipeline.params))
+        found = analyse(compiled, _day(day), params, shows_plans=spark)
+        raise typer.Exit(1 if found else 0)
+
+
 @app.command()
 def replay(
     dag: Annotated[str, typer.Argument(help="Name of the pipeline, the Dag's id.")],
@@ -83,12 +105,21 @@ def replay(
         Path | None,
         typer.Option(help="Folder for what it writes; a new temporary one if not given."),
     ] = None,
+    shell: Annotated[
+        bool,
+        typer.Option("--shell", help="Open a PySpark session with its operators as DataFrames."),
+    ] = False,
 ) -> None:
-    """Run one execution again, with the inputs it had, and everything it writes below a scratch folder."""
+    """Run one execution again, with the inputs it had, and everything it writes below a scratch folder.
+
+    With --shell, open a PySpark session instead in which each of its operators is a DataFrame.
+    """
     with _speaking_plainly():
         root = EmbeddedAirflow(Path.cwd()).staging_root
         layout = StagingLayout(root=str(root), pipeline=dag, run_id=run_id)
-        raise typer.Exit(replay_execution(find_execution(layout, task, attempt), layout, into))
+        raise typer.Exit(
+            replay_execution(find_execution(layout, task, attempt), layout, into, shell=shell)
+        )
 
 
 @app.command()

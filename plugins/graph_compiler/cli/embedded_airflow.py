@@ -69,7 +69,7 @@ class EmbeddedAirflow:
         )  # written last: an interrupted migration leaves a database, and not this
         if migrated.exists():
             return
-        command, environment = [*_AIRFLOW, "db", "migrate"], self._child_environment()
+        command, environment = [*_AIRFLOW, "db", "migrate"], self.child_environment()
         with log.open("a") as output:
             done = subprocess.run(
                 command, env=environment, stdout=output, stderr=output, check=False
@@ -86,13 +86,14 @@ class EmbeddedAirflow:
         with log.open("ab") as output:
             return subprocess.Popen(
                 command,
-                env=self._child_environment(),
+                env=self.child_environment(),
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
             )
 
-    def _child_environment(self) -> dict[str, str]:
+    def child_environment(self) -> dict[str, str]:
+        """Give the whole environment of a process that is to be like Airflow's."""
         return os.environ | self.environment()
 
 

@@ -29,6 +29,8 @@ from graph_compiler.deployment.wire import from_json, to_json
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import RegionId, listing
 
+APPLICATION, SHELL = "spark_runtime/main.py", "spark_runtime/shell.py"
+
 
 class ExecutionNotFoundError(GraphCompilerError):
     """There is no such run, task or attempt in the staging root."""
@@ -61,17 +63,24 @@ def find_execution(layout: StagingLayout, task: str, attempt: int | None) -> Pat
     return found[max(found) if attempt is None else attempt]
 
 
-def replay_execution(execution: Path, layout: StagingLayout, into: Path | None) -> int:
-    """Print the command and run it; gives its exit code."""
+def replay_execution(
+    execution: Path, layout: StagingLayout, into: Path | None, *, shell: bool
+) -> int:
+    """Print the command and run it, with the application or the shell; gives its exit code."""
     console = Console()
     submission = from_json(Submission, (execution / SUBMISSION).read_text())
     scratch = Path(mkdtemp(prefix="replay-") if into is None else into).resolve()
     descriptor = prepare_scratch(execution, layout, scratch)
     original = str(execution / DESCRIPTOR)
-    command = [str(descriptor) if word == original else word for word in submission.command]
-    console.print(
-        submission.shown.replace(original, str(descriptor)), soft_wrap=True, highlight=False
-    )
+    replaced = {original: str(descriptor)}
+    if shell:
+        application = next(word for word in submission.command if word.endswith(APPLICATION))
+        replaced[application] = application.removesuffix(APPLICATION) + SHELL
+    command = [replaced.get(word, word) for word in submission.command]
+    shown = submission.shown
+    for old, new in replaced.items():
+        shown = shown.replace(old, new)
+    console.print(shown, soft_wrap=True, highlight=False)
     environment = dict(submission.environment)
     done = subprocess.run(command, env=os.environ | environment, check=False)
     console.print(f"what it wrote: {shlex.quote(str(scratch))}", soft_wrap=True, highlight=False)

@@ -24,7 +24,7 @@ from graph_compiler.deployment.manifest import ContractCount, Manifest
 from graph_compiler.deployment.report import Output, Phase
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.spark_runtime.commit_store import CommitStore
-from graph_compiler.spark_runtime.connectors import SinkContext
+from graph_compiler.spark_runtime.connectors import SinkContext, read_source
 from graph_compiler.spark_runtime.contracts import Contract, check_contracts
 from graph_compiler.spark_runtime.coordination import make_coordinators
 from graph_compiler.spark_runtime.failures import OperatorFailedError
@@ -110,6 +110,7 @@ def run_region(
         region=region,
         spark=spark,
         parameters=dict(task.parameters),
+        read_source=lambda connector, parallelism: read_source(connector, spark, parallelism),
         read_staged=partial(_read_staged, area, metrics),
         fix=FixedRows(area, metrics).fix,
         mark=metrics.mark,

@@ -13,6 +13,7 @@ from operator import attrgetter
 
 from pyspark.sql import DataFrame, SparkSession
 
+from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.pipeline import ParameterValue
 from graph_compiler.deployment.descriptor import (
     InputDescriptor,
@@ -29,6 +30,8 @@ from graph_compiler.spark_runtime.partition_counts import with_exactly
 from graph_compiler.spark_runtime.region_graph import Output, RegionGraph
 from graph_compiler.spark_runtime.shared_rows import is_deterministic
 
+ReadSource = Callable[[Connector, int | None], DataFrame]
+"""Reads a source, in as many splits as its parallelism where one is set."""
 ReadStaged = Callable[[StagedInput, int | None], DataFrame]
 """Reads a staged result, in a number of partitions where one is asked for."""
 Fix = Callable[[OperatorDescriptor, str, DataFrame, int | None], DataFrame]
@@ -45,10 +48,12 @@ class RegionEvaluation:
     region: RegionDescriptor
     spark: SparkSession
     parameters: Mapping[str, ParameterValue]
+    read_source: ReadSource
     read_staged: ReadStaged
     fix: Fix
-    mark: Callable[[DataFrame, Output], None]
     contracts: list[Contract]
+    mark: Callable[[DataFrame, Output], None] = lambda _rows, _output: None
+    is_dry: bool = False
     outputs: dict[Output, DataFrame] = field(default_factory=dict)
     graph: RegionGraph = field(init=False)
     _readers: Counter[Output] = field(init=False)
@@ -99,8 +104,10 @@ class RegionEvaluation:
             spark=self.spark,
             parameters=self.parameters,
             parallelism=operator.parallelism,
+            read=self.read_source,
             fix=lambda name, rows: self.fix(operator, name, rows, None),
             contracts=self.contracts,
+            is_dry=self.is_dry,
         )
         repeatable = self._reads_repeatable(operator)
         if any(self._readers[operator.node_id, tag] for tag in operator.operator.output_tags()):

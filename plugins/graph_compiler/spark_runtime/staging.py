@@ -23,9 +23,11 @@ from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import from_json, to_json
 from graph_compiler.errors import PartitionNotFoundError, StagingError, StaleResultError
 from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.spark_runtime.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.commit_store import CommitStore
 from graph_compiler.spark_runtime.data_files import written_partitions
 from graph_compiler.spark_runtime.pointwise_read import read_pointwise
+from graph_compiler.spark_runtime.schemas import with_schema
 
 MANIFEST_VERSION = 1
 
@@ -46,6 +48,8 @@ class StagingArea:
 
     def stage(self, result: ResultDescriptor, rows: DataFrame) -> Manifest:
         """Write and commit a result; gives the manifest that holds, this execution's or an equal winner's."""
+        check_names(rows.schema)
+        check_columns(rows.schema, "parquet", ())
         latest = self.latest_manifest(result.id)
         epoch = 0 if latest is None else latest.epoch + 1
         location = self.layout.data(result.id, epoch=epoch, execution_id=self.attempt.execution_id)
@@ -91,7 +95,7 @@ class StagingArea:
             return read_pointwise(self.spark, manifest, schema, partitions)
         paths = [f"{manifest.location}/{file.name}" for file in manifest.files]
         return (
-            self.spark.read.schema(schema).parquet(*paths)
+            with_schema(self.spark.read.schema(schema).parquet(*paths), schema)
             if paths
             else self.spark.createDataFrame([], schema)
         )

@@ -18,6 +18,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
     OpenSink,
     PreparedSink,
     SinkContext,
+    check_without_target,
     open_sink,
     sink_registry,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "OpenSink",
     "PreparedSink",
     "SinkContext",
+    "check_without_target",
     "open_sink",
     "read_source",
     "sink_registry",

@@ -18,10 +18,11 @@ from typing import Protocol
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from graph_compiler.declaration.connectors import Connector, OnSchemaChange
+from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.identifiers import OperatorId
+from graph_compiler.spark_runtime.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.commit_store import CommitStore
 from graph_compiler.spark_runtime.declared_schema import parse_schema
 from graph_compiler.spark_runtime.ledger import Ledger
@@ -105,6 +106,15 @@ def open_sink(
 ) -> OpenSink:
     """Claim the target of a sink; raises PublicationError where it cannot be written as it is."""
     raise AssertionError(f"no writer for {type(connector).__name__}")
+
+
+def check_without_target(sink: Sink, rows: DataFrame) -> None:
+    """Raise what a sink would raise of these rows whatever its target holds; nothing is claimed or looked at."""
+    check_names(rows.schema)
+    target = Target(name="the target", held=None, evolves=frozenset())
+    rows = conform_to_target(rows, sink.connector, target)
+    if isinstance(sink.connector, FileConnector):
+        check_columns(rows.schema, sink.connector.spark_format, sink.partition_by)
 
 
 def sink_registry() -> set[type]:

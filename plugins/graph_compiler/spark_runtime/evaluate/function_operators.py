@@ -54,7 +54,7 @@ def _(operator: Process, inputs: list[DataFrame], scope: Scope) -> dict[str | No
 def _(operator: Iterate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     step = operator.function.load()
     state, *others = inputs
-    for _round in range(operator.max_iterations):
+    for _round in range(1 if scope.is_dry else operator.max_iterations):
         state = scope.fix("round", _dataframe(step(state, *others), operator.function))
         if operator.until is not None and _holds(operator.until, state, scope):
             break
@@ -79,7 +79,8 @@ def _process(operator: Process, inputs: list[DataFrame]) -> dict[str | None, Dat
 
 
 def _holds(condition: str, state: DataFrame, scope: Scope) -> bool:
-    row = scope.select(on_lines(condition), state).first()
+    answer = scope.select(on_lines(condition), state)
+    row = None if scope.is_dry else answer.first()
     return row is not None and row[0] is True
 
 

@@ -19,7 +19,6 @@ from graph_compiler.declaration.operators import (
     Source,
     WithColumns,
 )
-from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.contracts import observe
 from graph_compiler.spark_runtime.evaluate.columns import require_columns
 from graph_compiler.spark_runtime.evaluate.evaluation import all_outputs, main_output
@@ -31,7 +30,7 @@ _DECIDED = "graph_compiler_decided"
 
 @main_output.register
 def _(operator: Source, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    return read_source(operator.connector, scope.spark, scope.parallelism)
+    return scope.read(operator.connector, scope.parallelism)
 
 
 @main_output.register

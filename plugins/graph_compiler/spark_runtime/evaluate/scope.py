@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
+from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.pipeline import ParameterValue
 from graph_compiler.spark_runtime.contracts import Contract
 
@@ -20,6 +21,7 @@ _VIEW = "graph_compiler_input"
 class Scope:
     """One operator's surroundings. `parallelism` is None where its declaration sets none.
 
+    `read` gives the rows of a source, in as many splits as its parallelism where it has some.
     `fix` stages rows under a name of their own, so that reading them again is reading.
     `contracts` is where an operator leaves what it counts.
     """
@@ -27,8 +29,11 @@ class Scope:
     spark: SparkSession
     parameters: Mapping[str, ParameterValue]
     parallelism: int | None
+    read: Callable[[Connector, int | None], DataFrame]
     fix: Callable[[str, DataFrame], DataFrame]
     contracts: list[Contract]
+    is_dry: bool
+    """Whether plans are made to be looked at only: nothing may be run."""
 
     def select(self, columns: str, rows: DataFrame, clauses: str = "") -> DataFrame:
         """Give `SELECT columns FROM rows clauses`, parameters bound."""

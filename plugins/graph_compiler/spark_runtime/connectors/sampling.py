@@ -1,0 +1,58 @@
+"""A source with its columns known and nothing read but what tells them: a declaration, footers, the first lines."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import singledispatch
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from graph_compiler.declaration.connectors import Connector, Csv, Json
+from graph_compiler.spark_runtime.connectors.source import read_source
+from graph_compiler.spark_runtime.secret_values import reveal_all
+
+SAMPLED_LINES = 1_000
+
+
+def source_schema(connector: Connector, spark: SparkSession) -> StructType:
+    """Give a source's columns; of text files without a declared schema, as their first lines show them."""
+    return _sampled(connector, spark) if connector.schema is None else _told(connector, spark)
+
+
+@singledispatch
+def _sampled(connector: Connector, spark: SparkSession) -> StructType:
+    return _told(connector, spark)
+
+
+@_sampled.register
+def _(connector: Csv, spark: SparkSession) -> StructType:
+    options = reveal_all(connector.spark_options()) | {"inferSchema": "true"}
+    return spark.read.options(**options).csv(_first_lines(connector.path, spark)).schema
+
+
+@_sampled.register
+def _(connector: Json, spark: SparkSession) -> StructType:
+    if dict(connector.spark_options()).get("multiLine", "false") == "true":
+        return _told(connector, spark)
+    options = reveal_all(connector.spark_options())
+    return spark.read.options(**options).json(_first_lines(connector.path, spark)).schema
+
+
+def with_known_schema(connector: Connector, spark: SparkSession) -> Connector:
+    """Give the source with the schema it has been found to have, so that making a plan reads nothing."""
+    if connector.schema is not None or not isinstance(connector, Csv | Json):
+        return connector
+    columns = source_schema(connector, spark)
+    return replace(
+        connector, schema=", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in columns)
+    )
+
+
+def _told(connector: Connector, spark: SparkSession) -> StructType:
+    return read_source(connector, spark).schema
+
+
+def _first_lines(path: str, spark: SparkSession):  # type: ignore[no-untyped-def]  # pyspark types readers by RDD[str]
+    lines = [row[0] for row in spark.read.text(path).limit(SAMPLED_LINES).collect()]
+    return spark.sparkContext.parallelize(lines, 1)

@@ -1,0 +1,143 @@
+"""Analyse a whole pipeline as Spark would, without its data: `dry_run.py <request.json>`, one answer beside it.
+
+Every source is empty, with the columns it has; every staged result is empty, with the columns its producer gives. What
+Spark then cannot resolve (a column, a type, SQL), or a target cannot hold, is a finding. An operator behind one that
+failed is left out: all independent findings come at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+if __name__ == "__main__":
+    # A script's own folder is first on sys.path; the package that holds it is two levels up.
+    sys.path[0] = str(Path(__file__).resolve().parents[2])
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.descriptor import (
+    OperatorDescriptor,
+    StagedInput,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.dry_run import DryRunAnswer, DryRunRequest, VertexPlan
+from graph_compiler.deployment.report import Failure
+from graph_compiler.deployment.wire import from_json, to_json
+from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.spark_runtime.column_types import check_columns, check_names
+from graph_compiler.spark_runtime.connectors import check_without_target, read_source
+from graph_compiler.spark_runtime.connectors.sampling import source_schema, with_known_schema
+from graph_compiler.spark_runtime.failures import OperatorFailedError, explain_failure
+from graph_compiler.spark_runtime.main import session
+from graph_compiler.spark_runtime.region_evaluation import RegionEvaluation
+
+
+@dataclass(slots=True)
+class DryRun:
+    """What is known of a pipeline's regions so far. `schemas` are those of staged results."""
+
+    spark: SparkSession
+    shows_plans: bool
+    schemas: dict[IntermediateDataSetId, StructType] = field(default_factory=dict)
+    findings: list[Failure] = field(default_factory=list)
+    plans: list[VertexPlan] = field(default_factory=list)
+
+    def region(self, task: TaskDeploymentDescriptor) -> None:
+        """Analyse the next region; those that produce its inputs came before."""
+        evaluation = RegionEvaluation(
+            region=task.region,
+            spark=self.spark,
+            parameters=dict(task.parameters),
+            read_source=self._source,
+            read_staged=self._staged,
+            fix=lambda _operator, _name, rows, _partitions: rows,
+            contracts=[],
+            is_dry=True,
+        )
+        for operator in evaluation.graph.operators.values():
+            if self._can_be_asked(operator, evaluation):
+                try:
+                    self._operator(operator, evaluation)
+                except Exception as cause:  # whatever Spark or a function raises is the finding
+                    error = OperatorFailedError((operator,), evaluation.schemas, writes=False)
+                    error.__cause__ = cause
+                    self.findings.append(explain_failure(error))
+        self.plans += _plans(evaluation) if self.shows_plans else ()
+
+    def _operator(self, operator: OperatorDescriptor, evaluation: RegionEvaluation) -> None:
+        if isinstance(operator.operator, Sink):
+            rows = evaluation.rows_into(operator)
+            check_without_target(operator.operator, rows)
+            return
+        evaluation.run(operator)
+        for result in evaluation.region.results:
+            if result.node_id == operator.node_id:
+                schema = evaluation.outputs[result.node_id, result.output_tag].schema
+                self.schemas[result.id] = schema
+                check_names(schema)
+                check_columns(schema, "parquet", ())
+
+    def _can_be_asked(self, operator: OperatorDescriptor, evaluation: RegionEvaluation) -> bool:
+        return all(
+            (edge.node_id, edge.output_tag) in evaluation.outputs
+            if edge.staged is None
+            else edge.staged.id in self.schemas
+            for edge in operator.inputs
+        )
+
+    def _source(self, connector: Connector, parallelism: int | None) -> DataFrame:
+        if self.shows_plans:  # a plan over no rows is no plan
+            return read_source(with_known_schema(connector, self.spark), self.spark, parallelism)
+        return self.spark.createDataFrame([], source_schema(connector, self.spark))
+
+    def _staged(self, staged: StagedInput, _partitions: int | None) -> DataFrame:
+        schema = self.schemas[staged.id]
+        rows = self.spark.createDataFrame(self.spark.sparkContext.emptyRDD(), schema)
+        return rows if self.shows_plans else rows.limit(0)
+
+
+def dry_run(
+    tasks: Sequence[TaskDeploymentDescriptor], spark: SparkSession, *, shows_plans: bool = False
+) -> DryRunAnswer:
+    """Analyse the regions of a pipeline, in an order in which they can run."""
+    run = DryRun(spark, shows_plans)
+    for task in tasks:
+        run.region(task)
+    return DryRunAnswer(findings=tuple(run.findings), plans=tuple(run.plans))
+
+
+def _plans(evaluation: RegionEvaluation) -> Iterator[VertexPlan]:
+    """Give the physical plan that begins with a vertex' input and ends with its last operator."""
+    for vertex in evaluation.region.vertices:
+        evaluated = [
+            operator
+            for operator in vertex.operators
+            if (operator.node_id, None) in evaluation.outputs
+        ]
+        if evaluated:
+            rows = evaluation.outputs[evaluated[-1].node_id, None]
+            plan = rows._jdf.queryExecution().simpleString()
+            yield VertexPlan(region_id=evaluation.region.region_id, vertex=vertex.name, plan=plan)
+
+
+def main(request_path: str) -> int:
+    """Answer a request; gives 0 where nothing was found, else 1."""
+    path = Path(request_path)
+    request = from_json(DryRunRequest, path.read_text())
+    spark = session(request.tasks[0])
+    try:
+        answer = dry_run(request.tasks, spark, shows_plans=request.shows_plans)
+    finally:
+        spark.stop()
+    path.with_name("answer.json").write_text(to_json(answer))
+    return 1 if answer.findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,93 @@
+"""A PySpark session in which every operator of a region is a DataFrame: `shell.py <descriptor.json>`.
+
+    >>> with_weather.where("temp IS NULL").count()
+
+Inputs are what the execution read. Nothing is written but what must be fixed to be read twice, below the descriptor's
+staging root.
+"""
+
+from __future__ import annotations
+
+import code
+import re
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    # A script's own folder is first on sys.path; the package that holds it is two levels up.
+    sys.path[0] = str(Path(__file__).resolve().parents[2])
+
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.spark_runtime.commit_store import LocalCommitStore
+from graph_compiler.spark_runtime.connectors import read_source
+from graph_compiler.spark_runtime.main import session
+from graph_compiler.spark_runtime.metrics import RegionMetrics
+from graph_compiler.spark_runtime.region_evaluation import RegionEvaluation
+from graph_compiler.spark_runtime.shared_rows import FixedRows
+from graph_compiler.spark_runtime.staging import StagingArea
+
+
+def named_rows(task: TaskDeploymentDescriptor, spark: SparkSession) -> dict[str, DataFrame]:
+    """Give the outputs of a region's operators by name: `flown`, `flown_cancelled` for a side output."""
+    layout = StagingLayout(
+        root=task.staging_root, pipeline=task.region.pipeline, run_id=task.attempt.run_id
+    )
+    area = StagingArea(
+        spark=spark,
+        store=LocalCommitStore(),
+        layout=layout,
+        attempt=task.attempt,
+        plan_id=task.region.plan_id,
+        contracts=tuple,
+    )
+    evaluation = RegionEvaluation(
+        region=task.region,
+        spark=spark,
+        parameters=dict(task.parameters),
+        read_source=lambda connector, parallelism: read_source(connector, spark, parallelism),
+        read_staged=lambda staged, partitions: area.read(staged, partitions=partitions),
+        fix=FixedRows(area, RegionMetrics(spark, task.region)).fix,
+        contracts=[],
+    )
+    found: dict[str, DataFrame] = {}
+    for operator in evaluation.graph.operators.values():
+        if isinstance(operator.operator, Sink):
+            _add(found, operator.name, evaluation.rows_into(operator))
+            continue
+        evaluation.run(operator)
+        for (node_id, tag), rows in evaluation.outputs.items():
+            if node_id == operator.node_id:
+                _add(found, operator.name if tag is None else f"{operator.name}_{tag}", rows)
+    return found
+
+
+def _add(found: dict[str, DataFrame], name: str, rows: DataFrame) -> None:
+    """Call rows by a name Python can write, with a number where it is taken."""
+    identifier = re.sub(r"\W", "_", name)
+    identifier = identifier if identifier.isidentifier() else f"_{identifier}"
+    taken = [other for other in found if re.fullmatch(rf"{identifier}(_\d+)?", other)]
+    found[f"{identifier}_{len(taken) + 1}" if taken else identifier] = rows
+
+
+def main(descriptor_path: str) -> int:
+    """Open the session; ends with the terminal's end of file."""
+    task = TaskDeploymentDescriptor.from_json(Path(descriptor_path).read_text())
+    spark = session(task)
+    try:
+        rows = named_rows(task, spark)
+        lines = [f"{name}: {', '.join(frame.columns)}" for name, frame in rows.items()]
+        banner = "\n".join(
+            [f"{task.region.pipeline}.{task.region.region_id}", *lines, "spark: the session"]
+        )
+        code.interact(banner=banner, local={"spark": spark, **rows}, exitmsg="")
+    finally:
+        spark.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
