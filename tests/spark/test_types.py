@@ -88,7 +88,7 @@ def test_schema_and_rows_are_equal_behind_a_cut(
 ) -> None:
     env = StreamExecutionEnvironment("p")
     source = env.from_source(FunctionSource(every_type), "types")
-    stream = source.rebalance().transform(look)
+    stream = source.stage("to cut here").transform(look)
     if parallelism is not None:
         source.set_parallelism(parallelism)
         stream.set_parallelism(parallelism)

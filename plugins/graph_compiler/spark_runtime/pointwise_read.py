@@ -29,6 +29,7 @@ from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.deployment.shares import FileSlice, Share, shares
 from graph_compiler.graphs.distribution import partition_groups
 from graph_compiler.spark_runtime.partition_counts import ONE_PARTITION
+from graph_compiler.spark_runtime.schemas import with_not_null, with_schema
 
 _FREE_PAIRS = 32**2
 """So few that they cost nothing one would notice."""
@@ -93,7 +94,9 @@ def _read_share(
     reader: SparkSession, manifest: Manifest, schema: StructType, share: Share
 ) -> DataFrame:
     paths = [f"{manifest.location}/{slice.file.name}" for slice in share]
-    rows = reader.read.schema(schema).option(ONE_PARTITION, "true").parquet(*paths)
+    rows = with_schema(
+        reader.read.schema(schema).option(ONE_PARTITION, "true").parquet(*paths), schema
+    )
     if all(slice.is_whole for slice in share):
         return rows
     metadata = rows.metadataColumn("_metadata")
@@ -118,19 +121,20 @@ def _no_rows(spark: SparkSession, schema: StructType, partitions: int) -> DataFr
     else:
         seeds = spark.range(0, partitions, 1, partitions).where("id < 0")
     number = seeds["id"].cast("int")
-    return seeds.select(
+    rows = seeds.select(
         *(
             get(array_repeat(lit(None).cast(field.dataType), number), lit(0)).alias(field.name)
             for field in schema
         )
     )
+    return with_not_null(rows, schema)  # a union may have NULLs where one of its members may
 
 
 def _read_exchanged(
     spark: SparkSession, manifest: Manifest, schema: StructType, consumers: int
 ) -> DataFrame:
     paths = [f"{manifest.location}/{file.name}" for file in manifest.files]
-    rows = spark.read.schema(schema).parquet(*paths)
+    rows = with_schema(spark.read.schema(schema).parquet(*paths), schema)
     return rows.repartitionById(consumers, _consumer(rows, manifest, consumers).cast("int"))
 
 
