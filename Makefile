@@ -8,7 +8,7 @@ export PYTHONPATH := $(CURDIR):$(CURDIR)/plugins
 export SPARK_LOCAL_IP := 127.0.0.1
 
 
-.PHONY: help run explain env test test-core test-long mutants bench lint format lock clean
+.PHONY: help run explain env test test-core test-long mutants bench bench-peers lint format lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -39,6 +39,9 @@ mutants: $(READY) ## change each rule that follows Flink, and see that the tests
 
 bench: $(READY) ## measure compiling and parsing
 	@$(BIN)/python -m pytest benchmarks -q --benchmark-only --benchmark-columns=median,min,rounds
+
+bench-peers: $(READY) ## hold one pipeline against the same job by hand, 10 rounds (docs/benchmarks.md); ARGS="--rounds 2 --orders 200000"
+	@$(WITH_JAVA) $(BIN)/python -m benchmarks.peers.compare $(ARGS)
 
 lint: $(READY) ## ruff, mypy --strict, import-linter
 	@$(BIN)/ruff check .

@@ -296,3 +296,14 @@ def test_a_table_is_read_and_written_and_a_run_appends_once(
             sinks.open(Table("sales"), mode="error-if-exists", run="r4")
     finally:
         spark.sql("DROP TABLE IF EXISTS sales")
+
+
+@pytest.mark.parametrize("kind", [Csv, Json, Orc, Parquet])
+def test_rows_that_are_known_to_be_none_are_written_and_counted(
+    kind: type[FileConnector], run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    env = StreamExecutionEnvironment("p")
+    env.from_source(Range(0, 3), "in").filter("false").sink_to(kind(f"{tmp_path}/out"))
+    report = run_pipeline(env.pipeline())[-1]
+    assert report.failure is None, report.failure
+    assert [output.rows for output in report.outputs] == [0]

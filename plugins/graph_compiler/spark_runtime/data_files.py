@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,11 @@ def written_partitions(
 
     Spark numbers a file by the task that wrote it. A partition without rows may have no file.
     """
+    rows_in = footer_rows(spark)
     found: dict[int, list[DataFile]] = {}
     for path in sorted(Path(folder).iterdir()):
         if part := _PART.fullmatch(path.name):
-            file = DataFile(
-                name=path.name, rows=footer_rows(spark, path), bytes=path.stat().st_size
-            )
+            file = DataFile(name=path.name, rows=rows_in(path), bytes=path.stat().st_size)
             found.setdefault(int(part[1]), []).append(file)
     count = max(partitions or 0, max(found, default=-1) + 1)
     return tuple(
@@ -33,32 +33,26 @@ def written_partitions(
     )
 
 
-def footer_rows(spark: SparkSession, path: Path) -> int:
-    """Read a Parquet footer on the driver: no Spark job, and exact."""
-    jvm, context = spark._jvm, spark._jsc
-    assert jvm is not None
-    assert context is not None
-    hadoop_path = jvm.org.apache.hadoop.fs.Path(str(path))
-    configuration = context.hadoopConfiguration()
-    file = jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(hadoop_path, configuration)
-    reader = jvm.org.apache.parquet.hadoop.ParquetFileReader.open(file)
-    try:
-        return int(reader.getRecordCount())
-    finally:
-        reader.close()
+def footer_rows(spark: SparkSession) -> Callable[[Path], int]:
+    """Give a function that counts a Parquet file's rows by its footer, on the driver: no Spark job, and exact."""
+    open_file = _opener(spark)
+
+    def rows(path: Path) -> int:
+        reader = open_file(str(path))
+        try:
+            return int(reader.getRecordCount())
+        finally:
+            reader.close()
+
+    return rows
 
 
 def required_columns(spark: SparkSession, files: list[str]) -> frozenset[str]:
     """Give the top-level columns that every one of these Parquet files declares REQUIRED; reads all their footers."""
-    jvm, context = spark._jvm, spark._jsc
-    assert jvm is not None
-    assert context is not None
+    open_file = _opener(spark)
     found: frozenset[str] | None = None
     for name in files:
-        file = jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(
-            jvm.org.apache.hadoop.fs.Path(name), context.hadoopConfiguration()
-        )
-        reader = jvm.org.apache.parquet.hadoop.ParquetFileReader.open(file)
+        reader = open_file(name)
         try:
             columns = reader.getFooter().getFileMetaData().getSchema().getFields()
             required = {column.getName() for column in columns if _is_required(column)}
@@ -66,6 +60,21 @@ def required_columns(spark: SparkSession, files: list[str]) -> frozenset[str]:
             reader.close()
         found = frozenset(required) if found is None else found & required
     return found or frozenset()
+
+
+def _opener(spark: SparkSession) -> Callable[[str], Any]:
+    """Give a function that opens a Parquet file where its footer is.
+
+    Classes are looked up once: each dot of a Java name is a call to the JVM, and a result may have thousands of files.
+    """
+    jvm, context = spark._jvm, spark._jsc
+    assert jvm is not None
+    assert context is not None
+    hadoop_path = jvm.org.apache.hadoop.fs.Path
+    input_file = jvm.org.apache.parquet.hadoop.util.HadoopInputFile
+    reader = jvm.org.apache.parquet.hadoop.ParquetFileReader
+    configuration = context.hadoopConfiguration()
+    return lambda name: reader.open(input_file.fromPath(hadoop_path(name), configuration))
 
 
 def _is_required(column: Any) -> bool:

@@ -64,8 +64,11 @@ def write_files(
     writer.partitionBy(*format.partition_by).save(folder)
     files = _list(Path(folder))
     if observation is not None:
-        return files, int(observation.get["rows"])
-    return files, sum(footer_rows(rows.sparkSession, Path(folder, file.name)) for file in files)
+        assert observation._jo is not None, "observed above"
+        # No count at all: the optimizer saw that there are no rows, and left the counting out with them.
+        return files, int(dict(observation._jo.getAsJava()).get("rows", 0))
+    rows_in = footer_rows(rows.sparkSession)
+    return files, sum(rows_in(Path(folder, file.name)) for file in files)
 
 
 def write_empty_file(

@@ -1,0 +1,102 @@
+"""What each way of running the pipeline submits to Spark, in order: [script, argument, …] for each application."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from benchmarks.peers import declared_pipeline, pipeline_of_functions, steps
+from graph_compiler import StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.describe import SESSION, describe_regions
+from graph_compiler.deployment.descriptor import (
+    VERSION,
+    ExecutionAttempt,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.templates import fill_places, find_places
+from graph_compiler.spark_runtime import main as spark_runtime_main
+
+HERE = Path(__file__).parent
+RUNTIME = str(spark_runtime_main.__file__)
+_EXECUTION = ExecutionAttempt(run_id="run", execution_id="execution", attempt_number=0)
+
+Application = list[str]
+"""What stands behind spark-submit's settings; `--conf` pairs of its own may come first."""
+
+
+def start(_data: Path, _work: Path) -> list[Application]:
+    """Give the application that does nothing."""
+    return [[str(HERE / "empty_app.py")]]
+
+
+def by_hand(_data: Path, work: Path, *words: str) -> list[Application]:
+    """Give the hand-written application."""
+    return [[str(HERE / "single_app.py"), str(work / "out"), *words]]
+
+
+def by_hand_pinned(data: Path, work: Path) -> list[Application]:
+    """Give the hand-written application under the session settings that graph_compiler pins."""
+    conf = [word for key, value in SESSION.items() for word in ("--conf", f"{key}={value}")]
+    return [conf + application for application in by_hand(data, work)]
+
+
+def step_by_step(_data: Path, work: Path) -> list[Application]:
+    """Give one application for each step."""
+    return [
+        [str(HERE / "step_app.py"), name, str(work / "staging"), str(work / "out")]
+        for name in steps.STEPS
+    ]
+
+
+def compiled(
+    env: StreamExecutionEnvironment, mode: str, data: Path, work: Path
+) -> list[Application]:
+    """Give graph_compiler's applications, one for each region, and write their descriptors."""
+    pipeline = replace(env.pipeline(), config=(("execution.batch-shuffle-mode", mode),))
+    root = str(work / "staging")
+    layout = StagingLayout(root=root, pipeline=pipeline.name, run_id=_EXECUTION.run_id)
+    applications = []
+    for region in describe_regions(compile_pipeline(pipeline)):
+        places = {
+            key: place.replace("{{ params.input }}", str(data)).replace(
+                "{{ params.output }}", str(work / "out")
+            )
+            for key, place in find_places(region).items()
+        }
+        task = TaskDeploymentDescriptor(
+            version=VERSION,
+            region=fill_places(region, places),
+            attempt=_EXECUTION,
+            staging_root=root,
+            parameters=(),
+        )
+        descriptor = Path(layout.descriptor(region.region_id, _EXECUTION.execution_id))
+        descriptor.parent.mkdir(parents=True)
+        descriptor.write_text(task.to_json())
+        applications.append([RUNTIME, str(descriptor)])
+    return applications
+
+
+VARIANTS: dict[str, Callable[[Path, Path], list[Application]]] = {
+    "start": start,
+    "hand": by_hand,
+    "hand-pinned": by_hand_pinned,
+    "hand-persist": lambda data, work: by_hand(data, work, "persist"),
+    "hand-steps": step_by_step,
+    "functions": partial(compiled, pipeline_of_functions.env, "AUTO"),
+    "functions-staged": partial(compiled, pipeline_of_functions.env, "ALL_EXCHANGES_BLOCKING"),
+    "declared": partial(compiled, declared_pipeline.env, "AUTO"),
+    "declared-staged": partial(compiled, declared_pipeline.env, "ALL_EXCHANGES_BLOCKING"),
+}
+"""By name: what to submit, given the input's folder and an empty folder to work in."""
+
+
+def environment(data: Path) -> dict[str, str]:
+    """Give the environment all of them run in."""
+    roots = [str(HERE.parents[1]), str(Path(RUNTIME).parents[2])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(roots), "PEERS_DATA": str(data)}

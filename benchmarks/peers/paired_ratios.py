@@ -1,0 +1,35 @@
+"""The ratio of two variants that ran side by side in each round, and how sure of it we are."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+_RESAMPLES = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """The median of the rounds' ratios, with a 90 % bootstrap interval."""
+
+    median: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        """Write `0.98 (0.96–1.01)`."""
+        return f"{self.median:.2f} ({self.low:.2f}–{self.high:.2f})"
+
+
+def paired_ratio(ours: Sequence[float], theirs: Sequence[float]) -> Ratio:
+    """Give ours over theirs, paired by round; what swings from round to round falls out."""
+    ratios = [one / other for one, other in zip(ours, theirs, strict=True)]
+    draw = random.Random(0)
+    medians = sorted(median(draw.choices(ratios, k=len(ratios))) for _ in range(_RESAMPLES))
+    return Ratio(
+        median=median(ratios),
+        low=medians[_RESAMPLES // 20],
+        high=medians[_RESAMPLES * 19 // 20 - 1],
+    )

@@ -1,0 +1,96 @@
+"""Run one variant through real `spark-submit`s, and say what it cost.
+
+Two measures of the same: the process tree as a whole, and what is left of it without Spark's start (`measured_app`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.peers.applications import HERE, VARIANTS, Application, environment
+from benchmarks.peers.check import Rows, check
+
+SPARK_SUBMIT = str(Path(sys.executable).parent / "spark-submit")
+SETTINGS = (
+    *("--master", "local[2]"),
+    *("--driver-memory", "2g"),
+    *("--conf", "spark.ui.enabled=false"),
+    *("--conf", "spark.sql.shuffle.partitions=8"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """Seconds. `work_…` leave Spark's start and stop out; of `work_cpu`, `python` is the driver's own."""
+
+    cpu: float
+    wall: float
+    work_cpu: float
+    work_wall: float
+    python: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run of a variant in one round."""
+
+    round: int
+    variant: str
+    applications: int
+    cost: Cost
+
+
+def run(variant: str, *, round: int, data: Path, folder: Path) -> tuple[Run, dict[str, Rows]]:
+    """Run a variant in a folder of its own, and read its sinks; raises RuntimeError where an application fails."""
+    work = folder / "work"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    applications = VARIANTS[variant](data, work)
+    costs = [_submit(application, data, work) for application in applications]
+    sinks = {} if variant == "start" else check(work / "out")
+    shutil.rmtree(work)
+    total = Cost(
+        cpu=sum(cost.cpu for cost in costs),
+        wall=sum(cost.wall for cost in costs),
+        work_cpu=sum(cost.work_cpu for cost in costs),
+        work_wall=sum(cost.work_wall for cost in costs),
+        python=sum(cost.python for cost in costs),
+    )
+    return Run(round=round, variant=variant, applications=len(costs), cost=total), sinks
+
+
+def _submit(application: Application, data: Path, work: Path) -> Cost:
+    marks, log = work / "marks.json", work / "spark.log"
+    script = next(index for index, word in enumerate(application) if word.endswith(".py"))
+    command = [
+        SPARK_SUBMIT,
+        *SETTINGS,
+        *application[:script],
+        str(HERE / "measured_app.py"),
+        str(marks),
+        *application[script:],
+    ]
+    before = time.perf_counter()
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, env=environment(data), stdout=output, stderr=output)
+        _, status, usage = os.wait4(process.pid, 0)  # with all descendants that were waited for
+    wall = time.perf_counter() - before
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(application)} failed:\n{log.read_text()[-4000:]}")
+    work_of = json.loads(marks.read_text())
+    marks.unlink()
+    return Cost(
+        cpu=usage.ru_utime + usage.ru_stime,
+        wall=wall,
+        work_cpu=work_of["cpu"],
+        work_wall=work_of["wall"],
+        python=work_of["python"],
+    )
