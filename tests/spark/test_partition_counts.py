@@ -80,6 +80,7 @@ KNOWN: dict[str, tuple[Make, int]] = {
     "coalesce to more": (lambda v, _: v.repartition(6).coalesce(7), 6),
     "coalesce to one": (lambda v, _: v.coalesce(1), 1),
     "range": (lambda v, _: v.sparkSession.range(0, 5, 1, 6), 6),
+    "top": (lambda v, _: v.orderBy("v").limit(3), 1),
 }
 
 UNKNOWN: dict[str, Make] = {
@@ -95,7 +96,6 @@ UNKNOWN: dict[str, Make] = {
     "a limit that adaptive execution finds to be none": (
         lambda v, _: v.repartition(6, "k").limit(10**6).where("k > 0")
     ),
-    "top": lambda v, _: v.orderBy("v").limit(3),
     "made from Python's rows": lambda v, _: v.sparkSession.createDataFrame(
         [(1, 2)], "k long, v long"
     ),
