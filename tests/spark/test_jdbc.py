@@ -7,15 +7,18 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from graph_compiler import Jdbc, Range, Secret, StreamExecutionEnvironment
+from graph_compiler import Jdbc, Parquet, Range, Secret, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.errors import (
     PublicationConflictError,
     PublicationError,
     SchemaChangedError,
     SecretError,
 )
+from graph_compiler.explain.text import explain_text
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.database import Database
+from graph_compiler.spark_runtime.partition_counts import with_exactly
 from tests.postgres import DRIVER, JAR, Postgres, running_postgres
 from tests.spark.conftest import RunPipeline
 from tests.spark.sinks import Sinks
@@ -95,6 +98,20 @@ def test_splits_are_as_many_as_the_source_is_parallel(orders: Jdbc, spark: Spark
     connector = replace(orders, partition_column="id", lower_bound=0, upper_bound=100)
     rows = read_source(connector, spark, parallelism=3)
     assert rows.rdd.getNumPartitions() == 3
+    assert with_exactly(rows, 3) is rows, "splits that are as many as was set need no exchange"
+
+
+def test_splits_are_in_the_execution_graph_with_the_subtask_that_reads_them(orders: Jdbc) -> None:
+    connector = replace(orders, partition_column="id", lower_bound=0, upper_bound=100)
+    env = StreamExecutionEnvironment("p")
+    source = env.from_source(connector, "orders").set_parallelism(2)
+    source.sink_to(Parquet("/out")).set_parallelism(2)
+    compiled = compile_pipeline(env.pipeline())
+    assert compiled.execution_graph is not None
+    (assigner,) = compiled.execution_graph.vertices[0].input_splits
+    read = [[split.description for split in assigner.of_subtask(number)] for number in (0, 1)]
+    assert read == [["id < 50 OR id IS NULL"], ["id >= 50"]]
+    assert "2 input splits" in explain_text(compiled)
 
 
 def test_a_query_is_read_and_its_numbers_keep_their_types(

@@ -127,6 +127,7 @@ _COUNTS: dict[str, Callable[[JavaObject], int | None]] = {
     "InputAdapter": _of_child,
     "RangeExec": lambda plan: int(plan.numSlices()),
     "ReusedExchangeExec": lambda plan: _count(plan.child()),
+    "RowDataSourceScanExec": lambda plan: int(plan.rdd().getNumPartitions()),
     "ShuffleExchangeExec": _of_exchange,
     "ShuffledHashJoinExec": _of_zipped,
     "SortMergeJoinExec": _of_zipped,
