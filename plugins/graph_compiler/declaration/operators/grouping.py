@@ -8,6 +8,8 @@ from typing import ClassVar
 from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.declaration.windows import Window
 
+_NO_AGGREGATES = 'it gives no columns: name one, like flights="count(*)"'
+
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(Operator):
@@ -30,7 +32,7 @@ class Aggregate(Operator):
         odd = sorted({key for keys in self.grouping_sets or () for key in keys} - set(self.keys))
         if odd:
             return f"its grouping sets name {', '.join(odd)}, which key_by does not"
-        return None if self.aggregates else 'it gives no columns: name one, like flights="count(*)"'
+        return None if self.aggregates else _NO_AGGREGATES
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class AggregateAll(Operator):
 
     def problem(self) -> str | None:
         """Refuse no aggregates."""
-        return None if self.aggregates else 'it gives no columns: name one, like flights="count(*)"'
+        return None if self.aggregates else _NO_AGGREGATES
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class WindowAggregate(Operator):
 
     def problem(self) -> str | None:
         """Refuse no aggregates."""
-        return None if self.aggregates else 'it gives no columns: name one, like flights="count(*)"'
+        return None if self.aggregates else _NO_AGGREGATES
 
 
 @dataclass(frozen=True, slots=True)

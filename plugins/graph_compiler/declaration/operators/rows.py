@@ -28,10 +28,9 @@ class Filter(Operator):
 
 
 @dataclass(frozen=True, slots=True)
-class Select(Operator):
-    """Gives exactly these columns: (name, expression) in order."""
+class ColumnOperator(Operator):
+    """Common shape: names and what they stand for, in order."""
 
-    default_name: ClassVar[str] = "Select"
     columns: tuple[tuple[str, str], ...]
 
     def expressions(self) -> tuple[str, ...]:
@@ -40,23 +39,22 @@ class Select(Operator):
 
     def problem(self) -> str | None:
         """Refuse no columns, and a name given twice."""
-        return _column_problem(self.columns)
+        names = [name for name, _ in self.columns]
+        return _twice(names) if names else "it gives no columns"
 
 
 @dataclass(frozen=True, slots=True)
-class WithColumns(Operator):
+class Select(ColumnOperator):
+    """Gives exactly these columns: (name, expression) in order."""
+
+    default_name: ClassVar[str] = "Select"
+
+
+@dataclass(frozen=True, slots=True)
+class WithColumns(ColumnOperator):
     """Adds these columns, or replaces those of the same name: (name, expression)."""
 
     default_name: ClassVar[str] = "With Columns"
-    columns: tuple[tuple[str, str], ...]
-
-    def expressions(self) -> tuple[str, ...]:
-        """Give the columns' expressions."""
-        return tuple(expression for _, expression in self.columns)
-
-    def problem(self) -> str | None:
-        """Refuse no columns, and a name given twice."""
-        return _column_problem(self.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +154,6 @@ class Cache(Operator):
 
     default_name: ClassVar[str] = "Cache"
     level: StorageLevel = StorageLevel.MEMORY_AND_DISK
-
-
-def _column_problem(columns: tuple[tuple[str, str], ...]) -> str | None:
-    return _twice([name for name, _ in columns]) if columns else "it gives no columns"
 
 
 def _twice(names: list[str] | tuple[str, ...]) -> str | None:
