@@ -38,13 +38,20 @@ PipelineName = Annotated[
     str, typer.Argument(help="Name of a module in pipelines/, such as flights.")
 ]
 
+Plans = Annotated[
+    bool, typer.Option("--spark", help="Show Spark's physical plan of each job vertex, too.")
+]
+
 
 @app.command()
-def explain(pipeline: PipelineName) -> None:
+def explain(pipeline: PipelineName, spark: Plans = False) -> None:
     """Show the tasks a pipeline compiles to, and why each cut is where it is."""
     with _speaking_plainly():
         compiled = compile_pipeline(load_pipeline(pipeline))
         typer.echo(explain_text(compiled))
+        if spark:
+            params = dict(compiled.pipeline.params)
+            raise typer.Exit(1 if analyse(compiled, _day(None), params, shows_plans=True) else 0)
 
 
 @app.command()
@@ -81,9 +88,7 @@ def dry_run(
     param: Annotated[
         list[str] | None, typer.Option(help="A parameter of the pipeline: name=value.")
     ] = None,
-    spark: Annotated[
-        bool, typer.Option("--spark", help="Show Spark's physical plan of each job vertex.")
-    ] = False,
+    spark: Plans = False,
 ) -> None:
     """Let Spark analyse a pipeline without its data: columns, types, SQL. Exit code 1 where it finds something."""
     with _speaking_plainly():

@@ -1,0 +1,22 @@
+"""The driver holds no data: nothing of the runtime brings rows to it, but for a bounded sample of a text file."""
+
+import re
+from pathlib import Path
+
+import graph_compiler
+
+RUNTIME = Path(graph_compiler.__file__).parent / "spark_runtime"
+BRINGS_ROWS = re.compile(r"\.(collect|toPandas|toArrow|toLocalIterator|take|head|tail|first)\(")
+BOUNDED = {
+    "connectors/sampling.py": [".collect("],  # of at most SAMPLED_LINES lines, in a dry run
+    "evaluate/function_operators.py": [".first("],  # of one row: whether a loop goes on
+}
+
+
+def test_no_module_brings_rows_to_the_driver() -> None:
+    found = {
+        str(path.relative_to(RUNTIME)): [match[0] for match in BRINGS_ROWS.finditer(text)]
+        for path in sorted(RUNTIME.rglob("*.py"))
+        if BRINGS_ROWS.search(text := path.read_text())
+    }
+    assert found == BOUNDED
