@@ -19,6 +19,7 @@ from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.pipelines import PACKAGE
 from graph_compiler.cli.run_state import Execution, executions
 from graph_compiler.cli.run_view import (
+    contracts_table,
     failure_words,
     outputs_table,
     preview_table,
@@ -110,6 +111,8 @@ def _follow(
 def _show_results(run: Run, found: Executions, console: Console, log: Path) -> None:
     name = run.compiled.pipeline.name
     console.print(outputs_table(found))
+    if (contracts := contracts_table(found)) is not None:
+        console.print(contracts)
     preview = preview_table(run.compiled, found, run.preview_sorted_by)
     if preview is not None:
         console.print(preview)

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from graph_compiler.cli.run_state import Execution
+from graph_compiler.declaration.connectors import Parquet
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.report import Output
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
@@ -73,17 +74,39 @@ def outputs_table(found: Executions) -> Table:
     return table
 
 
+def contracts_table(found: Executions) -> Table | None:
+    """Show what the data contracts counted; None where there are none."""
+    counts = [
+        count
+        for attempts in found.values()
+        if attempts[-1].report is not None
+        for count in attempts[-1].report.contracts
+    ]
+    if not counts:
+        return None
+    table = _table("data contracts")
+    table.add_column("contract")
+    table.add_column("violated by", justify="right")
+    table.add_column("of rows", justify="right")
+    table.add_column("then")
+    for count in counts:
+        table.add_row(
+            count.contract, f"{count.violations:,}", f"{count.rows:,}", count.on_violation
+        )
+    return table
+
+
 def preview_table(
     compiled: CompiledPipeline, found: Executions, sorted_by: str | None
 ) -> Table | str | None:
-    """Show a few rows of the first sink declared, largest `sorted_by` first; None where it has none, or is large."""
+    """Show a few rows of the first Parquet sink, largest `sorted_by` first; None where there is none, or it is large."""
     # Imported when called: `explain` and `env` need not wait for it.
     from pyarrow import parquet
 
     names = [
         node.declared_name
         for node in compiled.stream_graph.nodes
-        if isinstance(node.operator, Sink)
+        if isinstance(node.operator, Sink) and isinstance(node.operator.connector, Parquet)
     ]
     if not names:
         return None
