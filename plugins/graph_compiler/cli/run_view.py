@@ -99,7 +99,7 @@ def contracts_table(found: Executions) -> Table | None:
 def preview_table(
     compiled: CompiledPipeline, found: Executions, sorted_by: str | None
 ) -> Table | str | None:
-    """Show a few rows of the first Parquet sink, largest `sorted_by` first; None where there is none, or it is large."""
+    """Show rows of the first Parquet sink, largest `sorted_by` first; None where there is none, or it is large."""
     # Imported when called: `explain` and `env` need not wait for it.
     from pyarrow import parquet
 
