@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler import StreamExecutionEnvironment
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.explain.text import explain_text
 from pipelines.flights import env as flights
@@ -18,6 +18,17 @@ from tests.conftest import (
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "pipelines"
 CASES = {env.name: env for env in (flights, word_count(), staged_detour(), alternating_groups())}
+
+
+def test_rows_that_may_change_are_said_to_be_staged_once_for_their_readers() -> None:
+    env = StreamExecutionEnvironment("p")
+    some = env.from_source(Csv("/in"), "in").limit(5).name("some")
+    for name in ("one", "two"):
+        some.sink_to(Parquet(f"/out/{name}")).name(name)
+    assert (
+        "some: staged once for its 2 readers, because it keeps any rows: top_n(…) keeps the same ones each time"
+        in explain_text(compile_pipeline(env.pipeline()))
+    )
 
 
 @pytest.mark.parametrize("mode", SHUFFLE_MODES)

@@ -52,11 +52,21 @@ def _vertex_lines(
         f"    [parallelism: {vertex.parallelism}]" if vertex.parallelism_configured else ""
     )
     yield f"  {vertex.name}{parallelism}{vertex_words(vertex, compiled)}{splits}"
+    yield from (f"    {words}" for words in _fixed_words(vertex, compiled))
     for edge in compiled.job_graph.in_edges[vertex.id]:
         cut = staged.get(edge.stream_edge.id)
         yield f"    ◀─ {_edge_words(edge, region, compiled, cut)}"
         if cut is not None:
             yield f"       {cut.explanation}"
+
+
+def _fixed_words(vertex: JobVertex, compiled: CompiledPipeline) -> Iterator[str]:
+    """Say which rows are staged once because computing them again may change them (DESIGN D9)."""
+    graph = compiled.stream_graph
+    for node_id in vertex.node_ids:
+        node, readers = graph.node[node_id], len(graph.out_edges[node_id])
+        if readers > 1 and (reason := node.operator.why_unrepeatable()):
+            yield f"{node.declared_name}: staged once for its {readers} readers, because {reason}"
 
 
 def _edge_words(
