@@ -26,7 +26,7 @@ env: $(READY) $(DATA) ## print the settings of the project's own Airflow, for a 
 test: $(READY) $(DATA) ## run the tests (a few minutes)
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m 'not long'
 
-test-long: $(READY) $(DATA) ## run the tests that take long: a scheduled run under `airflow standalone`
+test-long: $(READY) $(DATA) ## run the tests that take long: a scheduled run under `airflow standalone`, operators in the other ways they can run
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m long
 
 test-core: $(READY) ## run the compiler's tests where neither airflow nor pyspark is installed

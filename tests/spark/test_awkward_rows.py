@@ -11,6 +11,7 @@ from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment
 from tests.conftest import with_options
 from tests.reference import Row, expected
 from tests.spark.conftest import RunPipeline
+from tests.spark.ways import every_way
 
 pytestmark = pytest.mark.spark
 
@@ -83,8 +84,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("parallelism", [None, 3], ids=["unset", "set"])
-@pytest.mark.parametrize("mode", ["ALL_EXCHANGES_PIPELINED", "ALL_EXCHANGES_BLOCKING"])
+@every_way
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_rows_are_those_duckdb_gives(
     case: Case,

@@ -23,6 +23,7 @@ from tests.architecture.test_modules import leaves
 from tests.conftest import with_options
 from tests.spark import functions
 from tests.spark.conftest import RunPipeline
+from tests.spark.ways import every_way
 
 pytestmark = pytest.mark.spark
 
@@ -285,8 +286,7 @@ def inputs(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return folder
 
 
-@pytest.mark.parametrize("parallelism", [None, 3], ids=["unset", "set"])
-@pytest.mark.parametrize("mode", ["ALL_EXCHANGES_PIPELINED", "ALL_EXCHANGES_BLOCKING"])
+@every_way
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_rows_are_those_of_the_operation_directly_in_spark(
     case: Case,

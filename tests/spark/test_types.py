@@ -10,6 +10,7 @@ from graph_compiler import FunctionSource, Parquet, StreamExecutionEnvironment
 from graph_compiler.deployment.report import ThrowableType
 from tests.conftest import with_options
 from tests.spark.conftest import RunPipeline
+from tests.spark.ways import every_way
 
 pytestmark = pytest.mark.spark
 
@@ -77,8 +78,7 @@ def texts(rows: DataFrame) -> list[str]:
     return sorted(row.json for row in as_json.collect())
 
 
-@pytest.mark.parametrize("parallelism", [None, 3], ids=["unset", "set"])
-@pytest.mark.parametrize("mode", ["ALL_EXCHANGES_PIPELINED", "ALL_EXCHANGES_BLOCKING"])
+@every_way
 def test_schema_and_rows_are_equal_behind_a_cut(
     mode: str,
     parallelism: int | None,
