@@ -339,6 +339,17 @@ def test_a_failing_sink_takes_its_table_away_again(
     assert tables(postgres) == []
 
 
+def test_rows_that_are_known_to_be_none_are_written_and_counted(
+    run_pipeline: RunPipeline, postgres: Postgres
+) -> None:
+    env = StreamExecutionEnvironment("p")
+    none = env.from_source(Range(0, 3), "numbers").filter("false")
+    none.sink_to(jdbc(postgres, "none")).name("none")
+    report = run_pipeline(env.pipeline())[-1]
+    assert report.failure is None, report.failure
+    assert [output.rows for output in report.outputs] == [0]
+
+
 def test_neither_plan_nor_explain_holds_a_secret_in_any_option(
     postgres: Postgres, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

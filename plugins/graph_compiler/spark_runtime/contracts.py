@@ -16,6 +16,7 @@ from graph_compiler.declaration.operators import Expect, OnViolation
 from graph_compiler.deployment.manifest import ContractCount
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import listing
+from graph_compiler.spark_runtime.observed_counts import observed_count
 
 _VIOLATES = "graph_compiler_violates"
 _LISTENERS_TIMEOUT_MS = 60_000
@@ -37,13 +38,11 @@ class Contract:
         assert self.observation._jo is not None, "attached by `observe`"
         if not self.observation._jo.future().isCompleted():
             return None
-        # No counts at all: the optimizer saw that there are no rows, and left the counting out with them.
-        counts = dict(self.observation._jo.getAsJava())
         return ContractCount(
             contract=self.operator.contract,
             on_violation=self.operator.on_violation.value,
-            rows=int(counts.get("rows", 0)),
-            violations=int(counts.get("violations", 0)),
+            rows=observed_count(self.observation, "rows"),
+            violations=observed_count(self.observation, "violations"),
         )
 
 

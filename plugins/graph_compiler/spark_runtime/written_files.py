@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql.functions import count, lit
 
 from graph_compiler.spark_runtime.data_files import footer_rows
+from graph_compiler.spark_runtime.observed_counts import observed_count
 
 # part-00003-<uuid>-c000.snappy.parquet, part-00003-<uuid>.c000.csv.gz: the task, and how the name ends
 _PART = re.compile(r"part-(\d+)-.*?[-.]c\d+(\..+)")
@@ -64,9 +65,7 @@ def write_files(
     writer.partitionBy(*format.partition_by).save(folder)
     files = _list(Path(folder))
     if observation is not None:
-        assert observation._jo is not None, "observed above"
-        # No count at all: the optimizer saw that there are no rows, and left the counting out with them.
-        return files, int(dict(observation._jo.getAsJava()).get("rows", 0))
+        return files, observed_count(observation, "rows")
     rows_in = footer_rows(rows.sparkSession)
     return files, sum(rows_in(Path(folder, file.name)) for file in files)
 

@@ -37,6 +37,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
 )
 from graph_compiler.spark_runtime.declared_schema import type_words
 from graph_compiler.spark_runtime.ledger import Ledger, Publication
+from graph_compiler.spark_runtime.observed_counts import observed_count
 from graph_compiler.spark_runtime.schema_change import TABLES_EVOLVE, quoted
 
 _DATA_IS_WRONG = ("22", "23", "42", "44")
@@ -85,7 +86,7 @@ class JdbcSink:
         observation = Observation()
         observed = rows.observe(observation, count(lit(1)).alias("rows"))
         observed.write.jdbc(database.url, to.staged, mode="append", properties=database.properties)
-        held, sent = database.count(to.staged), int(observation.get["rows"])
+        held, sent = database.count(to.staged), observed_count(observation, "rows")
         if held != sent:
             raise PublicationConflictError(
                 f"{to.staged} holds {held} rows, and {sent} were sent: Spark ran a task again that had committed"
