@@ -1,4 +1,4 @@
-"""Names that other systems see (task ids, directory names), built in this one place.
+"""Names that other systems see (task ids, directory names, SQL), and names in messages, built in this one place.
 
 Airflow allows letters, digits, `-`, `.` and `_` in a task id, 250 characters at most. File systems take
 nearly anything, but a person reads these paths: run ids keep their letters, the rest is percent-encoded.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import NewType
 from urllib.parse import quote
 
@@ -56,6 +57,11 @@ def path_segment(name: str) -> str:
     return encoded if encoded.strip(".") else encoded.replace(".", "%2E")
 
 
+def quoted(name: str) -> str:
+    """Write a column's or a table's name as an identifier of SQL, whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Write a number with its noun: `1 task`, `2 tasks`."""
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
@@ -65,3 +71,9 @@ def listing(names: Iterable[str]) -> str:
     """Join names for a message: `a, b and c`."""
     *rest, last = list(names) or ["nothing"]
     return f"{', '.join(rest)} and {last}" if rest else last
+
+
+def did_you_mean(found: str, known: Iterable[str]) -> str | None:
+    """Give a hint with the name that is closest to a misspelt one; None where none is close."""
+    close = [name for name in get_close_matches(found, list(known), n=1) if name != found]
+    return f"did you mean '{close[0]}'?" if close else None

@@ -257,7 +257,7 @@ def routed(
     if failure is not None:
         assert failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
         assert not (folder / "out").exists()
-        return {}, failure.message
+        return {}, f"{failure.operator}: {failure.message}"
     found: dict[int, list[int]] = defaultdict(list)
     for v, partition in published(folder / "out")[1]:
         found[int(str(partition))].append(int(str(v)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import traceback
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +11,7 @@ from types import ModuleType
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Problem
+from graph_compiler.identifiers import did_you_mean
 
 PACKAGE = "pipelines"
 
@@ -27,12 +27,7 @@ def load_pipeline(name: str) -> Pipeline:
     """
     if not name.isidentifier() or not _is_there(name):
         known = sorted(path.stem for path in Path(PACKAGE).glob("[!_]*.py"))
-        close = get_close_matches(name, known, n=1)
-        hint = (
-            f"did you mean '{close[0]}'?"
-            if close
-            else f"run this in the folder that holds {PACKAGE}/"
-        )
+        hint = did_you_mean(name, known) or f"run this in the folder that holds {PACKAGE}/"
         problem = Problem(
             message=f"there is no module {PACKAGE}/{name}.py",
             allowed=", ".join(known) or None,

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from difflib import get_close_matches
 
 from graph_compiler.declaration.connectors import Connector, OnSchemaChange
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
 from graph_compiler.errors import Problem
-from graph_compiler.identifiers import listing
+from graph_compiler.identifiers import did_you_mean, listing
 
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#")
 # The keys Spark itself hides in plans and logs (spark.redaction.regex).
@@ -58,12 +57,11 @@ def _schemas(operator: PhysicalTransformation, connector: Connector) -> Iterator
     elif schema is not None and _TEMPLATE.search(schema):
         yield problem_at(operator, f"its schema '{schema}' holds a template", allowed=example)
     if policy is not None and policy not in set(OnSchemaChange):
-        close = get_close_matches(str(policy), list(OnSchemaChange), n=1)
         yield problem_at(
             operator,
             f"on_schema_change is '{policy}'",
             allowed=listing(OnSchemaChange),
-            hint=f"did you mean '{close[0]}'?" if close else None,
+            hint=did_you_mean(str(policy), OnSchemaChange),
         )
     elif policy is not None and schema is None and isinstance(operator.operator, Source):
         yield problem_at(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.operators import Sink, Source
@@ -14,7 +13,7 @@ from graph_compiler.declaration.transformations import (
     problem_at,
 )
 from graph_compiler.errors import Problem
-from graph_compiler.identifiers import listing
+from graph_compiler.identifiers import did_you_mean, listing
 
 _PARAM = re.compile(r"\bparams\.([A-Za-z_]\w*)")
 _NOT_CODE = re.compile(
@@ -46,14 +45,11 @@ def unknown_parameters(pipeline: Pipeline) -> Iterator[Problem]:
     for operator in pipeline.operators:
         for name in dict.fromkeys(_parameters(operator)):
             if name not in known:
-                close = get_close_matches(name, known, n=1)
                 yield problem_at(
                     operator,
                     f"it uses the parameter '{name}', which is not declared",
                     allowed=listing(known),
-                    hint=f"did you mean '{close[0]}'?"
-                    if close
-                    else "declare it in params= of the environment",
+                    hint=did_you_mean(name, known) or "declare it in params= of the environment",
                 )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.pipeline import Pipeline
@@ -16,7 +15,7 @@ from graph_compiler.declaration.transformations import (
 )
 from graph_compiler.errors import Problem
 from graph_compiler.graphs.topology import CycleError, post_order
-from graph_compiler.identifiers import listing
+from graph_compiler.identifiers import did_you_mean, listing
 
 
 def unknown_inputs(pipeline: Pipeline) -> Iterator[Problem]:
@@ -65,13 +64,10 @@ def side_outputs(pipeline: Pipeline) -> Iterator[Problem]:
             producer.operator.output_tags() if isinstance(producer, PhysicalTransformation) else ()
         )
         if transformation.tag not in tags:
-            close = get_close_matches(transformation.tag, tags, n=1)
             yield Problem(
                 operator=label(producer) if producer else None,
                 message=f"it has no side output '{transformation.tag}'",
                 allowed=listing(tags),
-                hint=f"did you mean '{close[0]}'?"
-                if close
-                else 'filter(…, rejects="tag") makes one',
+                hint=did_you_mean(transformation.tag, tags) or 'filter(…, rejects="tag") makes one',
                 declared_at=transformation.declared_at,
             )

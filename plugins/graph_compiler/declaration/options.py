@@ -9,12 +9,12 @@ The compiler calls this; a declaration carries the raw pairs, so that declaring 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graph_compiler.errors import Problem
+from graph_compiler.identifiers import did_you_mean
 
 MAX_PARALLELISM = 32768
 
@@ -154,7 +154,7 @@ def _problem(key: str, reason: str, value: object) -> Problem:
         return Problem(
             message=f"there is no option '{key}'",
             allowed=", ".join(fields),
-            hint=_close(key, list(fields)),
+            hint=did_you_mean(key, fields),
         )
     kind = fields[key].annotation
     if isinstance(kind, type) and issubclass(kind, StrEnum):
@@ -162,11 +162,6 @@ def _problem(key: str, reason: str, value: object) -> Problem:
         return Problem(
             message=f"option '{key}' is {value!r}",
             allowed=", ".join(values),
-            hint=_close(str(value), values),
+            hint=did_you_mean(str(value), values),
         )
     return Problem(message=f"option '{key}' is {value!r}: {reason[:1].lower()}{reason[1:]}")
-
-
-def _close(found: str, known: list[str]) -> str | None:
-    close = get_close_matches(found, known, n=1)
-    return f"did you mean '{close[0]}'?" if close else None

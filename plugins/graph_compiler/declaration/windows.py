@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from graph_compiler.identifiers import quoted
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -27,7 +29,7 @@ class TumblingEventTimeWindows(Window):
 
     def spark_function(self) -> str:
         """Give `window(time, size)`."""
-        return f"window({_column(self.time)}, {_text(self.size)})"
+        return f"window({quoted(self.time)}, {_text(self.size)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class SlidingEventTimeWindows(Window):
 
     def spark_function(self) -> str:
         """Give `window(time, size, slide)`."""
-        return f"window({_column(self.time)}, {_text(self.size)}, {_text(self.slide)})"
+        return f"window({quoted(self.time)}, {_text(self.size)}, {_text(self.slide)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +52,7 @@ class EventTimeSessionWindows(Window):
 
     def spark_function(self) -> str:
         """Give `session_window(time, gap)`."""
-        return f"session_window({_column(self.time)}, {_text(self.gap)})"
-
-
-def _column(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+        return f"session_window({quoted(self.time)}, {_text(self.gap)})"
 
 
 def _text(value: str) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 
 from graph_compiler.declaration.pipeline import ParameterValue
 from graph_compiler.errors import ParameterError
-from graph_compiler.identifiers import listing
+from graph_compiler.identifiers import did_you_mean, listing
 
 _TRUTH = {"true": True, "false": False}
 
@@ -15,10 +14,10 @@ _TRUTH = {"true": True, "false": False}
 def parse_parameter(name: str, text: str, defaults: Mapping[str, ParameterValue]) -> ParameterValue:
     """Give the typed value; raises ParameterError for an unknown name or text that is not of the type."""
     if name not in defaults:
-        close = get_close_matches(name, defaults, n=1)
-        hint = f"\n  hint: did you mean '{close[0]}'?" if close else ""
+        hint = did_you_mean(name, defaults)
         raise ParameterError(
-            f"there is no parameter '{name}'\n  allowed: {listing(defaults)}{hint}"
+            f"there is no parameter '{name}'\n  allowed: {listing(defaults)}"
+            + (f"\n  hint: {hint}" if hint else "")
         )
     default = defaults[name]
     try:

@@ -15,10 +15,10 @@ from pyspark.sql.types import LongType
 
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.partitioners import CustomPartitioner, FunctionPartitioner
-from graph_compiler.identifiers import listing
+from graph_compiler.identifiers import listing, quoted
 
 _NUMBER = "__graph_compiler_partition"
-_WRONG_PARTITION = "its input cannot be partitioned"
+_MISROUTED = ": its input cannot be partitioned: "
 
 
 def route_by_expression(
@@ -37,7 +37,7 @@ def route_by_function(
     partitioner.function.load()  # where it cannot be imported, say so here and not in every task
     # Rows cross to Python and back as they are: Arrow would want pyarrow on every executor.
     ask = udf(_asking(partitioner.function, partitions), LongType(), useArrow=False)
-    routed = rows.withColumn(_NUMBER, ask(*(rows[f"`{key}`"] for key in partitioner.keys)))
+    routed = rows.withColumn(_NUMBER, ask(*(rows[quoted(key)] for key in partitioner.keys)))
     number = routed[_NUMBER]
     refusal = _refusal(
         consumer,
@@ -55,12 +55,14 @@ def route_by_function(
     ).drop(_NUMBER)
 
 
-def wrong_partition(error: Exception) -> str | None:
-    """Give the words of the failure that no partition was given; None for any other failure."""
+def misrouting(error: Exception) -> tuple[str, str] | None:
+    """Give the consumer's name and the words of the failure that no partition was given; None for any other failure."""
     if not isinstance(error, PySparkException) or error.getCondition() != "USER_RAISED_EXCEPTION":
         return None
-    words = (error.getMessageParameters() or {}).get("errorMessage", "")
-    return words if f": {_WRONG_PARTITION}: " in words else None
+    consumer, found, words = (
+        (error.getMessageParameters() or {}).get("errorMessage", "").partition(_MISROUTED)
+    )
+    return (consumer, f"its input cannot be partitioned: {words}") if found else None
 
 
 def _asking(function: FunctionRef, partitions: int) -> Callable[..., object]:
@@ -76,12 +78,12 @@ def _asking(function: FunctionRef, partitions: int) -> Callable[..., object]:
 
 
 def _words(rows: DataFrame, keys: tuple[str, ...]) -> list[Column]:
-    values = [coalesce(rows[f"`{key}`"].cast("string"), lit("NULL")) for key in keys]
+    values = [coalesce(rows[quoted(key)].cast("string"), lit("NULL")) for key in keys]
     return [part for value in values for part in (lit(", "), value)][1:]
 
 
 def _refusal(consumer: str, found: str | Column, allowed: str) -> Column:
     words = lit(found) if isinstance(found, str) else found
     return raise_error(
-        concat(lit(f"{consumer}: {_WRONG_PARTITION}: "), words, lit(f"; allowed: {allowed}"))
+        concat(lit(f"{consumer}{_MISROUTED}"), words, lit(f"; allowed: {allowed}"))
     ).cast("bigint")

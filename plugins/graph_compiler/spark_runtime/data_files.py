@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from graph_compiler.deployment.manifest import DataFile, ManifestPartition
+from graph_compiler.spark_runtime.java import java_class
 
 _PART = re.compile(r"part-(\d+)-.*\.parquet")
 
@@ -65,15 +66,13 @@ def required_columns(spark: SparkSession, files: list[str]) -> frozenset[str]:
 def _opener(spark: SparkSession) -> Callable[[str], Any]:
     """Give a function that opens a Parquet file where its footer is.
 
-    Classes are looked up once: each dot of a Java name is a call to the JVM, and a result may have thousands of files.
+    Classes are looked up once: a result may have thousands of files.
     """
-    jvm, context = spark._jvm, spark._jsc
-    assert jvm is not None
-    assert context is not None
-    hadoop_path = jvm.org.apache.hadoop.fs.Path
-    input_file = jvm.org.apache.parquet.hadoop.util.HadoopInputFile
-    reader = jvm.org.apache.parquet.hadoop.ParquetFileReader
-    configuration = context.hadoopConfiguration()
+    assert spark._jsc is not None
+    hadoop_path = java_class(spark, "org.apache.hadoop.fs.Path")
+    input_file = java_class(spark, "org.apache.parquet.hadoop.util.HadoopInputFile")
+    reader = java_class(spark, "org.apache.parquet.hadoop.ParquetFileReader")
+    configuration = spark._jsc.hadoopConfiguration()
     return lambda name: reader.open(input_file.fromPath(hadoop_path(name), configuration))
 
 

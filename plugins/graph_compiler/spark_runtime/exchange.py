@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from functools import singledispatch
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql.functions import broadcast, lit
 
 from graph_compiler.declaration.partitioners import (
@@ -42,6 +42,7 @@ from graph_compiler.declaration.partitioners import (
     ShufflePartitioner,
 )
 from graph_compiler.deployment.descriptor import InputDescriptor, OperatorDescriptor
+from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.custom_routes import route_by_expression, route_by_function
 from graph_compiler.spark_runtime.evaluate import union
 from graph_compiler.spark_runtime.sort_columns import sort_column
@@ -104,7 +105,7 @@ def _(
 ) -> DataFrame:
     if consumer.parallelism is None and consumer.operator.distributes_itself:
         return rows
-    columns = [_column(rows, key) for key in partitioner.keys or rows.columns]
+    columns = [rows[quoted(key)] for key in partitioner.keys or rows.columns]
     if consumer.parallelism is None:
         return rows.repartition(*columns)
     return rows.repartition(consumer.parallelism, *columns)
@@ -188,10 +189,6 @@ def _keeps_partitions(edge: InputDescriptor, consumer: OperatorDescriptor) -> bo
         return False
     is_multiple = wanted is not None and found is not None and found % wanted == 0
     return edge.staged is not None or is_multiple
-
-
-def _column(rows: DataFrame, name: str) -> Column:
-    return rows["`" + name.replace("`", "``") + "`"]
 
 
 def _partitions(rows: DataFrame, consumer: OperatorDescriptor) -> int:

@@ -165,15 +165,18 @@ def _rows(plan: Any, kind: str, children: tuple[PlanNode, ...]) -> int | None:
     if kind in _KEEP_ROWS:
         return children[0].rows
     metrics = plan.metrics()
-    found = [metrics.get(name) for name in _COUNTS]
+    found = (metrics.get(name) for name in _COUNTS)
     return next((int(metric.get().value()) for metric in found if metric.isDefined()), None)
 
 
 def _counterpart(plan: Any, kind: str) -> Any:
     """Give the logical node whose rows a physical one gives, None where there is none to rely on.
 
-    Spark plans the filters and columns over a file in one step, and links all of it to the topmost of them.
+    Spark plans the filters and columns over a file in one step, and links all of it to the topmost of them. A node that
+    gives what it gets is no counterpart: what is below it is.
     """
+    if kind in _KEEP_ROWS and kind != "ProjectExec":
+        return None
     link = plan.logicalLink()
     logical = _unwrapped(link.get()) if link.isDefined() else None
     if kind in _LEAVES:
@@ -199,7 +202,7 @@ def _unwrapped(logical: Any) -> Any:
 
 
 def _kind(node: Any) -> str:
-    return str(node.getClass().getSimpleName())
+    return str(node.productPrefix())
 
 
 def _each(sequence: Any) -> Iterator[Any]:

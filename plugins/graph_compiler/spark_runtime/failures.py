@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from py4j.protocol import Py4JError
 from pyspark.errors import ParseException, PySparkException
@@ -13,9 +12,10 @@ from pyspark.sql.types import ArrayType, DataType, StructType
 from graph_compiler.deployment.descriptor import OperatorDescriptor
 from graph_compiler.deployment.report import Failure, ThrowableType
 from graph_compiler.errors import GraphCompilerError, InitializeOnMasterError
+from graph_compiler.identifiers import did_you_mean
 from graph_compiler.spark_runtime.blame import Chain, find_culprit, place_in
 from graph_compiler.spark_runtime.causes import PYTHON_WORKER, Cause, read_cause
-from graph_compiler.spark_runtime.custom_routes import wrong_partition
+from graph_compiler.spark_runtime.custom_routes import misrouting
 from graph_compiler.spark_runtime.evaluate import ColumnsError
 from graph_compiler.spark_runtime.throwable_types import DATABASE, throwable_type
 
@@ -96,8 +96,15 @@ def _culprit(
 ) -> OperatorDescriptor | None:
     """Blame the operator the cause names; else the one at hand, unless Spark was running all of the chain for it."""
     ran_all = error.writes and isinstance(exception, PySparkException | Py4JError)
-    found = find_culprit(cause, error.chain)
+    found = find_culprit(cause, error.chain) or _misrouted(exception, error.chain)
     return found if found is not None or ran_all else error.chain[-1]
+
+
+def _misrouted(exception: Exception, chain: Chain) -> OperatorDescriptor | None:
+    """Give the one operator to which an edge could not send a row."""
+    found = misrouting(exception)
+    named = [operator for operator in chain if found and operator.name == found[0]]
+    return named[0] if len(named) == 1 else None
 
 
 def _lines(
@@ -158,8 +165,8 @@ def _own_words(exception: Exception, inputs: tuple[InputSchema, ...]) -> list[st
     if isinstance(exception, ColumnsError):
         hint = [f"hint: {exception.hint}"] if exception.hint else []
         return [exception.message, *_found(inputs), *hint]
-    words = wrong_partition(exception)
-    return [words] if words else []
+    found = misrouting(exception)
+    return [found[1]] if found else []
 
 
 def _place(culprit: OperatorDescriptor, cause: Cause) -> Iterator[str]:
@@ -183,8 +190,8 @@ def _missing_column(cause: Cause, inputs: tuple[InputSchema, ...]) -> Iterator[s
     expression, renamed, name = missing.upper().partition(" AS ")
     if renamed:
         yield f'hint: an expression is named: select({name.lower()}="{expression.lower()}")'
-    elif close := [name for name in get_close_matches(missing, names, n=1) if name != missing]:
-        yield f"hint: did you mean '{close[0]}'?"
+    elif hint := did_you_mean(missing, names):
+        yield f"hint: {hint}"
 
 
 def _found(inputs: tuple[InputSchema, ...]) -> Iterator[str]:

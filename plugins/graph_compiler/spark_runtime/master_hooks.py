@@ -18,6 +18,7 @@ from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.descriptor import OperatorDescriptor, VertexDescriptor
 from graph_compiler.deployment.places import local_path
 from graph_compiler.errors import InitializeOnMasterError, Problem
+from graph_compiler.spark_runtime.java import java_class
 
 Blaming = Callable[[OperatorDescriptor], AbstractContextManager[None]]
 """Says which operator is at work: what is raised inside is its failure."""
@@ -45,11 +46,9 @@ def initialize_on_master(
 
 
 def _input_exists(path: str, spark: SparkSession) -> str | None:
-    jvm, context = spark._jvm, spark._jsc
-    assert jvm is not None
-    assert context is not None
-    pattern = jvm.org.apache.hadoop.fs.Path(path)
-    files = pattern.getFileSystem(context.hadoopConfiguration())
+    assert spark._jsc is not None
+    pattern = java_class(spark, "org.apache.hadoop.fs.Path")(path)
+    files = pattern.getFileSystem(spark._jsc.hadoopConfiguration())
     if files.globStatus(
         pattern
     ):  # null where nothing has that name, empty where nothing has that form

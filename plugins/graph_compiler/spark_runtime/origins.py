@@ -19,6 +19,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from graph_compiler.spark_runtime.java import java_class
 from graph_compiler.spark_runtime.region_graph import Output
 
 OPERATOR = "operator"
@@ -37,10 +38,9 @@ _SAME_ROWS = frozenset({"Project", "SubqueryAlias", "View"})
 @contextmanager
 def origin(spark: SparkSession, object_type: str, object_name: str) -> Iterator[None]:
     """Let what this thread makes of plans in here have this origin."""
-    jvm = _jvm(spark)
-    current = jvm.org.apache.spark.sql.catalyst.trees.CurrentOrigin
-    before = current.get()
-    some, none = jvm.scala.Option.apply, jvm.scala.Option.empty()
+    current = java_class(spark, "org.apache.spark.sql.catalyst.trees.CurrentOrigin")
+    option = java_class(spark, "scala.Option")
+    before, none, some = current.get(), option.empty(), option.apply
     current.set(
         before.copy(
             none, none, none, none, none, some(object_type), some(object_name), none, none, none
@@ -67,7 +67,7 @@ def mark_output(rows: DataFrame, output: Output) -> Output | None:
     plan, tag = rows._jdf.queryExecution().analyzed(), _tag(rows.sparkSession)
     while not (marked := _outputs(plan, tag)):
         plan.setTagValue(tag, json.dumps([output]))
-        if plan.getClass().getSimpleName() not in _SAME_ROWS:
+        if plan.productPrefix() not in _SAME_ROWS:
             return None
         plan = plan.children().apply(0)
     return min(marked, key=str)
@@ -85,9 +85,5 @@ def _outputs(plan: Any, tag: Any) -> frozenset[Output]:
 
 
 def _tag(spark: SparkSession) -> Any:
-    return _jvm(spark).org.apache.spark.sql.catalyst.trees.TreeNodeTag("graph_compiler.output")
-
-
-def _jvm(spark: SparkSession) -> Any:
-    assert spark._jvm is not None
-    return spark._jvm
+    tag = java_class(spark, "org.apache.spark.sql.catalyst.trees.TreeNodeTag")
+    return tag("graph_compiler.output")

@@ -18,6 +18,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 
 from graph_compiler.declaration.connectors import OnSchemaChange
 from graph_compiler.errors import SchemaChangedError
+from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.declared_schema import type_words
 from graph_compiler.spark_runtime.type_widening import is_wider
 
@@ -188,8 +189,3 @@ def _type(field: StructField | None) -> str:
 def _same_but_null(one: DataType, other: DataType) -> bool:
     """Say whether nested types differ in nothing but what may be NULL inside: Spark's readers make all of it so."""
     return one.simpleString() == other.simpleString()
-
-
-def quoted(name: str) -> str:
-    """Write a column's name as SQL."""
-    return "`" + name.replace("`", "``") + "`"

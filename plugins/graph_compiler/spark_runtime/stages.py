@@ -8,6 +8,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from graph_compiler.spark_runtime.java import java_class
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageTotals:
@@ -47,11 +49,11 @@ def _has_run(attempt: Any) -> bool:
 
 
 def _attempts(spark: SparkSession, store: Any, id: int) -> list[Any]:
-    jvm, gateway = spark._jvm, spark.sparkContext._gateway
-    assert jvm is not None
+    gateway = spark.sparkContext._gateway
     assert gateway is not None
-    no_quantiles = gateway.new_array(jvm.double, 0)
-    return list(_each(store.stageData(id, False, jvm.java.util.ArrayList(), False, no_quantiles)))
+    no_statuses = java_class(spark, "java.util.ArrayList")()
+    no_quantiles = gateway.new_array(gateway.jvm.double, 0)
+    return list(_each(store.stageData(id, False, no_statuses, False, no_quantiles)))
 
 
 def _is_repeated(attempts: list[Any]) -> bool:

@@ -27,7 +27,7 @@ from graph_compiler.declaration.streams.partitioning_methods import Partitioning
 from graph_compiler.declaration.streams.row_methods import RowMethods
 from graph_compiler.declaration.transformations import SinkTransformation
 from graph_compiler.declaration.windows import Window
-from graph_compiler.identifiers import listing
+from graph_compiler.identifiers import listing, quoted
 
 if TYPE_CHECKING:
     from graph_compiler.declaration.environment import StreamExecutionEnvironment
@@ -130,7 +130,9 @@ class KeyedStream(DataStream):
                 allowed=listing(REDUCE_WITH),
                 hint="aggregate(…) takes any expression",
             )
-        aggregates = tuple((name, f"{function}(`{name}`)") for name, function in given.items())
+        aggregates = tuple(
+            (name, f"{function}({quoted(name)})") for name, function in given.items()
+        )
         operator = Aggregate(self._keys, aggregates)
         return self._one_input(operator, state_keys=self._keys, name="Reduce")
 

@@ -24,7 +24,7 @@ from graph_compiler.declaration.operators import (
 )
 from graph_compiler.declaration.partitioners import RangePartitioner
 from graph_compiler.declaration.streams.stream import Stream
-from graph_compiler.identifiers import listing
+from graph_compiler.identifiers import listing, quoted
 
 if TYPE_CHECKING:
     from graph_compiler.declaration.streams.data_stream import DataStream
@@ -39,7 +39,7 @@ class RowMethods(Stream):
 
     def select(self, *columns: str, **expressions: str) -> DataStream:
         """Keep these columns, then give each named expression: `select("carrier", late="arr_delay > 15")`."""
-        named = tuple((column, f"`{column}`") for column in columns)
+        named = tuple((column, quoted(column)) for column in columns)
         return self._one_input(Select(named + tuple(expressions.items())))
 
     def with_columns(

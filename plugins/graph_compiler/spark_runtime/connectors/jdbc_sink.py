@@ -23,7 +23,7 @@ from pyspark.sql.types import ByteType, ShortType, StructType
 from graph_compiler.declaration.connectors import Jdbc, SinkMode
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.errors import PublicationConflictError, PublicationError
-from graph_compiler.identifiers import OperatorId
+from graph_compiler.identifiers import OperatorId, quoted
 from graph_compiler.spark_runtime.column_types import check_names
 from graph_compiler.spark_runtime.connectors.database import Database, sql_state
 from graph_compiler.spark_runtime.connectors.once_in_a_run import AppendedBefore
@@ -38,7 +38,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
 from graph_compiler.spark_runtime.declared_schema import type_words
 from graph_compiler.spark_runtime.ledger import Ledger, Publication
 from graph_compiler.spark_runtime.observed_counts import observed_count
-from graph_compiler.spark_runtime.schema_change import TABLES_EVOLVE, quoted
+from graph_compiler.spark_runtime.schema_change import TABLES_EVOLVE
 
 _DATA_IS_WRONG = ("22", "23", "42", "44")
 """Classes of SQLSTATE that say the same again next time: data, constraints, names and rights, checks."""

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from graph_compiler.declaration.connectors import Connector, Csv, Json
+from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.connectors.source import read_source
 from graph_compiler.spark_runtime.secret_values import reveal_all
 
@@ -45,7 +46,8 @@ def with_known_schema(connector: Connector, spark: SparkSession) -> Connector:
         return connector
     columns = source_schema(connector, spark)
     return replace(
-        connector, schema=", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in columns)
+        connector,
+        schema=", ".join(f"{quoted(f.name)} {f.dataType.simpleString()}" for f in columns),
     )
 
 

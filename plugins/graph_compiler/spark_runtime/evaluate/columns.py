@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from pyspark.sql import DataFrame
 
 from graph_compiler.errors import GraphCompilerError
+from graph_compiler.identifiers import did_you_mean
 
 
 class ColumnsError(GraphCompilerError):
@@ -28,9 +28,9 @@ def require_columns(rows: DataFrame, names: Iterable[str], of: str = "its input"
     known = {name.lower() for name in rows.columns}
     missing = [name for name in names if name.lower() not in known]
     if missing:
-        close = get_close_matches(missing[0], rows.columns, n=1)
-        hint = f"did you mean '{close[0]}'?" if close else None
-        raise ColumnsError(f"{of} has no column '{missing[0]}'", hint)
+        raise ColumnsError(
+            f"{of} has no column '{missing[0]}'", did_you_mean(missing[0], rows.columns)
+        )
 
 
 def has_column(rows: DataFrame, name: str) -> bool:

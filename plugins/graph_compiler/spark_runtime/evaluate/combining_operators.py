@@ -17,14 +17,14 @@ from graph_compiler.declaration.operators import (
     Sql,
     UnionByName,
 )
-from graph_compiler.identifiers import listing
+from graph_compiler.identifiers import listing, quoted
 from graph_compiler.spark_runtime.evaluate.columns import (
     ColumnsError,
     has_column,
     require_columns,
 )
 from graph_compiler.spark_runtime.evaluate.evaluation import main_output
-from graph_compiler.spark_runtime.evaluate.scope import Scope, on_lines, quoted
+from graph_compiler.spark_runtime.evaluate.scope import Scope, on_lines
 
 _LEFT, _RIGHT, _PREFIX = "graph_compiler_left", "graph_compiler_right", "graph_compiler_"
 _SQL: Mapping[JoinType, str] = {

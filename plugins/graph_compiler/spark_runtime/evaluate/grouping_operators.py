@@ -11,9 +11,10 @@ from graph_compiler.declaration.operators import (
     Deduplicate,
     WindowAggregate,
 )
+from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.evaluate.columns import require_columns
 from graph_compiler.spark_runtime.evaluate.evaluation import main_output
-from graph_compiler.spark_runtime.evaluate.scope import Scope, listed, named, quoted
+from graph_compiler.spark_runtime.evaluate.scope import Scope, listed, named
 
 _RANK = "graph_compiler_rank"
 

@@ -19,10 +19,11 @@ from graph_compiler.declaration.operators import (
     Source,
     WithColumns,
 )
+from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.contracts import observe
 from graph_compiler.spark_runtime.evaluate.columns import require_columns
 from graph_compiler.spark_runtime.evaluate.evaluation import all_outputs, main_output
-from graph_compiler.spark_runtime.evaluate.scope import Scope, listed, named, on_lines, quoted
+from graph_compiler.spark_runtime.evaluate.scope import Scope, listed, named, on_lines
 from graph_compiler.spark_runtime.shared_rows import is_deterministic
 
 _DECIDED = "graph_compiler_decided"

@@ -12,7 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.contracts import Contract
+from graph_compiler.spark_runtime.evaluate.named_rows import named_rows
 
 _VIEW = "graph_compiler_input"
 
@@ -42,13 +44,8 @@ class Scope:
 
     def query(self, query: str, views: Mapping[str, DataFrame]) -> DataFrame:
         """Give what a query over named rows gives, parameters bound."""
-        for name, rows in views.items():
-            rows.createOrReplaceTempView(name)
-        try:
+        with named_rows(self.spark, views):
             return self.spark.sql(query, args=dict(self.parameters))
-        finally:
-            for name in views:
-                self.spark.catalog.dropTempView(name)
 
 
 def named(columns: tuple[tuple[str, str], ...]) -> str:
@@ -59,11 +56,6 @@ def named(columns: tuple[tuple[str, str], ...]) -> str:
 def on_lines(expression: str) -> str:
     """Put an expression in parentheses on lines of its own: a `--` comment at its end then ends there."""
     return f"(\n{expression}\n)"
-
-
-def quoted(name: str) -> str:
-    """Give a name as an identifier, whatever is in it."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def listed(names: tuple[str, ...] | list[str]) -> str:
