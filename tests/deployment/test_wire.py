@@ -107,7 +107,7 @@ def test_another_version_is_refused() -> None:
         parameters=(("late_after", 15),),
     )
     assert TaskDeploymentDescriptor.from_json(task.to_json()) == task
-    with pytest.raises(DescriptorError, match="has version 99; this runtime reads version 1"):
+    with pytest.raises(DescriptorError, match="has version 99; this program reads version 1"):
         TaskDeploymentDescriptor.from_json(
             task.to_json().replace('"version": 1,', '"version": 99,', 1)
         )

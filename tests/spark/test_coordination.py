@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,8 +15,6 @@ from graph_compiler.deployment.describe import describe_regions
 from graph_compiler.deployment.descriptor import OperatorDescriptor, RegionDescriptor
 from graph_compiler.deployment.report import Output
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.errors import InitializeOnMasterError
-from graph_compiler.graphs.coordination import InitializeOnMaster
 from graph_compiler.spark_runtime.commit_store import LocalCommitStore
 from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.coordination import (
@@ -25,7 +23,7 @@ from graph_compiler.spark_runtime.coordination import (
     SinkCommitter,
     make_coordinators,
 )
-from graph_compiler.spark_runtime.master_hooks import HOOKS, initialize_on_master
+from graph_compiler.spark_runtime.master_hooks import HOOKS
 from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark
@@ -222,23 +220,6 @@ def test_hooks_run_for_every_vertex_before_any_coordinator_starts(
     failures = [report.failure for report in run_pipeline(env.pipeline())]
     assert [failure and failure.operator for failure in failures] == ["gone"]
     assert started == []
-
-
-def test_a_target_that_must_not_be_there(
-    spark: SparkSession, env: Environment, tmp_path: Path
-) -> None:
-    (tmp_path / "in.csv").write_text("x\n1\n")
-    env.from_source(Csv(f"{tmp_path}/in.csv"), "in").sink_to(Parquet(f"{tmp_path}/out")).name("out")
-    region = region_of(env)
-    sink = operators_of(region)["out"]
-    hook = InitializeOnMaster(operator_id=sink.operator_id, hook=MasterHook.TARGET_IS_ABSENT)
-    vertices = tuple(replace(vertex, initialize_on_master=(hook,)) for vertex in region.vertices)
-    initialize_on_master(vertices, spark, blaming_nobody)
-    (tmp_path / "out").mkdir()
-    with pytest.raises(
-        InitializeOnMasterError, match=f"out: its target {tmp_path}/out exists, and must not"
-    ):
-        initialize_on_master(vertices, spark, blaming_nobody)
 
 
 def test_every_hook_has_somebody_who_looks() -> None:

@@ -98,7 +98,7 @@ def test_a_consumers_partition_holds_flinks_partitions_and_nothing_else(
 ) -> None:
     sizes = SIZES[:producers]
     staged = stage(area, in_partitions(area.spark, sizes), producers)
-    rows = area.read(staged, partitions=consumers)
+    rows = area.read(area.find(staged), partitions=consumers)
     assert spark_partitions(rows) == consumers
     assert has_exactly(rows, consumers)
     assert rows.sparkSession is area.spark
@@ -126,7 +126,9 @@ def test_a_consumer_reads_the_files_of_its_partitions(area: StagingArea) -> None
     staged = stage(area, in_partitions(area.spark, SIZES), len(SIZES))
     manifest = area.latest_manifest(staged.id)
     assert manifest is not None
-    files = area.read(staged, partitions=8).select(spark_partition_id(), expr("input_file_name()"))
+    files = area.read(area.find(staged), partitions=8).select(
+        spark_partition_id(), expr("input_file_name()")
+    )
     opened = defaultdict(set)
     for partition, name in files.collect():
         opened[partition].add(Path(name).name)
@@ -146,14 +148,16 @@ def test_order_within_a_partition_is_kept_where_nothing_moves(area: StagingArea)
     rows = in_partitions(area.spark, SIZES).sortWithinPartitions("text")
     staged = stage(area, rows, len(SIZES))
     back = (
-        area.read(staged, partitions=16).select(spark_partition_id().alias("p"), "text").collect()
+        area.read(area.find(staged), partitions=16)
+        .select(spark_partition_id().alias("p"), "text")
+        .collect()
     )
     assert back == sorted(back)
 
 
 def test_columns_are_pruned_and_filters_pushed_down(way: str, area: StagingArea) -> None:
     staged = stage(area, in_partitions(area.spark, SIZES), len(SIZES))
-    rows = area.read(staged, partitions=4).where("id > 5").select("id")
+    rows = area.read(area.find(staged), partitions=4).where("id > 5").select("id")
     plan = rows._jdf.queryExecution().executedPlan().toString()
     assert plan.count("FileScan") == (4 if way == "apart" else 1)
     assert plan.count("ReadSchema: struct<id:bigint>") == plan.count("FileScan")
@@ -165,7 +169,7 @@ def test_columns_are_pruned_and_filters_pushed_down(way: str, area: StagingArea)
 @pytest.mark.usefixtures("way")
 def test_a_filter_that_keeps_few_rows_leaves_the_partitions(area: StagingArea) -> None:
     staged = stage(area, in_partitions(area.spark, SIZES), len(SIZES))
-    rows = area.read(staged, partitions=16).where("id = 2941")
+    rows = area.read(area.find(staged), partitions=16).where("id = 2941")
     assert has_exactly(rows, 16)
     assert spark_partitions(rows) == 16
     assert {number: len(part) for number, part in found(rows).items()} == {7: 1}
@@ -178,7 +182,7 @@ def test_a_result_without_rows_has_its_partitions_and_its_schema(
 ) -> None:
     rows = area.spark.range(0).selectExpr("id", "array(id) AS ids", "named_struct('a', id) AS s")
     staged = stage(area, rows, 5)
-    back = area.read(staged, partitions=consumers)
+    back = area.read(area.find(staged), partitions=consumers)
     assert back.schema.simpleString() == rows.schema.simpleString()
     assert spark_partitions(back) == consumers
     assert has_exactly(back, consumers)
@@ -188,7 +192,7 @@ def test_a_result_without_rows_has_its_partitions_and_its_schema(
 @pytest.mark.usefixtures("way")
 def test_a_column_named_as_sparks_metadata_is_only_a_column(area: StagingArea) -> None:
     rows = area.spark.range(0, 10, 1, 1).selectExpr("id", "'mine' AS _metadata")
-    back = area.read(stage(area, rows, 1), partitions=3)
+    back = area.read(area.find(stage(area, rows, 1)), partitions=3)
     assert sorted(tuple(row) for row in back.collect()) == [(id, "mine") for id in range(10)]
     assert spark_partitions(back) == 3
 
@@ -196,13 +200,13 @@ def test_a_column_named_as_sparks_metadata_is_only_a_column(area: StagingArea) -
 @pytest.mark.usefixtures("way")
 def test_rows_read_by_ranges_are_deterministic(area: StagingArea) -> None:
     staged = stage(area, in_partitions(area.spark, [10, 3]), 2)
-    assert is_deterministic(area.read(staged, partitions=5))
+    assert is_deterministic(area.read(area.find(staged), partitions=5))
 
 
 def test_sources_of_the_users_are_read_as_before(area: StagingArea) -> None:
     before = dict(area.spark.conf.getAll.items())
     staged = stage(area, in_partitions(area.spark, SIZES), len(SIZES))
-    area.read(staged, partitions=16).count()
+    area.read(area.find(staged), partitions=16).count()
     assert dict(area.spark.conf.getAll.items()) == before
     assert SparkSession.getActiveSession() is not None
     assert SparkSession.getActiveSession()._jsparkSession.equals(area.spark._jsparkSession)  # type: ignore[union-attr]
@@ -210,7 +214,7 @@ def test_sources_of_the_users_are_read_as_before(area: StagingArea) -> None:
 
 def test_unset_parallelism_is_left_to_spark(area: StagingArea) -> None:
     staged = stage(area, in_partitions(area.spark, SIZES), len(SIZES))
-    plan = area.read(staged)._jdf.queryExecution().executedPlan().toString()
+    plan = area.read(area.find(staged))._jdf.queryExecution().executedPlan().toString()
     assert plan.count("FileScan") == 1
     assert "Exchange" not in plan
 

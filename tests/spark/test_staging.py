@@ -46,7 +46,7 @@ def test_a_staged_result_is_read_back_with_schema_and_rows(area: StagingArea) ->
     rows = area.spark.range(100).selectExpr("id", "id % 7 AS k", "cast(null AS decimal(9,2)) AS d")
     manifest = area.stage(RESULT, rows)
     assert (manifest.epoch, manifest.parent_epoch, manifest.rows) == (0, None, 100)
-    back = area.read(STAGED)
+    back = area.read(area.find(STAGED))
     assert back.schema.simpleString() == rows.schema.simpleString()
     assert sorted(back.collect()) == sorted(rows.collect())
 
@@ -57,7 +57,7 @@ def test_every_execution_commits_the_next_epoch_and_readers_take_the_latest(
     area.stage(RESULT, area.spark.range(1))
     second = other_execution(area, "two").stage(RESULT, area.spark.range(2))
     assert (second.epoch, second.parent_epoch) == (1, 0)
-    assert area.read(STAGED).count() == 2
+    assert area.read(area.find(STAGED)).count() == 2
 
 
 def test_who_loses_an_epoch_adopts_an_equal_winner(
@@ -92,26 +92,26 @@ def test_damaged_data_is_never_read(area: StagingArea, damage: str) -> None:
     with pytest.raises(
         PartitionNotFoundError, match="is missing" if damage == "delete" else "bytes, not"
     ):
-        area.read(STAGED)
+        area.read(area.find(STAGED))
 
 
 def test_data_without_a_manifest_is_not_there(area: StagingArea) -> None:
     location = area.layout.data(RESULT.id, epoch=0, execution_id="died")
     area.spark.range(3).write.parquet(location)
     with pytest.raises(PartitionNotFoundError, match="no result cbc357cc-0 is committed"):
-        area.read(STAGED)
+        area.read(area.find(STAGED))
 
 
 def test_a_result_of_another_version_of_the_pipeline_is_refused(area: StagingArea) -> None:
     area.stage(RESULT, area.spark.range(3))
     with pytest.raises(StaleResultError, match="computed by another version of this pipeline"):
-        area.read(replace(STAGED, fingerprint="another"))
+        area.read(area.find(replace(STAGED, fingerprint="another")))
 
 
 def test_an_empty_result_keeps_its_schema(area: StagingArea) -> None:
     area.stage(RESULT, area.spark.range(0).selectExpr("id", "'x' AS s"))
-    assert area.read(STAGED).columns == ["id", "s"]
-    assert area.read(STAGED).count() == 0
+    assert area.read(area.find(STAGED)).columns == ["id", "s"]
+    assert area.read(area.find(STAGED)).count() == 0
 
 
 def test_one_writer_wins_a_key(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ class MasterHook(StrEnum):
 
     INPUT_EXISTS = "INPUT_EXISTS"
     TARGET_CAN_BE_MADE = "TARGET_CAN_BE_MADE"
-    TARGET_IS_ABSENT = "TARGET_IS_ABSENT"
 
 
 class CoordinatorKind(StrEnum):

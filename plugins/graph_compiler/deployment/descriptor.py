@@ -8,16 +8,14 @@ The driver reads it with the standard library; `wire.from_wire` checks every fie
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from typing import cast
 
 from graph_compiler.declaration.operators import Operator
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.pipeline import ParameterValue
 from graph_compiler.declaration.slot_sharing import SlotSharingGroup
-from graph_compiler.deployment.wire import Json, from_wire, to_json
-from graph_compiler.errors import DescriptorError, SourceLocation
+from graph_compiler.deployment.wire import from_json, to_json
+from graph_compiler.errors import SourceLocation
 from graph_compiler.graphs.coordination import InitializeOnMaster, OperatorCoordinatorProvider
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId, RegionId
 
@@ -130,10 +128,4 @@ class TaskDeploymentDescriptor:
     @classmethod
     def from_json(cls, text: str) -> TaskDeploymentDescriptor:
         """Decode; raises DescriptorError where form or version differ."""
-        document = cast(Json, json.loads(text))
-        version = document.get("version") if isinstance(document, dict) else None
-        if version != VERSION:
-            raise DescriptorError(
-                f"the descriptor has version {version!r}; this runtime reads version {VERSION}"
-            )
-        return from_wire(cls, document)
+        return from_json(cls, text, version=VERSION)

@@ -6,14 +6,12 @@ Spark's SQL metrics: None where the executed plan has no node that gives just th
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import cast
 
 from graph_compiler.deployment.manifest import ContractCount
-from graph_compiler.deployment.wire import Json, from_wire
-from graph_compiler.errors import DescriptorError, SourceLocation
+from graph_compiler.deployment.wire import from_json
+from graph_compiler.errors import SourceLocation
 from graph_compiler.identifiers import JobVertexId, RegionId
 
 VERSION = 2
@@ -141,10 +139,4 @@ class ExecutionReport:
     @classmethod
     def from_json(cls, text: str) -> ExecutionReport:
         """Decode; raises DescriptorError where form or version differ."""
-        document = cast(Json, json.loads(text))
-        version = document.get("version") if isinstance(document, dict) else None
-        if version != VERSION:
-            raise DescriptorError(
-                f"the report has version {version!r}; this program reads version {VERSION}"
-            )
-        return from_wire(cls, document)
+        return from_json(cls, text, version=VERSION)

@@ -52,9 +52,18 @@ def to_json(value: object) -> str:
     return json.dumps(to_wire(value), indent=1)
 
 
-def from_json(expected: type[Value], text: str | bytes) -> Value:
-    """Decode the text of a document; raises DescriptorError where it does not fit the type."""
-    return from_wire(expected, json.loads(text))
+def from_json(expected: type[Value], text: str | bytes, *, version: int | None = None) -> Value:
+    """Decode the text of a document; raises DescriptorError where it does not fit the type.
+
+    Where a version is asked for, also for another one; that is looked at first, since what differs follows from it.
+    """
+    document = json.loads(text)
+    found = document.get("version") if isinstance(document, dict) else None
+    if version is not None and found != version:
+        raise DescriptorError(
+            f"the {expected.__name__} has version {found!r}; this program reads version {version}"
+        )
+    return from_wire(expected, document)
 
 
 def _decode(expected: Any, data: Json, where: str) -> Any:

@@ -1,4 +1,4 @@
-"""What the driver sees to before any data moves: inputs that must be there, targets that can be made, or must not be.
+"""What the driver sees to before any data moves: inputs that must be there, targets that can be made.
 
 All vertices of the region are asked, and all that is wrong is told at once: three missing inputs are one failure.
 """
@@ -70,15 +70,9 @@ def _target_can_be_made(path: str, _: SparkSession) -> str | None:
     )
 
 
-def _target_is_absent(path: str, _: SparkSession) -> str | None:
-    target = _target(path)
-    return f"its target {target} exists, and must not" if target.exists() else None
-
-
 HOOKS: Mapping[MasterHook, Look] = {
     MasterHook.INPUT_EXISTS: _input_exists,
     MasterHook.TARGET_CAN_BE_MADE: _target_can_be_made,
-    MasterHook.TARGET_IS_ABSENT: _target_is_absent,
 }
 
 

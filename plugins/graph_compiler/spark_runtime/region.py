@@ -78,8 +78,7 @@ class _Run:
             self.metrics.committed[output] = manifest.rows
             if self.evaluation.is_shared(output):
                 with self.running(operator):
-                    committed = StagedInput(id=result.id, fingerprint=result.fingerprint)
-                    rows = self.area.read(committed, partitions=result.partitions)
+                    rows = self.area.read(manifest, partitions=result.partitions)
                     self.evaluation.replace_by_staged(output, rows)
             yield _staged_output(operator, result.output_tag, manifest)
 
@@ -144,10 +143,10 @@ def run_region(
 def _read_staged(
     area: StagingArea, metrics: RegionMetrics, staged: StagedInput, partitions: int | None
 ) -> DataFrame:
+    manifest = area.find(staged)
+    metrics.staged[staged.id] = manifest.rows
     with origin(area.spark, STAGED, staged.id):  # no operator of this application made them
-        rows = area.read(staged, partitions=partitions)
-    metrics.staged[staged.id] = area.rows(staged)
-    return rows
+        return area.read(manifest, partitions=partitions)
 
 
 def _staged_output(operator: OperatorDescriptor, tag: str | None, manifest: Manifest) -> Output:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 
-from graph_compiler.deployment.descriptor import OperatorDescriptor, ResultDescriptor, StagedInput
+from graph_compiler.deployment.descriptor import OperatorDescriptor, ResultDescriptor
 from graph_compiler.deployment.fingerprints import digest
 from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.deployment.report import Phase
@@ -54,8 +54,7 @@ class FixedRows:
         )
         before = self._latest.get(result.id)
         with self.metrics.running(operator, Phase.SHARE):
-            self._latest[result.id] = self.area.stage(result, rows)
+            manifest = self._latest[result.id] = self.area.stage(result, rows)
         if before is not None:
             self.area.drop(before)
-        staged = StagedInput(id=result.id, fingerprint=result.fingerprint)
-        return self.area.read(staged, partitions=partitions)
+        return self.area.read(manifest, partitions=partitions)

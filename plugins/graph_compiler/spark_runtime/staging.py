@@ -70,11 +70,11 @@ class StagingArea:
         )
         return self._commit(manifest)
 
-    def read(self, staged: StagedInput, *, partitions: int | None = None) -> DataFrame:
-        """Read the latest committed epoch, in as many partitions as a POINTWISE consumer has; None leaves it to Spark.
+    def find(self, staged: StagedInput) -> Manifest:
+        """Give the latest committed epoch.
 
-        Raises PartitionNotFoundError where files are not as committed, StagingError where it was computed by another
-        version of the pipeline than the one that reads it.
+        Raises PartitionNotFoundError where there is none, StaleResultError where it was computed by another version of
+        the pipeline than the one that reads it.
         """
         result_id = staged.id
         manifest = self.latest_manifest(result_id)
@@ -89,6 +89,13 @@ class StagingArea:
                 f"(plan {manifest.plan_id}, here {self.plan_id})\n"
                 "  hint: clear the task that stages it, with its downstream tasks"
             )
+        return manifest
+
+    def read(self, manifest: Manifest, *, partitions: int | None = None) -> DataFrame:
+        """Read an epoch, in as many partitions as a POINTWISE consumer has; None leaves it to Spark.
+
+        Raises PartitionNotFoundError where files are not as committed.
+        """
         _verify(manifest)
         schema = StructType.fromJson(json.loads(manifest.schema))
         if partitions is not None:
@@ -103,12 +110,6 @@ class StagingArea:
     def drop(self, manifest: Manifest) -> None:
         """Remove the data of an epoch nobody reads any more; its manifest stays."""
         shutil.rmtree(manifest.location, ignore_errors=True)
-
-    def rows(self, staged: StagedInput) -> int:
-        """Count the rows of the latest committed epoch, which has been read."""
-        manifest = self.latest_manifest(staged.id)
-        assert manifest is not None, "manifests are never deleted while their run lives"
-        return manifest.rows
 
     def latest_manifest(self, result_id: IntermediateDataSetId) -> Manifest | None:
         """Give the manifest of the highest committed epoch."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import singledispatch
 
+from pyspark import RDD
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
@@ -55,6 +56,6 @@ def _told(connector: Connector, spark: SparkSession) -> StructType:
     return read_source(connector, spark).schema
 
 
-def _first_lines(path: str, spark: SparkSession):  # type: ignore[no-untyped-def]  # pyspark types readers by RDD[str]
+def _first_lines(path: str, spark: SparkSession) -> RDD[str]:
     lines = [row[0] for row in spark.read.text(path).limit(SAMPLED_LINES).collect()]
     return spark.sparkContext.parallelize(lines, 1)

@@ -78,8 +78,8 @@ def _(operator: Sql, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     query = operator.query
     for name in operator.names:
         query = query.replace(f"{{{name}}}", quoted(_PREFIX + name))
-    views = {_PREFIX + name: rows for name, rows in zip(operator.names, inputs, strict=True)}
-    return scope.query(query, views)
+    tables = {_PREFIX + name: rows for name, rows in zip(operator.names, inputs, strict=True)}
+    return scope.any_query(query, tables)
 
 
 def union(streams: list[DataFrame]) -> DataFrame:

@@ -14,9 +14,9 @@ from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.pipeline import ParameterValue
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.contracts import Contract
-from graph_compiler.spark_runtime.evaluate.named_rows import named_rows
+from graph_compiler.spark_runtime.evaluate.queries import query_over, query_over_views
 
-_VIEW = "graph_compiler_input"
+_INPUT = "graph_compiler_input"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +40,15 @@ class Scope:
     def select(self, columns: str, rows: DataFrame, clauses: str = "") -> DataFrame:
         """Give `SELECT columns FROM rows clauses`, parameters bound."""
         # The alias is not idle: Spark reads `FROM t WHERE (flag)` as the alias WHERE with a column called flag.
-        return self.query(f"SELECT {columns} FROM {_VIEW} AS {_VIEW} {clauses}", {_VIEW: rows})
+        return self.query(f"SELECT {columns} FROM {_INPUT} AS {_INPUT} {clauses}", {_INPUT: rows})
 
-    def query(self, query: str, views: Mapping[str, DataFrame]) -> DataFrame:
-        """Give what a query over named rows gives, parameters bound."""
-        with named_rows(self.spark, views):
-            return self.spark.sql(query, args=dict(self.parameters))
+    def query(self, query: str, tables: Mapping[str, DataFrame]) -> DataFrame:
+        """Give what a query gives whose own FROM alone reads the tables, parameters bound."""
+        return query_over(tables, query, self.parameters, self.spark)
+
+    def any_query(self, query: str, tables: Mapping[str, DataFrame]) -> DataFrame:
+        """Give what a query over tables gives, parameters bound."""
+        return query_over_views(tables, query, self.parameters, self.spark)
 
 
 def named(columns: tuple[tuple[str, str], ...]) -> str:
