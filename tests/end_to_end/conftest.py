@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
+from tests.conftest import SHORT_LIVED_JVM
 from tests.reference import DATA
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +37,11 @@ class Home:
                 if name != "AIRFLOW_HOME":
                     patch.delenv(name)
             return (
-                dict(os.environ) | EmbeddedAirflow(ROOT).environment() | {"COLUMNS": "180"} | more
+                dict(os.environ)
+                | EmbeddedAirflow(ROOT).environment()
+                | {"COLUMNS": "180", "SPARK_SUBMIT_OPTS": SHORT_LIVED_JVM}
+                | {"SPARK_LAUNCHER_OPTS": SHORT_LIVED_JVM}
+                | more
             )
 
     def cli(

@@ -28,14 +28,22 @@ class ExecutedPlan:
 
 
 def executions(spark: SparkSession) -> int:
-    """Count the SQL executions so far."""
+    """Give the number the next SQL execution will have; Spark keeps the last thousand, so counting would not do."""
     assert spark._jsc is not None
     spark._jsc.sc().listenerBus().waitUntilEmpty(60_000)
-    return int(_store(spark).executionsCount())
+    kept = _store(spark).executionsList()
+    return int(kept.apply(kept.size() - 1).executionId()) + 1 if kept.size() else 0
+
+
+def executions_since(spark: SparkSession, number: int) -> list[Any]:
+    """Give what Spark keeps of the executions from a number on."""
+    next_number = executions(spark)
+    found = [_store(spark).execution(id) for id in range(number, next_number)]
+    return [one.get() for one in found if one.isDefined()]
 
 
 def executed_plans(spark: SparkSession, since: int) -> dict[str, ExecutedPlan]:
-    """Give the plans of all writes after the first `since` executions, by the path written to."""
+    """Give the plans of all writes from execution `since` on, by the path written to."""
     store = _store(spark)
     return {
         path: plan

@@ -21,6 +21,7 @@ from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.partition_counts import with_exactly
 from tests.postgres import DRIVER, JAR, Postgres, running_postgres
 from tests.spark.conftest import RunPipeline
+from tests.spark.executed_plans import executions, executions_since
 from tests.spark.sinks import Sinks
 
 pytestmark = pytest.mark.spark
@@ -380,17 +381,11 @@ def test_neither_plan_nor_explain_holds_a_secret_in_any_option(
 
 def queries_said(spark: SparkSession, action: Any) -> str:
     """Give all that Spark's event log would hold of the queries an action runs."""
-    jvm = spark._jvm
-    assert jvm is not None
-    store = spark._jsparkSession.sharedState().statusStore()
-    before = store.executionsCount()
+    before = executions(spark)
     action()
-    listener_bus = spark._jsc.sc().listenerBus()
-    listener_bus.waitUntilEmpty()
-    executions = store.executionsList()
-    texts = [executions.apply(i) for i in range(int(before), executions.size())]
     return "\n".join(
-        f"{one.physicalPlanDescription()} {one.details()} {one.modifiedConfigs()}" for one in texts
+        f"{one.physicalPlanDescription()} {one.details()} {one.modifiedConfigs()}"
+        for one in executions_since(spark, before)
     )
 
 

@@ -26,6 +26,10 @@ def partition_numbers(rows: DataFrame) -> DataFrame:
     return rows.selectExpr("k", "spark_partition_id() AS p")
 
 
+def first_letter(key: str, partitions: int) -> int:
+    return ord(key[0]) % partitions
+
+
 def not_rows(rows: DataFrame) -> int:
     return len(rows.columns)
 
@@ -70,6 +74,17 @@ CASES: dict[str, tuple[Declare, list[tuple[object, ...]]]] = {
     "union keeps duplicates, by name": (
         lambda s, o: s.filter("k = 'b'").union(o.select(v="w - 17", k="k").filter("k = 'b'")),
         [("b", 3), ("b", 3)],
+    ),
+    "a name with a backtick": (
+        lambda s, _: (
+            s.rename({"k": "k`k", "v": "v v`"})
+            .select("v v`", "k`k")
+            .partition_custom(first_letter, "k`k")
+            .key_by("k`k")
+            .reduce({"v v`": "max"})
+            .filter("`k``k` < 'c'")
+        ),
+        [("a", 2), ("b", 3)],
     ),
     "shuffle": (lambda s, _: s.shuffle().filter("k = 'b'"), [("b", 3)]),
     "global": (lambda s, _: s.global_().transform(partition_numbers).filter("p > 0"), []),

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from graph_compiler.declaration.custom_partitioning import custom_partitioner
 from graph_compiler.declaration.partitioners import (
     BroadcastPartitioner,
+    CustomPartitioner,
     ForwardPartitioner,
+    FunctionPartitioner,
     GlobalPartitioner,
     RebalancePartitioner,
     RescalePartitioner,
     ShufflePartitioner,
 )
 from graph_compiler.declaration.streams.stream import Stream
+from graph_compiler.identifiers import listing
 
 if TYPE_CHECKING:
     from graph_compiler.declaration.streams.data_stream import DataStream
@@ -53,7 +55,7 @@ class PartitioningMethods(Stream):
         function is given the value of the key column (a tuple of several) and the number of partitions, as Flink's
         Partitioner is: `partition_custom(by_hub, "dest")`; a number out of range fails the task.
         """
-        partitioner = custom_partitioner(self, partition, keys, self.environment.next_id())
+        partitioner = self._custom_partitioner(partition, keys, self.environment.next_id())
         return self._partition(partitioner, id=partitioner.selector)
 
     def rescale(self) -> DataStream:
@@ -67,3 +69,20 @@ class PartitioningMethods(Stream):
     def broadcast(self) -> DataStream:
         """Send every row to every partition of the next operator."""
         return self._partition(BroadcastPartitioner())
+
+    def _custom_partitioner(
+        self, partition: str | Callable[..., object], keys: tuple[str, ...], selector: int
+    ) -> CustomPartitioner | FunctionPartitioner:
+        if isinstance(partition, str):
+            if keys:
+                self.refuse(
+                    f"partition_custom was given an expression, and the columns {listing(keys)}",
+                    allowed='an expression alone: partition_custom("year - 1990"); or a function and its key columns',
+                )
+            return CustomPartitioner(partition, selector)
+        if not keys or not all(isinstance(key, str) for key in keys):
+            self.refuse(
+                f"partition_custom was given a function, and as its key columns {listing(map(repr, keys))}",
+                allowed='names of columns whose values the function gets: partition_custom(by_hub, "dest")',
+            )
+        return FunctionPartitioner(self._function(partition, "partition_custom"), keys, selector)
