@@ -15,6 +15,7 @@ from airflow.sdk.definitions.edges import EdgeInfoType
 
 from graph_compiler.airflow_backend.concurrency import shared_targets
 from graph_compiler.airflow_backend.region_operator import RegionOperator
+from graph_compiler.airflow_backend.restart_strategy import restart_strategy
 from graph_compiler.airflow_backend.settings import Settings, read_settings
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
@@ -68,9 +69,10 @@ def build_dag(
 
 def _add_tasks(dag: DAG, compiled: CompiledPipeline, settings: Settings) -> None:
     params = dict(compiled.pipeline.params)
+    restart = restart_strategy(compiled.options)
     tasks = {
         region.region_id: RegionOperator(
-            region=region, params_of_pipeline=params, settings=settings, dag=dag
+            region=region, params_of_pipeline=params, settings=settings, restart=restart, dag=dag
         )
         for region in describe_regions(compiled)
     }

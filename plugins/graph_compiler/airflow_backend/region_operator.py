@@ -17,7 +17,9 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 import graph_compiler
+from graph_compiler.airflow_backend.process_group import end_driver, lead_a_group
 from graph_compiler.airflow_backend.region_summary import RegionSummary, log_lines, summarize
+from graph_compiler.airflow_backend.restart_strategy import retry_arguments
 from graph_compiler.airflow_backend.secret_values import check_way_to_driver, secret_values
 from graph_compiler.airflow_backend.settings import Settings
 from graph_compiler.airflow_backend.submit_options import submit_options
@@ -29,9 +31,11 @@ from graph_compiler.deployment.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.executions import failure_times
 from graph_compiler.deployment.parameters import parse_parameter
 from graph_compiler.deployment.places import find_place_problems
 from graph_compiler.deployment.report import ExecutionReport, ThrowableType
+from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.submission import Submission
 from graph_compiler.deployment.templates import fill_places, find_places
@@ -61,6 +65,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         region: RegionDescriptor,
         params_of_pipeline: Mapping[str, ParameterValue],
         settings: Settings,
+        restart: RestartStrategy | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(
@@ -70,6 +75,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             conn_id=settings.conn_id,
             doc_md="\n".join(f"- {vertex.name} `{vertex.vertex_id}`" for vertex in region.vertices),
             **submit_options(region.resource_profile, settings.spark_conf),
+            **retry_arguments(restart, self._failures),
             **kwargs,
         )
         self.places = find_places(region)
@@ -86,9 +92,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         task = self._task(context)
         # Not in __init__: Airflow would store this host's paths in the Dag, and every host would make a Dag version.
         self.env_vars = _driver_environment(task.region)
-        layout = StagingLayout(
-            root=task.staging_root, pipeline=task.region.pipeline, run_id=task.attempt.run_id
-        )
+        layout = self._layout(task.attempt.run_id)
         descriptor = Path(layout.descriptor(task.region.region_id, task.attempt.execution_id))
         descriptor.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _write_privately(descriptor, task.to_json())
@@ -107,6 +111,20 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         for line in log_lines(report):
             self.log.info("graph_compiler: %s", line)
         return summarize(report, str(report_path))
+
+    def on_kill(self) -> None:
+        """End the whole application: when the task was marked, cleared, or took too long."""
+        if self._hook is None or not end_driver(self._hook):
+            super().on_kill()
+
+    def _failures(self, context: Context) -> tuple[float, ...]:
+        """Give when earlier tries of this task failed."""
+        instance = context["ti"]
+        layout = self._layout(str(instance.run_id))
+        return failure_times(Path(layout.run), self._region.region_id, but=str(instance.id))
+
+    def _layout(self, run_id: str) -> StagingLayout:
+        return StagingLayout(root=self._staging_root, pipeline=self._region.pipeline, run_id=run_id)
 
     def _submission(self) -> Submission:
         """Give what the hook is about to run; it has no public way to ask."""
@@ -147,6 +165,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     def _get_hook(self) -> SparkSubmitHook:
         """Give secrets to the hook alone: the operator's own `env_vars` is a field that Airflow renders and shows."""
         hook = super()._get_hook()
+        lead_a_group(hook)
         if self._secrets:
             check_way_to_driver(hook)
             hook._env_vars = {**(hook._env_vars or {}), **self._secrets}

@@ -17,7 +17,6 @@ from rich.text import Text
 
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.pipelines import PACKAGE
-from graph_compiler.cli.run_state import Execution, executions
 from graph_compiler.cli.run_view import (
     contracts_table,
     failure_words,
@@ -27,6 +26,7 @@ from graph_compiler.cli.run_view import (
     task_table,
 )
 from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.deployment.executions import Execution, executions
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import RegionId, path_segment
 

@@ -12,9 +12,9 @@ from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from graph_compiler.cli.run_state import Execution
 from graph_compiler.declaration.connectors import Parquet
 from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.executions import Execution
 from graph_compiler.deployment.report import Output
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import RegionId, listing

@@ -9,14 +9,18 @@ The compiler calls this; a declaration carries the raw pairs, so that declaring 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from graph_compiler.declaration.durations import Duration
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import did_you_mean
 
 MAX_PARALLELISM = 32768
+MAX_RESTARTS = 1_000_000
+"""Flink has 2³¹ − 1; Airflow adds tries to it when a task is cleared, and its databases take no more than that."""
 
 
 class ShuffleMode(StrEnum):
@@ -53,6 +57,15 @@ class DescriptionMode(StrEnum):
 
     TREE = "TREE"
     CASCADING = "CASCADING"
+
+
+class RestartStrategyType(StrEnum):
+    """`restart-strategy.type`: when a failed region is tried again; unset leaves it to the Dag's `retries`."""
+
+    NONE = "none"
+    FIXED_DELAY = "fixed-delay"
+    EXPONENTIAL_DELAY = "exponential-delay"
+    FAILURE_RATE = "failure-rate"
 
 
 class PipelineOptions(BaseModel):
@@ -134,6 +147,78 @@ class PipelineOptions(BaseModel):
         default=False,
         alias="execution.checkpointing.force",
         description="Whether checkpoints are taken though an iteration may lose rows in flight.",
+    )
+    restart_strategy: RestartStrategyType | None = Field(
+        default=None,
+        alias="restart-strategy.type",
+        description="When a failed task is tried again; unset leaves it to the Dag's retries.",
+    )
+    fixed_delay_attempts: int = Field(
+        default=1,
+        ge=0,
+        le=MAX_RESTARTS,
+        alias="restart-strategy.fixed-delay.attempts",
+        description="How often.",
+    )
+    fixed_delay_delay: Duration = Field(
+        default=timedelta(seconds=1),
+        alias="restart-strategy.fixed-delay.delay",
+        description="How long to wait each time.",
+    )
+    exponential_delay_attempts: int = Field(
+        default=MAX_RESTARTS,
+        ge=0,
+        le=MAX_RESTARTS,
+        alias="restart-strategy.exponential-delay.attempts-before-reset-backoff",
+        description="How often, before a time without a failure resets the count.",
+    )
+    exponential_delay_initial: Duration = Field(
+        default=timedelta(seconds=1),
+        gt=timedelta(0),
+        alias="restart-strategy.exponential-delay.initial-backoff",
+        description="How long to wait the first time.",
+    )
+    exponential_delay_maximum: Duration = Field(
+        default=timedelta(minutes=1),
+        gt=timedelta(0),
+        alias="restart-strategy.exponential-delay.max-backoff",
+        description="The longest wait.",
+    )
+    exponential_delay_multiplier: float = Field(
+        default=1.5,
+        gt=1,
+        alias="restart-strategy.exponential-delay.backoff-multiplier",
+        description="By how much each wait is longer than the one before it.",
+    )
+    exponential_delay_reset_threshold: Duration = Field(
+        default=timedelta(hours=1),
+        gt=timedelta(0),
+        alias="restart-strategy.exponential-delay.reset-backoff-threshold",
+        description="The time without a failure after which waits begin anew.",
+    )
+    exponential_delay_jitter: float = Field(
+        default=0.1,
+        ge=0,
+        le=1,
+        alias="restart-strategy.exponential-delay.jitter-factor",
+        description="The share of a wait by which it may be longer or shorter, at random.",
+    )
+    failure_rate_failures: int = Field(
+        default=1,
+        ge=1,
+        alias="restart-strategy.failure-rate.max-failures-per-interval",
+        description="How many failures within the interval are followed by a restart.",
+    )
+    failure_rate_interval: Duration = Field(
+        default=timedelta(minutes=1),
+        gt=timedelta(0),
+        alias="restart-strategy.failure-rate.failure-rate-interval",
+        description="The interval.",
+    )
+    failure_rate_delay: Duration = Field(
+        default=timedelta(seconds=1),
+        alias="restart-strategy.failure-rate.delay",
+        description="How long to wait each time.",
     )
 
 

@@ -15,6 +15,7 @@ from graph_compiler.identifiers import RegionId
 class Execution:
     """One attempt at a region. Times are seconds since the epoch; `report` None while it runs, or if it died."""
 
+    execution_id: str
     attempt_number: int
     started: float
     ended: float | None
@@ -28,6 +29,16 @@ def executions(run: Path, region_id: RegionId) -> tuple[Execution, ...]:
     return tuple(sorted(found, key=lambda execution: execution.started))
 
 
+def failure_times(run: Path, region_id: RegionId, *, but: str) -> tuple[float, ...]:
+    """Give when a region's attempts failed, first to last, but for one execution; of one that died, when it began."""
+    earlier = [one for one in executions(run, region_id) if one.execution_id != but]
+    return tuple(
+        one.ended or one.started
+        for one in earlier
+        if one.report is None or one.report.failure is not None
+    )
+
+
 def _execution(folder: Path) -> Execution | None:
     descriptor, report = folder / DESCRIPTOR, folder / REPORT
     try:
@@ -36,6 +47,7 @@ def _execution(folder: Path) -> Execution | None:
         return None
     ended = report.exists()
     return Execution(
+        execution_id=attempt["execution_id"],
         attempt_number=attempt["attempt_number"],
         started=descriptor.stat().st_mtime,
         ended=report.stat().st_mtime if ended else None,

@@ -1,0 +1,35 @@
+"""Durations as Flink's options write them: `10 s`, `1 min`, `2 h`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+_UNITS: Mapping[str, timedelta] = {
+    "d": timedelta(days=1),
+    "h": timedelta(hours=1),
+    "min": timedelta(minutes=1),
+    "m": timedelta(minutes=1),
+    "s": timedelta(seconds=1),
+    "sec": timedelta(seconds=1),
+    "ms": timedelta(milliseconds=1),
+    "": timedelta(milliseconds=1),
+}
+_DURATION = re.compile(r"(\d+)\s*([a-z]*)")
+
+
+def parse_duration(text: object) -> timedelta:
+    """Read a duration; a bare number is milliseconds. Raises ValueError for anything else."""
+    found = _DURATION.fullmatch(str(text).strip().lower())
+    if found is None or found[2] not in _UNITS:
+        units = ", ".join(unit for unit in _UNITS if unit)
+        raise ValueError(f"allowed: a whole number and one of {units}, as in '10 s'")
+    return int(found[1]) * _UNITS[found[2]]
+
+
+Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
+"""A field that takes a duration's text."""

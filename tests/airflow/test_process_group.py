@@ -1,0 +1,55 @@
+"""A Spark application ends with all its processes."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
+
+# A leader that ignores TERM, with a child that does not, as a JVM in a long collection and its Python driver.
+LEADER = """
+import signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, lambda *_: None)  # not SIG_IGN, which a child inherits
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+open(sys.argv[1], "w").write(str(child.pid))
+time.sleep(60)
+"""
+
+
+def test_the_children_end_at_once_and_a_deaf_leader_a_little_later(tmp_path: Path) -> None:
+    from graph_compiler.airflow_backend.process_group import end_group
+
+    leader = subprocess.Popen(
+        [sys.executable, "-c", LEADER, str(tmp_path / "pid")], text=True, start_new_session=True
+    )
+    wait_until(lambda: (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text()))
+    child = int((tmp_path / "pid").read_text())
+    end_group(leader, grace_seconds=1)
+    wait_until(lambda: not is_running(child))
+    assert leader.poll() is None
+    assert leader.wait(timeout=10) == -9
+
+
+def test_a_group_that_has_ended_is_left_alone() -> None:
+    from graph_compiler.airflow_backend.process_group import end_group
+
+    leader = subprocess.Popen([sys.executable, "-c", ""], text=True, start_new_session=True)
+    leader.wait()
+    end_group(leader)
+
+
+def is_running(pid: int) -> bool:
+    """Say whether a process lives; one that has ended and was not asked for yet does not."""
+    status = Path(f"/proc/{pid}/stat")
+    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

@@ -1,0 +1,89 @@
+"""Restart strategies from a pipeline's options to what Airflow does after a failure."""
+
+import os
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler.deployment.descriptor import ExecutionAttempt
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.wire import to_json
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
+]
+
+
+def task_of(**options: str) -> Any:
+    from graph_compiler.airflow_backend.dag_builder import build_dag
+
+    config = {f"restart-strategy.{key.replace('__', '.')}": value for key, value in options.items()}
+    env = StreamExecutionEnvironment(
+        "p", config={key.replace("_", "-"): value for key, value in config.items()}
+    )
+    env.from_source(Csv("/in/a.csv"), "a").sink_to(Parquet("/out/a")).name("out")
+    (task,) = build_dag(env, schedule=None, start_date=datetime(2013, 1, 1)).tasks
+    return task
+
+
+@pytest.mark.parametrize(
+    ("options", "retries", "seconds"),
+    [
+        ({}, 2, 10),
+        ({"type": "none"}, 0, None),
+        ({"type": "fixed-delay"}, 1, 1),
+        (
+            {"type": "fixed-delay", "fixed_delay__attempts": "5", "fixed_delay__delay": "2 min"},
+            5,
+            120,
+        ),
+        ({"type": "exponential-delay", "exponential_delay__initial_backoff": "3 s"}, 1_000_000, 3),
+        ({"type": "failure-rate", "failure_rate__delay": "500 ms"}, 1_000_000, 0.5),
+    ],
+)
+def test_a_strategy_becomes_airflows_retries(
+    options: dict[str, str], retries: int, seconds: float | None
+) -> None:
+    task = task_of(**options)
+    assert task.retries == retries
+    if seconds is not None:
+        assert task.retry_delay == timedelta(seconds=seconds)
+    assert (task.retry_policy is not None) is (retries == 1_000_000)
+
+
+def test_the_policy_counts_the_failures_of_earlier_tries(tmp_path: Path) -> None:
+    task = task_of(
+        type="failure-rate",
+        failure_rate__max_failures_per_interval="2",
+        failure_rate__failure_rate_interval="1 h",
+    )
+    task._staging_root = str(tmp_path)
+    context: Any = {"ti": SimpleNamespace(run_id="run", id="e2")}
+
+    def decide() -> str:
+        return str(task.retry_policy.evaluate(ValueError(), 1, 9, context).action.value)
+
+    assert decide() == "retry"
+    leave_execution(tmp_path, "e0")
+    assert decide() == "retry"
+    leave_execution(tmp_path, "e1")
+    assert decide() == "fail"
+    leave_execution(tmp_path, "e2")  # the one that has just failed is counted once
+    assert decide() == "fail"
+    for folder in tmp_path.rglob("descriptor.json"):
+        os.utime(folder, (0, 0))
+    assert decide() == "retry"
+
+
+def leave_execution(root: Path, execution_id: str) -> None:
+    """Leave what an execution that died leaves."""
+    layout = StagingLayout(root=str(root), pipeline="p", run_id="run")
+    attempt = ExecutionAttempt(run_id="run", execution_id=execution_id, attempt_number=0)
+    path = Path(layout.descriptor("out", execution_id))  # type: ignore[arg-type]  # a region's id
+    path.parent.mkdir(parents=True)
+    path.write_text(f'{{"attempt": {to_json(attempt)}}}')
