@@ -93,5 +93,7 @@ def test_a_summary_too_large_for_airflows_database_says_what_it_leaves_out() -> 
 
 
 def test_a_report_of_another_version_is_refused() -> None:
-    with pytest.raises(DescriptorError, match="the ExecutionReport has version 1; this program reads"):
+    with pytest.raises(
+        DescriptorError, match="the ExecutionReport has version 1; this program reads"
+    ):
         ExecutionReport.from_json('{"type": "ExecutionReport", "version": 1}')

@@ -22,6 +22,7 @@ from graph_compiler.deployment.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.outcome import Outcome
 from graph_compiler.deployment.templates import fill_places, find_places
 from graph_compiler.deployment.wire import Json, from_wire, to_wire
 from graph_compiler.errors import DescriptorError
@@ -125,3 +126,8 @@ def test_templates_are_found_and_filled_in_places_only() -> None:
     }
     filled = fill_places(region, {key: f"/rendered/{key}" for key in places})
     assert set(find_places(filled).values()) == {f"/rendered/{key}" for key in places}
+
+
+def test_a_whole_number_is_a_float_where_one_is_asked_for() -> None:
+    document = {"type": "Outcome", "state": "FAILED", "ended": 7, "reason": None}
+    assert from_wire(Outcome, cast(Json, document)).ended == 7.0

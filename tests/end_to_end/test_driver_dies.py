@@ -12,6 +12,8 @@ from typing import TypeVar
 
 import pytest
 
+from graph_compiler.deployment.executions import executions as attempts_of
+from graph_compiler.identifiers import RegionId
 from tests.end_to_end.conftest import ROOT, Home
 from tests.reference import LATE_ROUTES, assert_same_rows, expected, published
 
@@ -71,6 +73,14 @@ def test_the_retry_reuses_the_committed_result(home: Home, tmp_path: Path) -> No
     assert len(list(events.iterdir())) == 3, "Spark applications started"
     reports = [(folder / "report.json").exists() for folder in executions["late_routes"]]
     assert sorted(reports) == [False, True]
+    (run,) = (home.folder / "staging" / "flights").iterdir()
+    states = [
+        [attempt.state.value for attempt in attempts_of(run, RegionId(task))]
+        for task in ("with_weather", "late_routes")
+    ]
+    assert states == [["FINISHED"], ["FAILED", "FINISHED"]]
+    (first, _) = attempts_of(run, RegionId("late_routes"))
+    assert "the Spark driver ended without a report" in str(first.reason)
     (manifests,) = home.folder.glob("staging/flights/*/manifests/*")
     assert [path.name for path in manifests.iterdir()] == ["0.json"]
     assert_same_rows(published(home.output / "late_routes"), expected(LATE_ROUTES))

@@ -1,4 +1,4 @@
-"""A run triggered through the REST API of `airflow standalone` gives the rows `airflow dags test` gives."""
+"""Runs under `airflow standalone`, driven through its REST API."""
 
 import json
 import os
@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -27,6 +28,17 @@ from datetime import datetime
 from graph_compiler.airflow_backend import build_dag
 from pipelines.flights import env
 
+dag = build_dag(env, schedule=None, start_date=datetime(2013, 1, 1))
+'''
+
+SLOW_DAG_FILE = '''"""An airflow dag that would run for hours."""
+from datetime import datetime
+
+from graph_compiler import Parquet, Range, StreamExecutionEnvironment
+from graph_compiler.airflow_backend import build_dag
+
+env = StreamExecutionEnvironment("slow")
+env.from_source(Range(0, 10**14), "numbers").filter("hash(id) = 7").sink_to(Parquet("{output}")).name("out")
 dag = build_dag(env, schedule=None, start_date=datetime(2013, 1, 1))
 '''
 
@@ -52,6 +64,38 @@ def test_a_triggered_run_gives_the_reference_rows(home: Home, tmp_path: Path) ->
         assert_same_rows(published(home.output / name), expected(query))
 
 
+def test_a_task_marked_failed_ends_its_whole_spark_application(home: Home, tmp_path: Path) -> None:
+    with standalone(home, tmp_path) as api:
+        call(api, "PATCH", "/api/v2/dags/slow", {"is_paused": False})
+        run = call(api, "POST", "/api/v2/dags/slow/dagRuns", {"logical_date": None})
+        path = f"/api/v2/dags/slow/dagRuns/{run['dag_run_id']}"
+        (descriptor,) = until(lambda: list(home.folder.glob(DESCRIPTORS)), "the task to begin")
+        until(lambda: len(processes_of(descriptor)) >= 2, "the driver and its JVM")
+        call(api, "PATCH", f"{path}/taskInstances/out", {"new_state": "failed"})
+        marked = time.monotonic()
+        until(lambda: not processes_of(descriptor), "the application to end", seconds=60)
+        print(f"ended {time.monotonic() - marked:.1f} s after it was marked")
+        until((descriptor.parent / "outcome.json").exists, "the outcome", seconds=30)
+    assert not (tmp_path / "slow").exists()
+    history = home.cli("history", "slow", run["dag_run_id"])
+    assert "#0   CANCELED" in history.stdout, history.stdout + history.stderr
+
+
+DESCRIPTORS = "staging/slow/*/tasks/out/*/descriptor.json"
+
+
+def processes_of(descriptor: Path) -> list[int]:
+    """Give the processes that have the descriptor as an argument: spark-submit's JVM and the Python driver."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if str(descriptor).encode() in (folder / "cmdline").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+        except OSError:  # it has ended
+            continue
+    return found
+
+
 Api = dict[str, str]
 
 
@@ -65,6 +109,7 @@ def standalone(home: Home, tmp_path: Path) -> Iterator[Api]:
     passwords.write_text(json.dumps({"admin": "admin"}))
     dags.mkdir()
     (dags / "flights.py").write_text(DAG_FILE)
+    (dags / "slow.py").write_text(SLOW_DAG_FILE.format(output=tmp_path / "slow"))
     environment = home.environment(
         AIRFLOW__API__HOST="127.0.0.1",
         AIRFLOW__API__PORT=str(port),
@@ -91,7 +136,8 @@ def standalone(home: Home, tmp_path: Path) -> Iterator[Api]:
         api["token"] = until(lambda: attempt(api, "POST", "/auth/token", credentials), "a token")[
             "access_token"
         ]
-        until(lambda: attempt(api, "GET", "/api/v2/dags/flights"), "the Dag to be parsed")
+        for dag in ("flights", "slow"):
+            until(partial(attempt, api, "GET", f"/api/v2/dags/{dag}"), f"{dag} to be parsed")
         yield api
     except BaseException:
         sys.stderr.write(log.read_text()[-20_000:])

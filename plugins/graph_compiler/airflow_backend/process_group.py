@@ -41,8 +41,9 @@ def end_group(leader: subprocess.Popen[str], grace_seconds: float = GRACE_SECOND
         os.killpg(group, signal.SIGTERM)
     except ProcessLookupError:
         return
-    subprocess.Popen(
-        ["/bin/sh", "-c", f"sleep {grace_seconds}; kill -KILL -{group}"],
+    subprocess.run(
+        ["/bin/sh", "-c", f"(sleep {grace_seconds}; kill -KILL -{group}) &"],
+        check=False,
         start_new_session=True,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -6,8 +6,11 @@ render places and parameters → descriptor.json → spark-submit main.py descri
 from __future__ import annotations
 
 import os
+import socket
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -32,16 +35,18 @@ from graph_compiler.deployment.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.executions import failure_times
+from graph_compiler.deployment.outcome import Outcome
 from graph_compiler.deployment.parameters import parse_parameter
 from graph_compiler.deployment.places import find_place_problems
 from graph_compiler.deployment.report import ExecutionReport, ThrowableType
 from graph_compiler.deployment.restart_strategy import RestartStrategy
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.staging_layout import OUTCOME, REPORT, SUBMISSION, StagingLayout
 from graph_compiler.deployment.submission import Submission
 from graph_compiler.deployment.templates import fill_places, find_places
 from graph_compiler.deployment.values_within import values_within
 from graph_compiler.deployment.wire import to_json
 from graph_compiler.errors import InvalidPipelineError, ParameterError, SecretError
+from graph_compiler.graphs.execution import ExecutionState
 
 PACKAGE = Path(graph_compiler.__file__).parent
 APPLICATION = PACKAGE / "spark_runtime" / "main.py"
@@ -86,6 +91,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         self._defaults = dict(params_of_pipeline)
         self._staging_root = settings.staging_root
         self._secrets: dict[str, str] = {}
+        self._is_killed = False
 
     def execute(self, context: Context) -> RegionSummary:
         """Submit the region; gives what came out, or raises with the report's words."""
@@ -97,11 +103,16 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         descriptor.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _write_privately(descriptor, task.to_json())
         self.application_args = [str(descriptor)]
-        report_path = Path(layout.report(task.region.region_id, task.attempt.execution_id))
+        with self._recording(descriptor.with_name(OUTCOME)):
+            return self._submit(task, descriptor.parent, context)
+
+    def _submit(
+        self, task: TaskDeploymentDescriptor, folder: Path, context: Context
+    ) -> RegionSummary:
+        report_path = folder / REPORT
         try:
             self._secrets = secret_values(task.region)
-            submission = layout.submission(task.region.region_id, task.attempt.execution_id)
-            _write_privately(Path(submission), to_json(self._submission()))
+            _write_privately(folder / SUBMISSION, to_json(self._submission()))
             super().execute(context)
         except SecretError as error:
             raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
@@ -112,8 +123,23 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             self.log.info("graph_compiler: %s", line)
         return summarize(report, str(report_path))
 
+    @contextmanager
+    def _recording(self, outcome: Path) -> Iterator[None]:
+        """Leave how the attempt ended, whatever ends it but the death of this process."""
+        state, reason = ExecutionState.FINISHED, None
+        try:
+            yield
+        except BaseException as error:
+            state = ExecutionState.CANCELED if self._is_killed else ExecutionState.FAILED
+            reason = str(error) or type(error).__name__
+            raise
+        finally:
+            ended = Outcome(state=state, ended=time.time(), reason=reason)
+            _write_privately(outcome, to_json(ended))
+
     def on_kill(self) -> None:
         """End the whole application: when the task was marked, cleared, or took too long."""
+        self._is_killed = True
         if self._hook is None or not end_driver(self._hook):
             super().on_kill()
 
@@ -134,6 +160,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             command=tuple(command),
             shown=self._hook._mask_cmd(command),
             environment=tuple(sorted((self.env_vars or {}).items())),
+            host=socket.gethostname(),
         )
 
     def _task(self, context: Context) -> TaskDeploymentDescriptor:

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from graph_compiler.cli.dry_run import analyse
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.history import history_json, run_history, show_history
 from graph_compiler.cli.pipelines import load_pipeline
 from graph_compiler.cli.replay import find_execution, replay_execution
 from graph_compiler.cli.run import Run, follow_run
@@ -38,6 +39,8 @@ PipelineName = Annotated[
     str, typer.Argument(help="Name of a module in pipelines/, such as flights.")
 ]
 
+DagName = Annotated[str, typer.Argument(help="Name of the pipeline, the Dag's id.")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, as Airflow shows it.")]
 Plans = Annotated[
     bool, typer.Option("--spark", help="Show Spark's physical plan of each job vertex, too.")
 ]
@@ -100,8 +103,8 @@ def dry_run(
 
 @app.command()
 def replay(
-    dag: Annotated[str, typer.Argument(help="Name of the pipeline, the Dag's id.")],
-    run_id: Annotated[str, typer.Argument(metavar="RUN", help="Run id, as Airflow shows it.")],
+    dag: DagName,
+    run_id: RunId,
     task: Annotated[str, typer.Argument(help="Task id.")],
     attempt: Annotated[
         int | None, typer.Option(help="Number of the attempt, from 0; the last if not given.")
@@ -125,6 +128,24 @@ def replay(
         raise typer.Exit(
             replay_execution(find_execution(layout, task, attempt), layout, into, shell=shell)
         )
+
+
+@app.command()
+def history(
+    dag: DagName,
+    run_id: RunId,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show every attempt at every task of a run: state, time, worker, and why it did not finish."""
+    with _speaking_plainly():
+        layout = StagingLayout(
+            root=str(EmbeddedAirflow(Path.cwd()).staging_root), pipeline=dag, run_id=run_id
+        )
+        found = run_history(layout)
+        if as_json:
+            typer.echo(history_json(found))
+        else:
+            show_history(layout, found, Console())
 
 
 @app.command()

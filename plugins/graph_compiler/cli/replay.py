@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from rich.console import Console
 
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.executions import ExecutionNotFoundError, find_run
 from graph_compiler.deployment.replay import redirect, staged_inputs
 from graph_compiler.deployment.staging_layout import (
     DESCRIPTOR,
@@ -26,26 +27,14 @@ from graph_compiler.deployment.staging_layout import (
 )
 from graph_compiler.deployment.submission import Submission
 from graph_compiler.deployment.wire import from_json, to_json
-from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import RegionId, listing
 
 APPLICATION, SHELL = "spark_runtime/main.py", "spark_runtime/shell.py"
 
 
-class ExecutionNotFoundError(GraphCompilerError):
-    """There is no such run, task or attempt in the staging root."""
-
-
 def find_execution(layout: StagingLayout, task: str, attempt: int | None) -> Path:
     """Give the folder of an execution; raises ExecutionNotFoundError naming what there is."""
-    region_id = RegionId(task)
-    run = Path(layout.run)
-    if not run.is_dir():
-        known = sorted(unquote(path.name) for path in run.parent.glob("*") if path.is_dir())
-        raise ExecutionNotFoundError(
-            f"there is no run '{layout.run_id}' of '{layout.pipeline}' in {layout.root}\n"
-            f"  found: {listing(known)}"
-        )
+    run, region_id = find_run(layout), RegionId(task)
     found = {
         _task(folder).attempt.attempt_number: folder
         for folder in Path(executions_folder(str(run), region_id)).glob("*")

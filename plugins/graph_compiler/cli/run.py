@@ -26,12 +26,12 @@ from graph_compiler.cli.run_view import (
     task_table,
 )
 from graph_compiler.declaration.pipeline import ParameterValue
-from graph_compiler.deployment.executions import Execution, executions
+from graph_compiler.deployment.executions import RegionExecution, executions
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import RegionId, path_segment
 
 POLL_SECONDS = 0.2
-Executions = dict[RegionId, tuple[Execution, ...]]
+Executions = dict[RegionId, tuple[RegionExecution, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

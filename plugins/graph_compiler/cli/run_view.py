@@ -14,14 +14,14 @@ from rich.text import Text
 
 from graph_compiler.declaration.connectors import Parquet
 from graph_compiler.declaration.operators import Sink
-from graph_compiler.deployment.executions import Execution
+from graph_compiler.deployment.executions import RegionExecution
 from graph_compiler.deployment.report import Output
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import RegionId, listing
 
 PREVIEW_ROWS = 5
 PREVIEW_BYTES = 50_000_000
-Executions = Mapping[RegionId, tuple[Execution, ...]]
+Executions = Mapping[RegionId, tuple[RegionExecution, ...]]
 
 
 def task_table(compiled: CompiledPipeline, found: Executions, *, elapsed: float) -> Table:
@@ -47,7 +47,7 @@ def task_table(compiled: CompiledPipeline, found: Executions, *, elapsed: float)
     return table
 
 
-def progress_line(region_id: RegionId, attempts: tuple[Execution, ...]) -> str | None:
+def progress_line(region_id: RegionId, attempts: tuple[RegionExecution, ...]) -> str | None:
     """Say in one line what a task is doing; None before it starts."""
     if not attempts:
         return None
@@ -153,17 +153,17 @@ def _last_error(log: Path) -> str:
     return f"  {errors[-1][:300]}\n" if errors else ""
 
 
-def _tries(attempts: tuple[Execution, ...]) -> str:
+def _tries(attempts: tuple[RegionExecution, ...]) -> str:
     return "1 attempt" if len(attempts) == 1 else f"{len(attempts)} attempts"
 
 
-def _outputs(execution: Execution | None) -> tuple[Output, ...]:
+def _outputs(execution: RegionExecution | None) -> tuple[Output, ...]:
     return (
         execution.report.outputs if execution is not None and execution.report is not None else ()
     )
 
 
-def _symbol(execution: Execution | None) -> Text:
+def _symbol(execution: RegionExecution | None) -> Text:
     if execution is None:
         return Text("·", style="dim")
     if execution.report is None:

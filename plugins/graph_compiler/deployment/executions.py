@@ -1,55 +1,163 @@
-"""What a run has done so far, read from the documents its tasks leave in the staging root."""
+"""The attempts at a region in one run, read from the documents they left in the staging root.
+
+    descriptor.json   the task began           DEPLOYING
+    submission.json   spark-submit was called  RUNNING
+    report.json       the driver ended         FINISHED or FAILED
+    outcome.json      the task ended           FINISHED, FAILED or CANCELED
+
+An attempt is that of every subtask of the region: its ExecutionVertices share one state.
+"""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
+from urllib.parse import unquote
 
+from graph_compiler.deployment.outcome import Outcome
 from graph_compiler.deployment.report import ExecutionReport
-from graph_compiler.deployment.staging_layout import DESCRIPTOR, REPORT, executions_folder
-from graph_compiler.identifiers import RegionId
+from graph_compiler.deployment.staging_layout import (
+    DESCRIPTOR,
+    OUTCOME,
+    REPORT,
+    SUBMISSION,
+    StagingLayout,
+    executions_folder,
+)
+from graph_compiler.deployment.submission import Submission
+from graph_compiler.deployment.wire import from_json
+from graph_compiler.errors import GraphCompilerError
+from graph_compiler.graphs.execution import HISTORY_SIZE, ExecutionState
+from graph_compiler.identifiers import RegionId, listing
+
+Document = TypeVar("Document")
+
+_ALL = 10_000
+"""More attempts than a strategy looks back at."""
+DIED = "it ended without a word: its worker was killed, or lost"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
-    """One attempt at a region. Times are seconds since the epoch; `report` None while it runs, or if it died."""
+class RegionExecution:
+    """One attempt at a region.
+
+    Times are seconds since the epoch; `ended` None while it runs. `host` is the worker's, None before spark-submit.
+    `reason` says why it did not finish. `report` is the driver's, None while it runs, or if it died.
+    """
 
     execution_id: str
     attempt_number: int
+    state: ExecutionState
+    host: str | None
     started: float
     ended: float | None
+    reason: str | None
     report: ExecutionReport | None
 
 
-def executions(run: Path, region_id: RegionId) -> tuple[Execution, ...]:
-    """Give a region's attempts, first to last."""
+class ExecutionNotFoundError(GraphCompilerError):
+    """There is no such run, task or attempt in the staging root."""
+
+
+def find_run(layout: StagingLayout) -> Path:
+    """Give the folder of a run; raises ExecutionNotFoundError naming what there is."""
+    run = Path(layout.run)
+    if run.is_dir():
+        return run
+    known = sorted(unquote(path.name) for path in run.parent.glob("*") if path.is_dir())
+    raise ExecutionNotFoundError(
+        f"there is no run '{layout.run_id}' of '{layout.pipeline}' in {layout.root}\n"
+        f"  found: {listing(known)}"
+    )
+
+
+def regions_of(run: Path) -> tuple[RegionId, ...]:
+    """Give the regions of which a run has attempts, by when the first began."""
+    folders = [
+        folder for folder in (run / "tasks").glob("*") if any(folder.glob(f"*/{DESCRIPTOR}"))
+    ]
+    begun = {
+        RegionId(unquote(folder.name)): min(
+            path.stat().st_mtime for path in folder.glob(f"*/{DESCRIPTOR}")
+        )
+        for folder in folders
+    }
+    return tuple(sorted(begun, key=lambda id: (begun[id], id)))
+
+
+def executions(
+    run: Path, region_id: RegionId, *, size: int = HISTORY_SIZE
+) -> tuple[RegionExecution, ...]:
+    """Give the current attempt at a region and at most `size` before it, first to last."""
     folders = Path(executions_folder(str(run), region_id)).glob("*")
-    found = [execution for folder in folders if (execution := _execution(folder)) is not None]
-    return tuple(sorted(found, key=lambda execution: execution.started))
+    begun = {
+        folder: descriptor.stat().st_mtime
+        for folder in folders
+        if (descriptor := folder / DESCRIPTOR).exists()
+    }
+    in_order = sorted(begun, key=lambda folder: (begun[folder], folder.name))
+    kept = in_order[-size - 1 :]
+    found = (_execution(folder, begun[folder], is_last=folder is in_order[-1]) for folder in kept)
+    return tuple(execution for execution in found if execution is not None)
 
 
 def failure_times(run: Path, region_id: RegionId, *, but: str) -> tuple[float, ...]:
     """Give when a region's attempts failed, first to last, but for one execution; of one that died, when it began."""
-    earlier = [one for one in executions(run, region_id) if one.execution_id != but]
     return tuple(
         one.ended or one.started
-        for one in earlier
-        if one.report is None or one.report.failure is not None
+        for one in executions(run, region_id, size=_ALL)
+        if one.execution_id != but and one.state is not ExecutionState.FINISHED
     )
 
 
-def _execution(folder: Path) -> Execution | None:
-    descriptor, report = folder / DESCRIPTOR, folder / REPORT
+def _execution(folder: Path, started: float, *, is_last: bool) -> RegionExecution | None:
     try:
-        attempt = json.loads(descriptor.read_text())["attempt"]
-    except (FileNotFoundError, json.JSONDecodeError):  # just being written
+        attempt = json.loads((folder / DESCRIPTOR).read_text())["attempt"]
+    except json.JSONDecodeError:  # just being written
         return None
-    ended = report.exists()
-    return Execution(
+    submission = _read(folder / SUBMISSION, Submission)
+    outcome = _read(folder / OUTCOME, Outcome)
+    report_path = folder / REPORT
+    report = ExecutionReport.from_json(report_path.read_text()) if report_path.exists() else None
+    state, reason = _state(submission, report, outcome, is_last=is_last)
+    ended = outcome.ended if outcome else report_path.stat().st_mtime if report else None
+    return RegionExecution(
         execution_id=attempt["execution_id"],
         attempt_number=attempt["attempt_number"],
-        started=descriptor.stat().st_mtime,
-        ended=report.stat().st_mtime if ended else None,
-        report=ExecutionReport.from_json(report.read_text()) if ended else None,
+        state=state,
+        host=None if submission is None else submission.host,
+        started=started,
+        ended=ended,
+        reason=reason,
+        report=report,
     )
+
+
+def _state(
+    submission: Submission | None,
+    report: ExecutionReport | None,
+    outcome: Outcome | None,
+    *,
+    is_last: bool,
+) -> tuple[ExecutionState, str | None]:
+    if outcome is not None:
+        return outcome.state, outcome.reason
+    if report is not None:
+        failure = report.failure
+        return (
+            (ExecutionState.FINISHED, None)
+            if failure is None
+            else (ExecutionState.FAILED, failure.message)
+        )
+    if not is_last:
+        return ExecutionState.FAILED, DIED
+    return (ExecutionState.DEPLOYING if submission is None else ExecutionState.RUNNING), None
+
+
+def _read(path: Path, kind: type[Document]) -> Document | None:
+    try:
+        return from_json(kind, path.read_text())
+    except (FileNotFoundError, json.JSONDecodeError):  # not there, or just being written
+        return None

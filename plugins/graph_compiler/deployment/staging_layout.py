@@ -1,7 +1,7 @@
 """Where everything of a run lies below the staging root. The only place that joins these paths.
 
 <root>/<pipeline>/<run>/
-    tasks/<region>/<execution id>/descriptor.json, submission.json, report.json
+    tasks/<region>/<execution id>/descriptor.json, submission.json, report.json, outcome.json
     data/<data set id>/epoch-<e>-<execution id>/part-….parquet
     data/<operator id>-sink/<execution id>/   rows on their way to a table of Spark's catalog
     manifests/<data set id>/<e>.json          apart from the data: losing data leaves the record
@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId, path_segment
 
-DESCRIPTOR, SUBMISSION, REPORT = "descriptor.json", "submission.json", "report.json"
+DESCRIPTOR, SUBMISSION = "descriptor.json", "submission.json"
+REPORT, OUTCOME = "report.json", "outcome.json"
 
 
 def executions_folder(run: str, region_id: RegionId) -> str:
@@ -41,10 +42,6 @@ class StagingLayout:
     def descriptor(self, region_id: RegionId, execution_id: str) -> str:
         """Give the path of the document that crosses to Spark."""
         return f"{executions_folder(self.run, region_id)}/{path_segment(execution_id)}/{DESCRIPTOR}"
-
-    def submission(self, region_id: RegionId, execution_id: str) -> str:
-        """Give the path of the record of how it was submitted."""
-        return f"{executions_folder(self.run, region_id)}/{path_segment(execution_id)}/{SUBMISSION}"
 
     def report(self, region_id: RegionId, execution_id: str) -> str:
         """Give the path of the document that comes back."""

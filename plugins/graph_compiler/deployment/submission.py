@@ -7,8 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """The command as it was run, and as it may be shown; `environment` is what it was given beside the worker's own."""
+    """The command as it was run, and as it may be shown; `environment` is what it was given beside the worker's own.
+
+    `host` is the worker it was run on.
+    """
 
     command: tuple[str, ...]
     shown: str
     environment: tuple[tuple[str, str], ...]
+    host: str

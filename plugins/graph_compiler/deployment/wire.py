@@ -85,7 +85,13 @@ def _decode(expected: Any, data: Json, where: str) -> Any:
             raise DescriptorError(
                 f"{where}: found {data!r}; allowed: {[str(member) for member in expected]}"
             ) from None
+    return _decode_plain(expected, data, where)
+
+
+def _decode_plain(expected: Any, data: Json, where: str) -> Any:
     plain = getattr(expected, "__supertype__", expected)  # a NewType is its supertype on the wire
+    if plain is float and type(data) is int:  # other writers of JSON write 7 for 7.0
+        return float(data)
     fits = isinstance(data, plain) and (plain is bool or not isinstance(data, bool))
     _check(fits, where, getattr(plain, "__name__", str(plain)), data)
     return data

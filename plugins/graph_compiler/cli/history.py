@@ -1,0 +1,67 @@
+"""`graph-compiler history`: every attempt at every task of a run."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime
+
+from rich.console import Console
+from rich.text import Text
+
+from graph_compiler.deployment.executions import RegionExecution, executions, find_run, regions_of
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.wire import to_wire
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.identifiers import RegionId, counted
+
+_STYLE = {
+    ExecutionState.FINISHED: "green",
+    ExecutionState.FAILED: "red",
+    ExecutionState.CANCELED: "yellow",
+}
+
+History = dict[RegionId, tuple[RegionExecution, ...]]
+
+
+def run_history(layout: StagingLayout) -> History:
+    """Give the attempts at each region of a run, first to last; raises ExecutionNotFoundError."""
+    run = find_run(layout)
+    return {region_id: executions(run, region_id) for region_id in regions_of(run)}
+
+
+def show_history(layout: StagingLayout, found: History, console: Console) -> None:
+    """Print a line for each attempt, with its reason below it where it did not finish."""
+    console.print(Text(f"{layout.pipeline} · {layout.run_id}"))
+    for region_id, attempts in found.items():
+        console.print(Text(f"{region_id} · {counted(len(attempts), 'attempt')}", style="bold"))
+        for attempt in attempts:
+            console.print(_line(attempt), soft_wrap=True)
+            for line in (attempt.reason or "").splitlines():
+                console.print(Text(f"      {line}"), soft_wrap=True)
+
+
+def history_json(found: History) -> str:
+    """Give the same as JSON; what a driver reports of its work is left out, its report.json has it."""
+    return json.dumps(
+        {
+            region_id: [
+                {
+                    key: value
+                    for key, value in dict(to_wire(attempt)).items()  # type: ignore[arg-type]  # an object
+                    if key not in ("type", "report")
+                }
+                for attempt in attempts
+            ]
+            for region_id, attempts in found.items()
+        },
+        indent=1,
+    )
+
+
+def _line(attempt: RegionExecution) -> Text:
+    began = datetime.fromtimestamp(attempt.started, UTC)
+    seconds = (attempt.ended or time.time()) - attempt.started
+    state = Text(f"{attempt.state:<9}", style=_STYLE.get(attempt.state, ""))
+    words = f"  {began:%Y-%m-%d %H:%M:%S} UTC  {seconds:7.1f} s  {attempt.host or ''}"
+    return Text(f"  #{attempt.attempt_number:<3} ") + state + Text(words.rstrip())

@@ -1,0 +1,24 @@
+"""Every state of an Airflow task is one of Flink's."""
+
+import pytest
+
+pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
+
+
+def test_every_state_of_airflow_has_one_of_flink() -> None:
+    from airflow.sdk import TaskInstanceState
+
+    from graph_compiler.airflow_backend.execution_states import EXECUTION_STATES
+
+    assert set(EXECUTION_STATES) == {None, *TaskInstanceState}
+
+
+def test_what_is_over_in_airflow_is_over_here() -> None:
+    from airflow.utils.state import State
+
+    from graph_compiler.airflow_backend.execution_states import EXECUTION_STATES
+
+    over = {state for state, execution in EXECUTION_STATES.items() if execution.is_terminal}
+    assert over >= set(State.finished)
+    # and beyond them the one whose attempt is over though the task is not
+    assert {state.value for state in over - set(State.finished) if state} == {"up_for_retry"}

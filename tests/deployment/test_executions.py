@@ -1,0 +1,128 @@
+"""The attempts at a region, from the documents they left."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from graph_compiler.cli.history import history_json, run_history
+from graph_compiler.deployment.descriptor import ExecutionAttempt
+from graph_compiler.deployment.executions import (
+    DIED,
+    ExecutionNotFoundError,
+    executions,
+    failure_times,
+    find_run,
+    regions_of,
+)
+from graph_compiler.deployment.outcome import Outcome
+from graph_compiler.deployment.report import VERSION, ExecutionReport, Failure, ThrowableType
+from graph_compiler.deployment.staging_layout import StagingLayout, executions_folder
+from graph_compiler.deployment.submission import Submission
+from graph_compiler.deployment.wire import to_json
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.identifiers import RegionId
+
+REGION = RegionId("late routes")
+SUBMITTED = Submission(command=(), shown="", environment=(), host="worker-1")
+BROKEN = Failure(
+    throwable_type=ThrowableType.RECOVERABLE_ERROR, operator="late", declared_at=None, message="no"
+)
+
+
+def report(failure: Failure | None) -> ExecutionReport:
+    return ExecutionReport(
+        version=VERSION,
+        application_id=None,
+        outputs=(),
+        contracts=(),
+        vertices=(),
+        actions=(),
+        failure=failure,
+    )
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> StagingLayout:
+    return StagingLayout(root=str(tmp_path), pipeline="flights", run_id="manual__2013-01-01")
+
+
+def leave(layout: StagingLayout, number: int, **documents: object) -> None:
+    """Leave the documents of attempt `number`, which began that many seconds after the epoch."""
+    folder = Path(executions_folder(layout.run, REGION), f"e{number}")
+    folder.mkdir(parents=True)
+    attempt = ExecutionAttempt(
+        run_id=layout.run_id, execution_id=f"e{number}", attempt_number=number
+    )
+    (folder / "descriptor.json").write_text(f'{{"attempt": {to_json(attempt)}}}')
+    for name, document in documents.items():
+        (folder / f"{name}.json").write_text(to_json(document))
+        os.utime(folder / f"{name}.json", (number + 0.5, number + 0.5))
+    os.utime(folder / "descriptor.json", (number, number))
+
+
+@pytest.mark.parametrize(
+    ("documents", "state", "reason"),
+    [
+        ({}, ExecutionState.DEPLOYING, None),
+        ({"submission": SUBMITTED}, ExecutionState.RUNNING, None),
+        ({"submission": SUBMITTED, "report": report(None)}, ExecutionState.FINISHED, None),
+        ({"submission": SUBMITTED, "report": report(BROKEN)}, ExecutionState.FAILED, "no"),
+        (
+            {
+                "submission": SUBMITTED,
+                "report": report(None),
+                "outcome": Outcome(state=ExecutionState.CANCELED, ended=7, reason="marked"),
+            },
+            ExecutionState.CANCELED,
+            "marked",
+        ),
+    ],
+)
+def test_the_documents_say_the_state(
+    layout: StagingLayout, documents: dict[str, object], state: ExecutionState, reason: str | None
+) -> None:
+    leave(layout, 0, **documents)
+    (found,) = executions(find_run(layout), REGION)
+    assert (found.state, found.reason) == (state, reason)
+    assert found.host == ("worker-1" if "submission" in documents else None)
+    assert (found.ended is None) is not state.is_terminal
+
+
+def test_an_attempt_without_an_end_that_has_a_successor_has_died(layout: StagingLayout) -> None:
+    leave(layout, 0, submission=SUBMITTED)
+    leave(layout, 1, submission=SUBMITTED)
+    first, second = executions(Path(layout.run), REGION)
+    assert (first.state, first.reason) == (ExecutionState.FAILED, DIED)
+    assert second.state is ExecutionState.RUNNING
+
+
+def test_the_last_sixteen_before_the_current_one_are_kept(layout: StagingLayout) -> None:
+    for number in range(20):
+        leave(layout, number)
+    kept = executions(Path(layout.run), REGION)
+    assert [execution.attempt_number for execution in kept] == list(range(3, 20))
+
+
+def test_failures_are_those_of_the_other_attempts(layout: StagingLayout) -> None:
+    leave(layout, 0, report=report(BROKEN))
+    leave(layout, 1, report=report(None))
+    leave(layout, 2, submission=SUBMITTED)  # died
+    leave(layout, 3)
+    assert failure_times(Path(layout.run), REGION, but="e3") == (0.5, 2)
+
+
+def test_a_run_is_found_by_its_name_and_a_missing_one_named(layout: StagingLayout) -> None:
+    leave(layout, 0)
+    assert regions_of(find_run(layout)) == (REGION,)
+    other = StagingLayout(root=layout.root, pipeline="flights", run_id="other")
+    with pytest.raises(ExecutionNotFoundError, match="found: manual__2013-01-01"):
+        find_run(other)
+
+
+def test_history_as_json_has_no_reports(layout: StagingLayout) -> None:
+    leave(layout, 0, submission=SUBMITTED, report=report(BROKEN))
+    text = history_json(run_history(layout))
+    assert '"state": "FAILED"' in text
+    assert '"reason": "no"' in text
+    assert '"report"' not in text
