@@ -18,6 +18,7 @@ through a sort, a window, a union and others that keep their tag: these are not 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,12 +83,15 @@ def _counts(node: PlanNode, above: frozenset[Output]) -> Iterator[tuple[Output, 
 
 @dataclass(slots=True)
 class ExecutedQueries:
-    """Gathers the queries that actions run, between `start` and `stop`.
+    """Gathers the queries that actions run, in `listening`.
 
-    A write makes a query of its own, so the DataFrame's own plan stays without counts; a listener gets what ran.
+    A write makes a query of its own, so the DataFrame's own plan stays without counts; a listener gets what ran. There
+    is one for an application (`of`): Spark takes a listener away when it is given the same Java object, and py4j makes
+    another of it for each call.
     """
 
     spark: SparkSession
+    _is_listening: bool = False
     _queries: list[tuple[str, Any]] = field(default_factory=list)
 
     class Java:
@@ -95,19 +99,32 @@ class ExecutedQueries:
 
         implements = ("org.apache.spark.sql.util.QueryExecutionListener",)
 
-    def start(self) -> None:
-        """Listen; Spark calls back on a loopback port, with the secret its gateway has."""
-        ensure_callback_server_started(  # type: ignore[no-untyped-call]  # pyspark's own
-            self.spark.sparkContext._gateway
-        )
-        self.spark._jsparkSession.listenerManager().register(self)
+    @classmethod
+    def of(cls, spark: SparkSession) -> ExecutedQueries:
+        """Give the application's; Spark calls back on a loopback port, with the secret its gateway has."""
+        application_id = spark.sparkContext.applicationId
+        if application_id not in _OF_APPLICATION:
+            ensure_callback_server_started(  # type: ignore[no-untyped-call]  # pyspark's own
+                spark.sparkContext._gateway
+            )
+            _OF_APPLICATION[application_id] = queries = cls(spark)
+            spark._jsparkSession.listenerManager().register(queries)
+        return _OF_APPLICATION[application_id]
 
-    def stop(self) -> None:
-        """Listen no more."""
-        self.spark._jsparkSession.listenerManager().unregister(self)
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Gather in here."""
+        self._is_listening = True
+        try:
+            yield
+        finally:
+            self._is_listening = False
+            self._queries.clear()
 
     def onSuccess(self, _function: str, query: Any, _nanoseconds: int) -> None:  # noqa: N802  # Spark's name
         """Take a query that has ended, if an action ran it."""
+        if not self._is_listening:
+            return
         action = named(query.logical().origin(), ACTION)
         if action is not None:
             self._queries.append((action, query))
@@ -123,6 +140,9 @@ class ExecutedQueries:
         mine = [query for action, query in self._queries if action == name]
         self._queries = [found for found in self._queries if found[0] != name]
         return tuple(_Reader(self.spark, MOST_NODES).node(query.executedPlan()) for query in mine)
+
+
+_OF_APPLICATION: dict[str, ExecutedQueries] = {}
 
 
 class PlanTooLargeError(Exception):

@@ -44,21 +44,19 @@ class RegionMetrics:
     _counted: dict[Output, int] = field(default_factory=dict)
     _too_high: set[Output] = field(default_factory=set)
     _same_rows: list[tuple[Output, Output]] = field(default_factory=list)
-    _queries: ExecutedQueries = field(init=False)
+    _queries: ExecutedQueries | None = None
+    """What listens, in `listening`."""
     _graph: RegionGraph = field(init=False)
 
     def __post_init__(self) -> None:
-        self._queries = ExecutedQueries(self.spark)
         self._graph = RegionGraph.of(self.region)
 
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Gather in here."""
-        self._queries.start()
-        try:
+        self._queries = ExecutedQueries.of(self.spark)
+        with self._queries.listening():
             yield
-        finally:
-            self._queries.stop()
 
     @contextmanager
     def running(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
@@ -114,6 +112,8 @@ class RegionMetrics:
     def _count(self, group: str, description: str) -> dict[Output, int]:
         """Count what came out of operators in the plans of an action."""
         found: dict[Output, int] = {}
+        if self._queries is None:
+            return found
         try:
             for plan in self._queries.of_action(group):
                 for output, rows in rows_by_output(plan).items():
