@@ -97,6 +97,10 @@ class PartitionNotFoundError(StagingError):
     """A committed result partition is missing or does not match its manifest."""
 
 
+class ConsumersMustRerunError(StagingError):
+    """A lost result would be computed again after others have read it, and nothing says it would be the same."""
+
+
 class StaleResultError(StagingError):
     """A committed result does not hold what its reader was compiled for: the pipeline changed between the two."""
 

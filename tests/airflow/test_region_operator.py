@@ -82,6 +82,8 @@ def finished(*outputs: Output) -> ExecutionReport:
         contracts=(),
         vertices=(),
         actions=(),
+        reads=(),
+        recomputed=(),
         failure=None,
     )
 
@@ -97,6 +99,8 @@ def failed(throwable_type: ThrowableType) -> ExecutionReport:
         contracts=(),
         vertices=(),
         actions=(),
+        reads=(),
+        recomputed=(),
         failure=failure,
     )
 

@@ -57,6 +57,8 @@ def report(*vertices: VertexMetrics) -> ExecutionReport:
         outputs=(output,),
         vertices=vertices,
         actions=(ACTION,),
+        reads=(),
+        recomputed=(),
         failure=None,
     )
 

@@ -47,7 +47,9 @@ def test_a_staged_input_names_its_result_and_a_pipelined_one_does_not() -> None:
     producer, consumer = describe_regions(compile_pipeline(flights.pipeline()))
     inputs = {op.name: op.inputs for vertex in consumer.vertices for op in vertex.operators}
     assert inputs["facts"][0].staged == StagedInput(
-        id=producer.results[0].id, fingerprint=producer.results[0].fingerprint
+        id=producer.results[0].id,
+        fingerprint=producer.results[0].fingerprint,
+        producer=producer.region_id,
     )
     assert [edge.staged for edge in inputs["with_carrier_name"]] == [None, None]
 

@@ -38,6 +38,8 @@ def report(failure: Failure | None) -> ExecutionReport:
         contracts=(),
         vertices=(),
         actions=(),
+        reads=(),
+        recomputed=(),
         failure=failure,
     )
 

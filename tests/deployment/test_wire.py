@@ -108,9 +108,11 @@ def test_another_version_is_refused() -> None:
         parameters=(("late_after", 15),),
     )
     assert TaskDeploymentDescriptor.from_json(task.to_json()) == task
-    with pytest.raises(DescriptorError, match="has version 99; this program reads version 1"):
+    with pytest.raises(
+        DescriptorError, match=f"has version 99; this program reads version {VERSION}"
+    ):
         TaskDeploymentDescriptor.from_json(
-            task.to_json().replace('"version": 1,', '"version": 99,', 1)
+            task.to_json().replace(f'"version": {VERSION},', '"version": 99,', 1)
         )
 
 

@@ -23,7 +23,6 @@ from graph_compiler.deployment.descriptor import (
 from graph_compiler.deployment.report import ExecutionReport
 from graph_compiler.deployment.templates import fill_places, find_places
 from graph_compiler.spark_runtime.main import execute
-from tests.conftest import SHORT_LIVED_JVM
 from tests.spark.sinks import Sinks
 
 Execute = Callable[[RegionDescriptor], ExecutionReport]
@@ -34,12 +33,7 @@ RunPipeline = Callable[..., list[ExecutionReport]]
 def spark() -> Iterator[SparkSession]:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").appName("tests")
-    settings = {
-        **SESSION,
-        "spark.driver.extraJavaOptions": SHORT_LIVED_JVM,
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "4",
-    }
+    settings = {**SESSION, "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "4"}
     for key, value in settings.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()

@@ -11,7 +11,7 @@ from pyspark.sql.functions import expr, spark_partition_id
 from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
 from graph_compiler.deployment.manifest import DataFile, ManifestPartition
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.spark_runtime import pointwise_read
 from graph_compiler.spark_runtime.commit_store import LocalCommitStore
 from graph_compiler.spark_runtime.partition_counts import has_exactly
@@ -67,7 +67,7 @@ def stage(area: StagingArea, rows: DataFrame, partitions: int | None) -> StagedI
     )
     manifest = area.stage(result, rows)
     assert partitions is None or len(manifest.partitions) == partitions
-    return StagedInput(id=result.id, fingerprint="f")
+    return StagedInput(id=result.id, fingerprint="f", producer=RegionId("p"))
 
 
 def in_partitions(spark: SparkSession, sizes: list[int]) -> DataFrame:

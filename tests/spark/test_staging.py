@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError, StagingError, StaleResultError
-from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.spark_runtime.commit_store import LocalCommitStore
 from graph_compiler.spark_runtime.staging import StagingArea
 
@@ -22,7 +22,7 @@ RESULT = ResultDescriptor(
     fingerprint="f",
     partitions=None,
 )
-STAGED = StagedInput(id=RESULT.id, fingerprint=RESULT.fingerprint)
+STAGED = StagedInput(id=RESULT.id, fingerprint=RESULT.fingerprint, producer=RegionId("producer"))
 
 
 @pytest.fixture

@@ -71,6 +71,8 @@ def summarize(report: ExecutionReport, report_path: str) -> RegionSummary:
 
 def log_lines(report: ExecutionReport) -> Iterator[str]:
     """Say in one line each what came out, what ran through, and what Spark did for it."""
+    for again in report.recomputed:
+        yield again.words()
     for output in report.outputs:
         yield (
             f"{output.kind} {output.name}: {output.rows:,} rows, {output.bytes:,} bytes, {output.location}"

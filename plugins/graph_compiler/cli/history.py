@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from rich.console import Console
@@ -37,7 +38,7 @@ def show_history(layout: StagingLayout, found: History, console: Console) -> Non
         console.print(Text(f"{region_id} · {counted(len(attempts), 'attempt')}", style="bold"))
         for attempt in attempts:
             console.print(_line(attempt), soft_wrap=True)
-            for line in (attempt.reason or "").splitlines():
+            for line in _details(attempt):
                 console.print(Text(f"      {line}"), soft_wrap=True)
 
 
@@ -51,12 +52,19 @@ def history_json(found: History) -> str:
                     for key, value in dict(to_wire(attempt)).items()  # type: ignore[arg-type]  # an object
                     if key not in ("type", "report")
                 }
+                | {"recomputed": to_wire(attempt.report.recomputed if attempt.report else ())}
                 for attempt in attempts
             ]
             for region_id, attempts in found.items()
         },
         indent=1,
     )
+
+
+def _details(attempt: RegionExecution) -> Iterator[str]:
+    yield from (attempt.reason or "").splitlines()
+    if attempt.report is not None:
+        yield from (found.words() for found in attempt.report.recomputed)
 
 
 def _line(attempt: RegionExecution) -> Text:

@@ -100,7 +100,12 @@ class _Facts:
         if edge.id not in self.staged_edge_ids:
             return None
         output = (edge.source_id, edge.output_tag)
-        return StagedInput(id=self.staged_results[output], fingerprint=self.fingerprint(output))
+        vertex = self.compiled.job_graph.vertex_of_node[edge.source_id]
+        return StagedInput(
+            id=self.staged_results[output],
+            fingerprint=self.fingerprint(output),
+            producer=self.compiled.deployment.region_of_vertex[vertex.id].id,
+        )
 
     def fingerprint(self, output: _Output) -> str:
         """Give the fingerprint of what a node gives out under a tag."""

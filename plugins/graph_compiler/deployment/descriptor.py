@@ -19,15 +19,16 @@ from graph_compiler.errors import SourceLocation
 from graph_compiler.graphs.coordination import InitializeOnMaster, OperatorCoordinatorProvider
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId, RegionId
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedInput:
-    """A staged result to read, and the fingerprint it must have: what it was compiled to hold."""
+    """A staged result to read, who makes it, and the fingerprint it must have: what it was compiled to hold."""
 
     id: IntermediateDataSetId
     fingerprint: str
+    producer: RegionId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,9 @@ from enum import StrEnum
 from graph_compiler.deployment.manifest import ContractCount
 from graph_compiler.deployment.wire import from_json
 from graph_compiler.errors import SourceLocation
-from graph_compiler.identifiers import JobVertexId, RegionId
+from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, RegionId
 
-VERSION = 2
+VERSION = 3
 
 
 class ThrowableType(StrEnum):
@@ -125,6 +125,35 @@ class ActionMetrics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StagedRead:
+    """Which commit of another task's result an execution has read."""
+
+    result_id: IntermediateDataSetId
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecomputedResult:
+    """A lost result of another region, computed again by this execution: its new epoch, the operators that ran, why."""
+
+    result_id: IntermediateDataSetId
+    producer: RegionId
+    epoch: int
+    operators: tuple[str, ...]
+    rows: int
+    seconds: float
+    reason: str
+
+    def words(self) -> str:
+        """Say what was done, in one line."""
+        operators = ", ".join(self.operators)
+        return (
+            f"computed {self.result_id} of {self.producer} again ({operators}): "
+            f"{self.rows:,} rows, epoch {self.epoch}, {self.seconds:.1f} s; {self.reason}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionReport:
     """The end of one execution; `failure` None means it finished. `application_id` None: Spark did not start."""
 
@@ -134,6 +163,8 @@ class ExecutionReport:
     contracts: tuple[ContractCount, ...]
     vertices: tuple[VertexMetrics, ...]
     actions: tuple[ActionMetrics, ...]
+    reads: tuple[StagedRead, ...]
+    recomputed: tuple[RecomputedResult, ...]
     failure: Failure | None
 
     @classmethod

@@ -77,6 +77,8 @@ def execute(task: TaskDeploymentDescriptor, spark: SparkSession) -> ExecutionRep
             contracts=result.contracts,
             vertices=metrics.vertices(),
             actions=tuple(metrics.actions),
+            reads=result.reads,
+            recomputed=result.recomputed,
             failure=None,
         )
     except Exception as error:  # whatever a user's function or Spark raises is reported, in words
@@ -93,6 +95,8 @@ def _failed(error: Exception, application_id: str | None) -> ExecutionReport:
         contracts=(),
         vertices=(),
         actions=(),
+        reads=(),
+        recomputed=(),
         failure=redacted(explain_failure(error)),
     )
 

@@ -125,6 +125,10 @@ class RegionEvaluation:
             exact = with_exactly(rows, operator.parallelism)
             self._keep(operator, tag, exact, repeatable=repeatable)
 
+    def is_repeatable(self, output: Output) -> bool:
+        """Say whether computing an output again gives the same rows, as far as Spark and the declaration tell."""
+        return output not in self._unrepeatable
+
     def replace_by_staged(self, output: Output, rows: DataFrame) -> None:
         """Let whoever reads an output here read what was committed of it: one result, however often it is read (D9)."""
         self.outputs[output] = rows

@@ -27,6 +27,7 @@ from pyspark.errors import AnalysisException
 
 from graph_compiler.deployment.report import ThrowableType
 from graph_compiler.errors import (
+    ConsumersMustRerunError,
     DescriptorError,
     FunctionNotImportableError,
     PartitionNotFoundError,
@@ -45,6 +46,7 @@ _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
     (PartitionNotFoundError, ThrowableType.PARTITION_DATA_MISSING_ERROR),
     (PublicationConflictError, ThrowableType.RECOVERABLE_ERROR),
     (PublicationError, ThrowableType.NON_RECOVERABLE_ERROR),
+    (ConsumersMustRerunError, ThrowableType.NON_RECOVERABLE_ERROR),
     (StaleResultError, ThrowableType.NON_RECOVERABLE_ERROR),
     (SchemaChangedError, ThrowableType.NON_RECOVERABLE_ERROR),
     (SecretError, ThrowableType.NON_RECOVERABLE_ERROR),

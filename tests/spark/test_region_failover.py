@@ -1,0 +1,205 @@
+"""A staged result that is gone is computed again by the task that reads it, and nothing but it."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import rand
+
+from graph_compiler import Csv, Parquet, SlotSharingGroup, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.descriptor import (
+    VERSION,
+    ExecutionAttempt,
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.report import ExecutionReport, ThrowableType
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.spark_runtime.main import execute
+from tests.conftest import with_options
+from tests.reference import published
+
+pytestmark = pytest.mark.spark
+
+Lose = Callable[[Path], None]
+
+
+def with_a_coin(rows: DataFrame) -> DataFrame:
+    return rows.withColumn("coin", rand())
+
+
+class Tasks:
+    """Runs the tasks of a pipeline as Airflow would: a descriptor on disk for each attempt."""
+
+    def __init__(self, env: StreamExecutionEnvironment, folder: Path, spark: SparkSession) -> None:
+        pipeline = with_options(env.pipeline(), shuffle_mode="AUTO")
+        self.regions = {
+            str(one.region_id): one for one in describe_regions(compile_pipeline(pipeline))
+        }
+        self.root, self.spark = folder / "staging", spark
+        self.layout = StagingLayout(root=str(self.root), pipeline="p", run_id="run")
+        self._attempts: Iterator[int] = iter(range(100))
+
+    def run(self, name: str) -> ExecutionReport:
+        region: RegionDescriptor = self.regions[name]
+        number = next(self._attempts)
+        task = TaskDeploymentDescriptor(
+            version=VERSION,
+            region=region,
+            attempt=ExecutionAttempt(
+                run_id="run", execution_id=f"e{number:03}", attempt_number=number
+            ),
+            staging_root=str(self.root),
+            parameters=(),
+        )
+        path = Path(self.layout.descriptor(region.region_id, task.attempt.execution_id))
+        path.parent.mkdir(parents=True)
+        path.write_text(task.to_json())
+        return execute(task, self.spark)
+
+    def data(self, name: str) -> list[Path]:
+        (result,) = self.regions[name].results
+        return sorted(Path(self.layout.run, "data", result.id).glob("epoch-*"))
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    (tmp_path / "in.csv").write_text("k,v\na,1\na,2\nb,3\n")
+    return tmp_path / "in.csv"
+
+
+def chain(source: Path, folder: Path) -> StreamExecutionEnvironment:
+    """in → first ║ second (beside it a sink, and a branch of first that only the sink needs) ║ out."""
+    env = StreamExecutionEnvironment("p")
+    first = env.from_source(Csv(str(source)), "in").with_columns(v="v * 10").name("first")
+    first.filter("v > 10").name("large").sink_to(Parquet(f"{folder}/large")).name("large_out")
+    second = first.stage("dear").filter("v < 30").name("second")
+    second.sink_to(Parquet(f"{folder}/second")).name("second_out")
+    second.stage("dear too").key_by("k").aggregate(n="count(*)", v="sum(v)").name("counts").sink_to(
+        Parquet(f"{folder}/out")
+    ).name("out")
+    return env
+
+
+def remove_data(epoch: Path) -> None:
+    shutil.rmtree(epoch)
+
+
+def cut_a_file_short(epoch: Path) -> None:
+    file = next(epoch.glob("*.parquet"))
+    file.write_bytes(file.read_bytes()[:-10])
+
+
+@pytest.mark.parametrize("lose", [remove_data, cut_a_file_short])
+def test_what_is_lost_is_computed_again_and_committed_as_the_next_epoch(
+    lose: Lose, source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    tasks = Tasks(chain(source, tmp_path), tmp_path, spark)
+    first, second, out = tasks.regions
+    tasks.run(first)
+    tasks.run(second)
+    before = sorted(path.name for path in (tmp_path / "second").glob("part-*"))
+    lose(tasks.data(second)[0])
+    report = tasks.run(out)
+    assert report.failure is None, report.failure
+    assert published(tmp_path / "out")[1] == [("a", 2, 30)]
+    (again,) = report.recomputed
+    assert (again.producer, again.epoch, again.rows) == (second, 1, 2)
+    assert again.operators == ("second",)
+    assert "is missing" in again.reason or "bytes, not" in again.reason
+    assert [(read.epoch) for read in report.reads if read.result_id == again.result_id] == [1]
+    assert before == sorted(path.name for path in (tmp_path / "second").glob("part-*"))
+
+
+def test_what_it_is_made_of_may_be_lost_too(
+    source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    tasks = Tasks(chain(source, tmp_path), tmp_path, spark)
+    first, second, out = tasks.regions
+    tasks.run(first)
+    tasks.run(second)
+    for name in (first, second):
+        remove_data(tasks.data(name)[0])
+    report = tasks.run(out)
+    assert report.failure is not None, "second has read the copy of first that is lost"
+    assert report.failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
+    assert f"airflow tasks clear -y -t '^({first}|{second})$' p" in report.failure.message
+
+
+def test_a_whole_line_of_lost_results_is_computed_again(
+    source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    env = StreamExecutionEnvironment("p")
+    rows = env.from_source(Csv(str(source)), "in")
+    for name in ("first", "second", "third"):
+        rows = rows.with_columns(v="v * 10").name(name).stage("dear")
+    rows.filter("v > 1000").name("kept").sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    tasks = Tasks(env, tmp_path, spark)
+    *staged, out = tasks.regions
+    for name in staged:
+        tasks.run(name)
+    for name in staged:
+        remove_data(tasks.data(name)[0])
+    report = tasks.run(out)
+    assert report.failure is None, report.failure
+    assert sorted(published(tmp_path / "out")[1]) == [("a", 2000), ("b", 3000)]
+    assert [again.producer for again in report.recomputed] == staged, "the first of them first"
+
+
+def test_a_part_of_a_region_is_run_and_no_sink(
+    source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    tasks = Tasks(chain(source, tmp_path), tmp_path, spark)
+    first, second, _ = tasks.regions
+    tasks.run(first)
+    remove_data(tasks.data(first)[0])
+    shutil.rmtree(tmp_path / "large")
+    report = tasks.run(second)
+    assert report.failure is None, report.failure
+    (again,) = report.recomputed
+    assert again.operators == ("in", "first")
+    assert not (tmp_path / "large").exists()
+
+
+def test_rows_that_would_be_others_are_not_computed_again(
+    source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    env = StreamExecutionEnvironment("p")
+    coins = env.from_source(Csv(str(source)), "in").transform(with_a_coin).name("coins")
+    coins.sink_to(Parquet(f"{tmp_path}/coins")).name("coins_out")
+    coins.stage("dear").filter("coin > 0.5").name("heads").sink_to(
+        Parquet(f"{tmp_path}/heads")
+    ).name("heads_out")
+    tasks = Tasks(env, tmp_path, spark)
+    first, second = tasks.regions
+    tasks.run(first)
+    for epoch in tasks.data(first):
+        remove_data(epoch)
+    failure = tasks.run(second).failure
+    assert failure is not None
+    assert failure.throwable_type is ThrowableType.PARTITION_DATA_MISSING_ERROR
+    assert "what computes them is not deterministic" in failure.message
+    assert f"clear the task '{first}'" in failure.message
+
+
+def test_a_producer_with_other_resources_is_named(
+    source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    env = StreamExecutionEnvironment("p")
+    big = SlotSharingGroup("big", driver_memory="4g")
+    rows = env.from_source(Csv(str(source)), "in").slot_sharing_group(big)
+    rows.filter("v > 1").name("kept").slot_sharing_group("default").sink_to(
+        Parquet(f"{tmp_path}/out")
+    ).name("out")
+    tasks = Tasks(env, tmp_path, spark)
+    first, second = tasks.regions
+    tasks.run(first)
+    remove_data(tasks.data(first)[0])
+    failure = tasks.run(second).failure
+    assert failure is not None
+    assert failure.throwable_type is ThrowableType.PARTITION_DATA_MISSING_ERROR
+    assert "that task has other resources than this one" in failure.message
