@@ -11,11 +11,11 @@ from pyspark.sql import SparkSession
 from graph_compiler import Csv, Parquet, SlotSharingGroup, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.coordination import InputSplit, MasterHook
+from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.describe import describe_regions
 from graph_compiler.deployment.descriptor import OperatorDescriptor, RegionDescriptor
 from graph_compiler.deployment.report import Output
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.spark_runtime.commit_store import LocalCommitStore
 from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.coordination import (
     OperatorCoordinator,

@@ -8,12 +8,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr, spark_partition_id
 
+from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
 from graph_compiler.deployment.manifest import DataFile, ManifestPartition
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.spark_runtime import pointwise_read
-from graph_compiler.spark_runtime.commit_store import LocalCommitStore
 from graph_compiler.spark_runtime.partition_counts import has_exactly
 from graph_compiler.spark_runtime.pointwise_read import _is_cheaper_apart
 from graph_compiler.spark_runtime.shared_rows import is_deterministic

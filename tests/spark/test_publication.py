@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId
-from graph_compiler.spark_runtime.commit_store import LocalCommitStore
 from graph_compiler.spark_runtime.publication import Intent, Publisher
 
 pytestmark = pytest.mark.spark

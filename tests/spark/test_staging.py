@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError, StagingError, StaleResultError
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
-from graph_compiler.spark_runtime.commit_store import LocalCommitStore
 from graph_compiler.spark_runtime.staging import StagingArea
 
 pytestmark = pytest.mark.spark

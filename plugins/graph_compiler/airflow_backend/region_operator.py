@@ -38,6 +38,7 @@ from graph_compiler.deployment.executions import failure_times
 from graph_compiler.deployment.outcome import Outcome
 from graph_compiler.deployment.parameters import parse_parameter
 from graph_compiler.deployment.places import find_place_problems
+from graph_compiler.deployment.private_folders import make_private_folder
 from graph_compiler.deployment.report import ExecutionReport, ThrowableType
 from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.deployment.staging_layout import OUTCOME, REPORT, SUBMISSION, StagingLayout
@@ -100,7 +101,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         self.env_vars = _driver_environment(task.region)
         layout = self._layout(task.attempt.run_id)
         descriptor = Path(layout.descriptor(task.region.region_id, task.attempt.execution_id))
-        descriptor.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(descriptor.parent)
         _write_privately(descriptor, task.to_json())
         self.application_args = [str(descriptor)]
         with self._recording(descriptor.with_name(OUTCOME)):

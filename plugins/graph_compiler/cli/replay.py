@@ -18,6 +18,7 @@ from rich.console import Console
 
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.executions import ExecutionNotFoundError, find_run
+from graph_compiler.deployment.private_folders import make_private_folder
 from graph_compiler.deployment.replay import redirect, staged_inputs
 from graph_compiler.deployment.staging_layout import (
     DESCRIPTOR,
@@ -89,7 +90,7 @@ def prepare_scratch(execution: Path, layout: StagingLayout, scratch: Path) -> Pa
         raise ExecutionNotFoundError(
             f"{scratch} holds a replay already\n  hint: name another folder"
         )
-    path.parent.mkdir(parents=True, mode=0o700)
+    make_private_folder(path.parent)
     path.write_text(to_json(task))
     return path
 

@@ -13,11 +13,11 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from graph_compiler.deployment.commit_store import CommitStore
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import from_json, to_json
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId
-from graph_compiler.spark_runtime.commit_store import CommitStore
 
 _GIVEN_UP = b'{"given_up": true}'
 

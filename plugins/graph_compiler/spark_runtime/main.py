@@ -17,12 +17,12 @@ if __name__ == "__main__":
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
+from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.report import VERSION, ExecutionReport
 from graph_compiler.deployment.resource_profiles import ignored_words
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import to_json
-from graph_compiler.spark_runtime.commit_store import LocalCommitStore
 from graph_compiler.spark_runtime.failures import explain_failure
 from graph_compiler.spark_runtime.metrics import RegionMetrics
 from graph_compiler.spark_runtime.region import run_region

@@ -18,11 +18,11 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors.connector import SinkMode
+from graph_compiler.deployment.commit_store import CommitStore, sync_folder
 from graph_compiler.deployment.places import local_path
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId, path_segment
-from graph_compiler.spark_runtime.commit_store import CommitStore, sync_folder
 from graph_compiler.spark_runtime.ledger import Ledger, Publication
 from graph_compiler.spark_runtime.written_files import (
     PARQUET,

@@ -13,6 +13,7 @@ from functools import partial
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.commit_store import CommitStore
 from graph_compiler.deployment.descriptor import (
     OperatorDescriptor,
     StagedInput,
@@ -21,7 +22,6 @@ from graph_compiler.deployment.descriptor import (
 from graph_compiler.deployment.manifest import ContractCount
 from graph_compiler.deployment.report import Output, Phase, RecomputedResult, StagedRead
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.spark_runtime.commit_store import CommitStore
 from graph_compiler.spark_runtime.connectors import SinkContext, read_source
 from graph_compiler.spark_runtime.contracts import Contract, check_contracts
 from graph_compiler.spark_runtime.coordination import make_coordinators

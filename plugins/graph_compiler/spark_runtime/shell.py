@@ -20,9 +20,9 @@ if __name__ == "__main__":
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.spark_runtime.commit_store import LocalCommitStore
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.main import session
 from graph_compiler.spark_runtime.metrics import RegionMetrics

@@ -17,14 +17,15 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from graph_compiler.deployment.commit_store import CommitStore
 from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
 from graph_compiler.deployment.manifest import ContractCount, Manifest
+from graph_compiler.deployment.private_folders import make_private_folder
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import from_json, to_json
 from graph_compiler.errors import PartitionNotFoundError, StagingError, StaleResultError
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.column_types import check_columns, check_names
-from graph_compiler.spark_runtime.commit_store import CommitStore
 from graph_compiler.spark_runtime.data_files import written_partitions
 from graph_compiler.spark_runtime.pointwise_read import read_pointwise
 from graph_compiler.spark_runtime.schemas import with_schema
@@ -53,7 +54,7 @@ class StagingArea:
         latest = self.latest_manifest(result.id)
         epoch = 0 if latest is None else latest.epoch + 1
         location = self.layout.data(result.id, epoch=epoch, execution_id=self.attempt.execution_id)
-        Path(location).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(Path(location).parent)
         rows.write.option("maxRecordsPerFile", 0).parquet(location)  # a partition is one file
         manifest = Manifest(
             version=MANIFEST_VERSION,

@@ -20,10 +20,10 @@ from pyspark.sql.types import StructType
 
 from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange
 from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.commit_store import CommitStore
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.identifiers import OperatorId
 from graph_compiler.spark_runtime.column_types import check_columns, check_names
-from graph_compiler.spark_runtime.commit_store import CommitStore
 from graph_compiler.spark_runtime.declared_schema import parse_schema
 from graph_compiler.spark_runtime.ledger import Ledger
 from graph_compiler.spark_runtime.schema_change import ChangeKind, Expectation, conform

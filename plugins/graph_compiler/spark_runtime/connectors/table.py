@@ -10,12 +10,14 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors import SinkMode, Table
 from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.private_folders import make_private_folder
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import OperatorId
 from graph_compiler.spark_runtime.column_types import check_columns, check_names
@@ -64,6 +66,7 @@ class TableSink:
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
         """Write the rows where they survive the driver."""
+        make_private_folder(Path(self.publication.prepared).parent)
         files, count = write_files(rows, self.publication.prepared, PARQUET)
         written = replace(self.publication, rows=count, bytes=sum(file.bytes for file in files))
         return PreparedSink(

@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Protocol
 
+from graph_compiler.deployment.private_folders import make_private_folder
+
 
 class CommitStore(Protocol):
     """Keys are absolute paths, as `StagingLayout` gives them."""
@@ -30,7 +32,7 @@ class LocalCommitStore:
     def put_if_absent(self, key: str, content: bytes) -> bool:
         """Write, flush to disk, link; False when the key already exists."""
         path = Path(key)
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(path.parent)
         # A name nobody else has: containers on a shared volume often share process ids. Its mode is 0600.
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         unlinked = Path(name)
