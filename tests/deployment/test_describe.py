@@ -2,6 +2,7 @@ import pytest
 
 from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.retention import Retention, StagingRelease
 from graph_compiler.deployment.describe import describe_regions
 from graph_compiler.deployment.descriptor import StagedInput
 from pipelines.flights import env as flights
@@ -34,13 +35,18 @@ def test_a_result_read_by_several_tasks_is_staged_once(env: StreamExecutionEnvir
     assert len(compiled.job_graph.data_sets) >= 2
     assert [result.node_id for result in producer.results] == [1]
     read = {
-        edge.staged and edge.staged.id
+        region.region_id: {
+            edge.staged and edge.staged.id
+            for v in region.vertices
+            for op in v.operators
+            for edge in op.inputs
+        }
         for region in consumers
-        for v in region.vertices
-        for op in v.operators
-        for edge in op.inputs
     }
-    assert producer.results[0].id in read
+    result = producer.results[0]
+    readers = {region_id for region_id, ids in read.items() if result.id in ids}
+    assert len(readers) == 2
+    assert set(result.consumers) == readers
 
 
 def test_a_staged_input_names_its_result_and_a_pipelined_one_does_not() -> None:
@@ -50,8 +56,26 @@ def test_a_staged_input_names_its_result_and_a_pipelined_one_does_not() -> None:
         id=producer.results[0].id,
         fingerprint=producer.results[0].fingerprint,
         producer=producer.region_id,
+        consumers=(consumer.region_id,),
     )
     assert [edge.staged for edge in inputs["with_carrier_name"]] == [None, None]
+
+
+def test_what_a_pipeline_wishes_for_its_results_reaches_every_task_and_is_no_part_of_its_plan() -> (
+    None
+):
+    def described(**config: str) -> tuple[set[Retention], set[str]]:
+        pairs = {key.replace("_", "."): value for key, value in config.items()}
+        env = StreamExecutionEnvironment("p", config=pairs)
+        env.from_source(Csv("/in"), "in").stage("dear").sink_to(Parquet("/out"))
+        regions = describe_regions(compile_pipeline(env.pipeline()))
+        return {region.retention for region in regions}, {region.plan_id for region in regions}
+
+    kept, plan = described()
+    released, same_plan = described(staging_release="LAST_CONSUMER", staging_ttl="2 d")
+    assert kept == {Retention(release=StagingRelease.GC, ttl=7 * 86400)}
+    assert released == {Retention(release=StagingRelease.LAST_CONSUMER, ttl=2 * 86400)}
+    assert plan == same_plan
 
 
 def test_a_streaming_pipeline_compiles_and_is_not_deployed() -> None:

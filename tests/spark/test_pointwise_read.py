@@ -64,10 +64,11 @@ def stage(area: StagingArea, rows: DataFrame, partitions: int | None) -> StagedI
         output_tag=None,
         fingerprint="f",
         partitions=partitions,
+        consumers=(),
     )
     manifest = area.stage(result, rows)
     assert partitions is None or len(manifest.partitions) == partitions
-    return StagedInput(id=result.id, fingerprint="f", producer=RegionId("p"))
+    return StagedInput(id=result.id, fingerprint="f", producer=RegionId("p"), consumers=())
 
 
 def in_partitions(spark: SparkSession, sizes: list[int]) -> DataFrame:

@@ -21,8 +21,11 @@ RESULT = ResultDescriptor(
     output_tag=None,
     fingerprint="f",
     partitions=None,
+    consumers=(),
 )
-STAGED = StagedInput(id=RESULT.id, fingerprint=RESULT.fingerprint, producer=RegionId("producer"))
+STAGED = StagedInput(
+    id=RESULT.id, fingerprint=RESULT.fingerprint, producer=RegionId("producer"), consumers=()
+)
 
 
 @pytest.fixture

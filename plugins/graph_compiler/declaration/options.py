@@ -15,6 +15,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graph_compiler.declaration.durations import Duration
+from graph_compiler.declaration.retention import DEFAULT_TTL, StagingRelease
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import did_you_mean
 
@@ -219,6 +220,17 @@ class PipelineOptions(BaseModel):
         default=timedelta(seconds=1),
         alias="restart-strategy.failure-rate.delay",
         description="How long to wait each time.",
+    )
+    staging_release: StagingRelease = Field(
+        default=StagingRelease.GC,
+        alias="staging.release",
+        description="Who releases a staged result: its last consumer, or `graph-compiler staging gc`.",
+    )
+    staging_ttl: Duration = Field(
+        default=timedelta(seconds=DEFAULT_TTL),
+        gt=timedelta(0),
+        alias="staging.ttl",
+        description="How long after its last change `graph-compiler staging gc` takes a run for old.",
     )
 
 

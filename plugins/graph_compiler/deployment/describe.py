@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.retention import Retention
 from graph_compiler.deployment.descriptor import (
     InputDescriptor,
     OperatorDescriptor,
@@ -23,7 +24,7 @@ from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobVertex
 from graph_compiler.graphs.regions import DeploymentRegion
 from graph_compiler.graphs.stream_graph import JobType, StreamEdge, StreamNode
-from graph_compiler.identifiers import IntermediateDataSetId, OperatorId
+from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
 
 SESSION: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",
@@ -56,6 +57,7 @@ def describe_regions(compiled: CompiledPipeline) -> tuple[RegionDescriptor, ...]
             cut.edge.stream_edge.id for cut in compiled.deployment.staged_edges
         ),
         staged_results=_staged_results(compiled),
+        consumers=_consumers(compiled),
         fingerprints=fingerprints(
             compiled.stream_graph, {**SESSION, "spark.version": _spark_version()}
         ),
@@ -92,6 +94,7 @@ class _Facts:
     compiled: CompiledPipeline
     staged_edge_ids: frozenset[str]
     staged_results: Mapping[_Output, IntermediateDataSetId]
+    consumers: Mapping[_Output, tuple[RegionId, ...]]
     fingerprints: Mapping[int, str]
     operator_ids: Mapping[int, OperatorId]
 
@@ -105,6 +108,7 @@ class _Facts:
             id=self.staged_results[output],
             fingerprint=self.fingerprint(output),
             producer=self.compiled.deployment.region_of_vertex[vertex.id].id,
+            consumers=self.consumers[output],
         )
 
     def fingerprint(self, output: _Output) -> str:
@@ -127,6 +131,17 @@ def _staged_results(compiled: CompiledPipeline) -> dict[_Output, IntermediateDat
         edge = staged.edge.stream_edge
         found.setdefault((edge.source_id, edge.output_tag), staged.edge.data_set_id)
     return found
+
+
+def _consumers(compiled: CompiledPipeline) -> dict[_Output, tuple[RegionId, ...]]:
+    """Give the regions that read each staged output."""
+    region_of = compiled.deployment.region_of_vertex
+    found: dict[_Output, dict[RegionId, None]] = {}
+    for staged in compiled.deployment.staged_edges:
+        edge = staged.edge.stream_edge
+        readers = found.setdefault((edge.source_id, edge.output_tag), {})
+        readers[region_of[staged.edge.target_id].id] = None
+    return {output: tuple(readers) for output, readers in found.items()}
 
 
 def _operator_ids(compiled: CompiledPipeline) -> dict[int, OperatorId]:
@@ -166,6 +181,10 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
         ),
         session=tuple(SESSION.items()),
         resource_profile=facts.compiled.job_graph.resource_profile.get(region.slot_sharing_group),
+        retention=Retention(
+            release=facts.compiled.options.staging_release,
+            ttl=facts.compiled.options.staging_ttl.total_seconds(),
+        ),
     )
 
 
@@ -214,6 +233,7 @@ def _describe_result(output: _Output, id: IntermediateDataSetId, facts: _Facts) 
         output_tag=output[1],
         fingerprint=facts.fingerprint(output),
         partitions=facts.parallelism(node),
+        consumers=facts.consumers[output],
     )
 
 

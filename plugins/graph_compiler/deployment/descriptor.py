@@ -13,22 +13,27 @@ from dataclasses import dataclass
 from graph_compiler.declaration.operators import Operator
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.declaration.retention import Retention
 from graph_compiler.declaration.slot_sharing import SlotSharingGroup
 from graph_compiler.deployment.wire import from_json, to_json
 from graph_compiler.errors import SourceLocation
 from graph_compiler.graphs.coordination import InitializeOnMaster, OperatorCoordinatorProvider
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId, RegionId
 
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedInput:
-    """A staged result to read, who makes it, and the fingerprint it must have: what it was compiled to hold."""
+    """A staged result to read, and the fingerprint it must have: what it was compiled to hold.
+
+    `producer` makes it; `consumers` are all who read it, this region included.
+    """
 
     id: IntermediateDataSetId
     fingerprint: str
     producer: RegionId
+    consumers: tuple[RegionId, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +82,7 @@ class VertexDescriptor:
 class ResultDescriptor:
     """A result this region stages: the output of `node_id`, under `output_tag` where it is a side output.
 
-    `partitions` None: as many as the plan gives.
+    `partitions` None: as many as the plan gives. `consumers` are the regions that read it.
     """
 
     id: IntermediateDataSetId
@@ -85,6 +90,7 @@ class ResultDescriptor:
     output_tag: str | None
     fingerprint: str
     partitions: int | None
+    consumers: tuple[RegionId, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +107,7 @@ class RegionDescriptor:
     results: tuple[ResultDescriptor, ...]
     session: tuple[tuple[str, str], ...]
     resource_profile: SlotSharingGroup | None
+    retention: Retention
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,6 +51,7 @@ class FixedRows:
             output_tag=None,
             fingerprint=digest([self.area.plan_id, operator.operator_id, name]),
             partitions=partitions,
+            consumers=(),
         )
         before = self._latest.get(result.id)
         with self.metrics.running(operator, Phase.SHARE):

@@ -1,0 +1,29 @@
+"""How long staged results are kept, and who takes them away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+DEFAULT_TTL = 7 * 24 * 3600.0
+"""Seconds: long enough to come back to a run that failed before a weekend."""
+
+
+class StagingRelease(StrEnum):
+    """`staging.release`: who releases a staged result.
+
+    GC, the default: `graph-compiler staging gc`, when the whole run is old enough. Until then a task that is cleared
+    reads what is there. LAST_CONSUMER: the last task that reads it, as soon as it and all other readers have finished;
+    a task that is cleared afterwards computes it again.
+    """
+
+    GC = "GC"
+    LAST_CONSUMER = "LAST_CONSUMER"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """What a pipeline wishes for its staged results; `ttl` is in seconds from a run's last change."""
+
+    release: StagingRelease = StagingRelease.GC
+    ttl: float = DEFAULT_TTL
