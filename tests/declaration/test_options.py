@@ -1,3 +1,6 @@
+import pytest
+
+from graph_compiler.declaration.durations import format_duration, parse_duration
 from graph_compiler.declaration.options import PipelineOptions, ShuffleMode, read_options
 
 
@@ -26,3 +29,35 @@ def test_every_problem_is_found_and_a_close_key_suggested() -> None:
         str(problem.allowed).startswith("AUTO, ALL_EXCHANGES_BLOCKING, ") for problem in problems
     )
     assert any(problem.hint == "did you mean 'parallelism.default'?" for problem in problems)
+
+
+BACKOFF = "restart-strategy.exponential-delay"
+
+
+def test_a_first_wait_longer_than_the_longest_is_refused() -> None:
+    options, (problem,) = read_options(
+        ((f"{BACKOFF}.initial-backoff", "90 s"), (f"{BACKOFF}.max-backoff", "500 ms"))
+    )
+    assert options == PipelineOptions()
+    assert problem.message == (
+        f"option '{BACKOFF}.initial-backoff' is 90 s, and '{BACKOFF}.max-backoff' 500 ms"
+    )
+    assert problem.allowed == (
+        f"an '{BACKOFF}.initial-backoff' of at most 500 ms, or a longer '{BACKOFF}.max-backoff'"
+    )
+
+
+def test_a_first_wait_is_held_against_the_default_of_the_longest() -> None:
+    _, (problem,) = read_options(((f"{BACKOFF}.initial-backoff", "2 min"),))
+    assert problem.message.endswith(
+        "is 2 min, and 'restart-strategy.exponential-delay.max-backoff' 1 min"
+    )
+
+
+def test_a_first_wait_may_be_the_longest() -> None:
+    assert read_options(((f"{BACKOFF}.initial-backoff", "60 s"),))[1] == ()
+
+
+@pytest.mark.parametrize("text", ["2 d", "36 h", "90 s", "1 min", "1500 ms"])
+def test_a_duration_is_written_as_it_is_read(text: str) -> None:
+    assert format_duration(parse_duration(text)) == text

@@ -31,5 +31,11 @@ def parse_duration(text: object) -> timedelta:
     return int(found[1]) * _UNITS[found[2]]
 
 
+def format_duration(duration: timedelta) -> str:
+    """Write a duration in the largest unit that says it in a whole number: `90 s`."""
+    unit = next(unit for unit in ("d", "h", "min", "s", "ms") if not duration % _UNITS[unit])
+    return f"{duration // _UNITS[unit]} {unit}"
+
+
 Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 """A field that takes a duration's text."""

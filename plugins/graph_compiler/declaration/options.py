@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from graph_compiler.declaration.durations import Duration
+from graph_compiler.declaration.durations import Duration, format_duration
 from graph_compiler.declaration.retention import DEFAULT_TTL, StagingRelease
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import did_you_mean
@@ -237,12 +237,30 @@ class PipelineOptions(BaseModel):
 def read_options(config: Sequence[tuple[str, str]]) -> tuple[PipelineOptions, tuple[Problem, ...]]:
     """Check (key, value) pairs; gives the defaults beside the problems when there are any."""
     try:
-        return PipelineOptions.model_validate(dict(config)), ()
+        options = PipelineOptions.model_validate(dict(config))
     except ValidationError as error:
         problems = tuple(
             _problem(str(found["loc"][0]), found["msg"], found["input"]) for found in error.errors()
         )
-        return PipelineOptions(), problems
+    else:
+        problems = _disagreements(options)
+    return (PipelineOptions(), problems) if problems else (options, ())
+
+
+def _disagreements(options: PipelineOptions) -> tuple[Problem, ...]:
+    """Find options that are wrong together only."""
+    first, longest = options.exponential_delay_initial, options.exponential_delay_maximum
+    if first <= longest:
+        return ()
+    fields = PipelineOptions.model_fields
+    initial, maximum = (
+        fields[name].alias for name in ("exponential_delay_initial", "exponential_delay_maximum")
+    )
+    problem = Problem(
+        message=f"option '{initial}' is {format_duration(first)}, and '{maximum}' {format_duration(longest)}",
+        allowed=f"an '{initial}' of at most {format_duration(longest)}, or a longer '{maximum}'",
+    )
+    return (problem,)
 
 
 def _problem(key: str, reason: str, value: object) -> Problem:
