@@ -98,7 +98,11 @@ class PartitionNotFoundError(StagingError):
 
 
 class ConsumersMustRerunError(StagingError):
-    """A lost result would be computed again after others have read it, and nothing says it would be the same."""
+    """A lost result was computed again after others had finished from it, and nothing says that it is the same."""
+
+
+class UpstreamMustRerunError(StagingError):
+    """A task this one reads from has finished from a copy that is lost, and has to run again first."""
 
 
 class StaleResultError(StagingError):

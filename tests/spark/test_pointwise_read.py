@@ -11,6 +11,7 @@ from pyspark.sql.functions import expr, spark_partition_id
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
 from graph_compiler.deployment.manifest import DataFile, ManifestPartition
+from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.spark_runtime import pointwise_read
@@ -49,8 +50,10 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 def area(spark: SparkSession, tmp_path: Path) -> StagingArea:
     return StagingArea(
         spark=spark,
-        store=LocalCommitStore(),
-        layout=StagingLayout(root=str(tmp_path), pipeline="p", run_id="r"),
+        log=ManifestLog(
+            store=LocalCommitStore(),
+            layout=StagingLayout(root=str(tmp_path), pipeline="p", run_id="r"),
+        ),
         attempt=ExecutionAttempt(run_id="r", execution_id="one", attempt_number=0),
         plan_id="plan",
         contracts=tuple,
@@ -66,7 +69,7 @@ def stage(area: StagingArea, rows: DataFrame, partitions: int | None) -> StagedI
         partitions=partitions,
         consumers=(),
     )
-    manifest = area.stage(result, rows)
+    manifest = area.beginning(result.id).stage(result, rows)
     assert partitions is None or len(manifest.partitions) == partitions
     return StagedInput(id=result.id, fingerprint="f", producer=RegionId("p"), consumers=())
 
@@ -125,7 +128,7 @@ def test_a_consumers_partition_holds_flinks_partitions_and_nothing_else(
 
 def test_a_consumer_reads_the_files_of_its_partitions(area: StagingArea) -> None:
     staged = stage(area, in_partitions(area.spark, SIZES), len(SIZES))
-    manifest = area.latest_manifest(staged.id)
+    manifest = area.log.latest(staged.id)
     assert manifest is not None
     files = area.read(area.find(staged), partitions=8).select(
         spark_partition_id(), expr("input_file_name()")
@@ -235,7 +238,7 @@ def test_unset_parallelism_is_left_to_spark(area: StagingArea) -> None:
 def test_rows_move_only_where_that_is_cheaper(
     partitions: int, consumers: int, megabytes: int, is_apart: bool, area: StagingArea
 ) -> None:
-    manifest = area.latest_manifest(stage(area, area.spark.range(1), None).id)
+    manifest = area.log.latest(stage(area, area.spark.range(1), None).id)
     assert manifest is not None
     file = DataFile(name="part-0", rows=9, bytes=megabytes * 10**6 // partitions)
     files = tuple(ManifestPartition(index=index, files=(file,)) for index in range(partitions))

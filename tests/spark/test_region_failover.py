@@ -8,8 +8,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import rand
 
-from graph_compiler import Csv, Parquet, SlotSharingGroup, StreamExecutionEnvironment
+from graph_compiler import Csv, Parquet, Secret, SlotSharingGroup, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.describe import describe_regions
 from graph_compiler.deployment.descriptor import (
     VERSION,
@@ -17,6 +18,8 @@ from graph_compiler.deployment.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.finished_readers import stale_readers
+from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.report import ExecutionReport, ThrowableType
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.spark_runtime.main import execute
@@ -35,13 +38,21 @@ def with_a_coin(rows: DataFrame) -> DataFrame:
 class Tasks:
     """Runs the tasks of a pipeline as Airflow would: a descriptor on disk for each attempt."""
 
-    def __init__(self, env: StreamExecutionEnvironment, folder: Path, spark: SparkSession) -> None:
+    def __init__(
+        self,
+        env: StreamExecutionEnvironment,
+        folder: Path,
+        spark: SparkSession,
+        *,
+        clears_others: bool = False,
+    ) -> None:
         pipeline = with_options(env.pipeline(), shuffle_mode="AUTO")
         self.regions = {
             str(one.region_id): one for one in describe_regions(compile_pipeline(pipeline))
         }
-        self.root, self.spark = folder / "staging", spark
+        self.root, self.spark, self.clears_others = folder / "staging", spark, clears_others
         self.layout = StagingLayout(root=str(self.root), pipeline="p", run_id="run")
+        self.log = ManifestLog(store=LocalCommitStore(), layout=self.layout)
         self._attempts: Iterator[int] = iter(range(100))
 
     def run(self, name: str) -> ExecutionReport:
@@ -55,11 +66,21 @@ class Tasks:
             ),
             staging_root=str(self.root),
             parameters=(),
+            clears_others=self.clears_others,
         )
         path = Path(self.layout.descriptor(region.region_id, task.attempt.execution_id))
         path.parent.mkdir(parents=True)
         path.write_text(task.to_json())
         return execute(task, self.spark)
+
+    def named(self, prefix: str) -> str:
+        """Give the one task whose name begins so."""
+        (found,) = [name for name in self.regions if name.startswith(prefix)]
+        return found
+
+    def manifests(self, name: str) -> list[Path]:
+        (result,) = self.regions[name].results
+        return list(Path(self.layout.manifests(result.id)).glob("*.json"))
 
     def data(self, name: str) -> list[Path]:
         (result,) = self.regions[name].results
@@ -115,7 +136,7 @@ def test_what_is_lost_is_computed_again_and_committed_as_the_next_epoch(
     assert before == sorted(path.name for path in (tmp_path / "second").glob("part-*"))
 
 
-def test_what_it_is_made_of_may_be_lost_too(
+def test_who_finished_from_a_lost_copy_stays_if_the_new_one_is_the_same(
     source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
     tasks = Tasks(chain(source, tmp_path), tmp_path, spark)
@@ -125,9 +146,150 @@ def test_what_it_is_made_of_may_be_lost_too(
     for name in (first, second):
         remove_data(tasks.data(name)[0])
     report = tasks.run(out)
-    assert report.failure is not None, "second has read the copy of first that is lost"
+    assert report.failure is None, report.failure
+    assert [again.producer for again in report.recomputed] == [first, second]
+    assert published(tmp_path / "out")[1] == [("a", 2, 30)]
+    assert not stale_readers(tasks.log, [again.result_id for again in report.recomputed])
+
+
+def other_rows(source: Path) -> None:
+    source.write_text("k,v\na,1\na,2\nb,7\n")
+
+
+def test_a_new_copy_that_differs_from_what_others_finished_from_is_not_committed(
+    source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    tasks = Tasks(chain(source, tmp_path), tmp_path, spark)
+    first, second, out = tasks.regions
+    tasks.run(first)
+    tasks.run(second)
+    for name in (first, second):
+        remove_data(tasks.data(name)[0])
+    other_rows(source)
+    report = tasks.run(out)
+    assert report.failure is not None
     assert report.failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
+    assert f"{second} finished from the copy that is lost" in report.failure.message
+    assert "computed again it has other rows" in report.failure.message
     assert f"airflow tasks clear -y -t '^({first}|{second})$' p" in report.failure.message
+    assert len(tasks.manifests(first)) == 1
+    assert tasks.data(first) == [], "nothing is left of the new copy"
+
+
+def test_rows_that_cannot_be_compared_count_as_different(
+    source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    env = StreamExecutionEnvironment("p")
+    rows = env.from_source(Csv(str(source)), "in")
+    letters = rows.with_columns(k="k COLLATE UTF8_LCASE").name("letters").stage("dear")
+    for name in ("one", "two"):
+        letters.filter(f"'{name}' != k").name(name).sink_to(Parquet(f"{tmp_path}/{name}")).name(
+            f"{name}_out"
+        )
+    tasks = Tasks(env, tmp_path, spark)
+    first, one, two = tasks.regions
+    tasks.run(first)
+    tasks.run(one)
+    remove_data(tasks.data(first)[0])
+    failure = tasks.run(two).failure
+    assert failure is not None
+    assert "computed again it may differ: it has no checksum" in failure.message
+
+
+def diamond(source: Path, folder: Path) -> StreamExecutionEnvironment:
+    """in → first ║ middle ║ both, and first ║ both; beside them first ║ other."""
+    env = StreamExecutionEnvironment("p")
+    first = env.from_source(Csv(str(source)), "in").with_columns(v="v * 10").name("first")
+    first = first.stage("dear")
+    middle = first.filter("v < 30").name("middle").stage("dear too")
+    first.union_by_name(middle).sink_to(Parquet(f"{folder}/both")).name("both_out")
+    first.filter("v > 10").name("other").sink_to(Parquet(f"{folder}/other")).name("other_out")
+    return env
+
+
+def test_where_others_can_be_cleared_the_new_copy_counts_and_they_are_named(
+    source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    tasks = Tasks(diamond(source, tmp_path), tmp_path, spark, clears_others=True)
+    first, middle, both, other = (
+        tasks.named(name) for name in ("first", "middle", "both", "other")
+    )
+    for name in (first, middle, both):
+        assert tasks.run(name).failure is None
+    remove_data(tasks.data(first)[0])
+    other_rows(source)
+    report = tasks.run(other)
+    assert report.failure is None, report.failure
+    assert sorted(published(tmp_path / "other")[1]) == [("a", 20), ("b", 70)]
+    stale = stale_readers(tasks.log, [again.result_id for again in report.recomputed])
+    assert set(stale) == {middle, both}
+    for name in stale:
+        assert tasks.run(name).failure is None
+    assert not stale_readers(tasks.log, [again.result_id for again in report.recomputed])
+
+
+def test_a_task_waits_for_one_it_reads_from_that_must_run_again(
+    source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    tasks = Tasks(diamond(source, tmp_path), tmp_path, spark, clears_others=True)
+    first, middle, both = (tasks.named(name) for name in ("first", "middle", "both"))
+    tasks.run(first)
+    tasks.run(middle)
+    remove_data(tasks.data(first)[0])
+    other_rows(source)
+    failure = tasks.run(both).failure
+    assert failure is not None
+    assert failure.throwable_type is ThrowableType.PARTITION_DATA_MISSING_ERROR
+    assert f"{middle} finished from the lost copy and must run again before" in failure.message
+    (manifest, again) = sorted(tasks.manifests(first))
+    assert (manifest.name, again.name) == ("0.json", "1.json")
+    assert not (tmp_path / "both").exists()
+    (result,) = tasks.regions[first].results
+    assert stale_readers(tasks.log, [result.id]) == (middle,)
+    tasks.run(middle)
+    assert tasks.run(both).failure is None
+    assert sorted(published(tmp_path / "both")[1]) == [
+        ("a", 10),
+        ("a", 10),
+        ("a", 20),
+        ("a", 20),
+        ("b", 70),
+    ]
+
+
+def test_a_producer_run_again_after_its_result_was_recomputed_commits_the_epoch_after(
+    source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    tasks = Tasks(chain(source, tmp_path), tmp_path, spark)
+    first, second, out = tasks.regions
+    tasks.run(first)
+    remove_data(tasks.data(first)[0])
+    tasks.run(second)
+    assert tasks.run(first).failure is None
+    assert tasks.run(second).failure is None
+    report = tasks.run(out)
+    assert report.recomputed == ()
+    assert published(tmp_path / "out")[1] == [("a", 2, 30)]
+    assert [path.name for path in sorted(tasks.manifests(first))] == ["0.json", "1.json", "2.json"]
+
+
+def test_a_producer_with_secrets_of_its_own_is_named(
+    source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    env = StreamExecutionEnvironment("p")
+    options = {"comment": Secret("files", "password")}
+    rows = env.from_source(Csv(str(source), options=options), "in").stage("dear")
+    rows.filter("v > 1").name("kept").sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    tasks = Tasks(env, tmp_path, spark)
+    first, second = tasks.regions
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(Secret("files", "password").variable, "#")
+        assert tasks.run(first).failure is None
+    remove_data(tasks.data(first)[0])
+    failure = tasks.run(second).failure
+    assert failure is not None
+    assert "that task reads with" in failure.message
+    assert "which this one is not given" in failure.message
 
 
 def test_a_whole_line_of_lost_results_is_computed_again(

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
+from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError, StagingError, StaleResultError
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
@@ -32,17 +33,19 @@ STAGED = StagedInput(
 def area(spark: SparkSession, tmp_path: Path) -> StagingArea:
     return StagingArea(
         spark=spark,
-        store=LocalCommitStore(),
-        layout=StagingLayout(root=str(tmp_path), pipeline="p", run_id="r"),
+        log=ManifestLog(
+            store=LocalCommitStore(),
+            layout=StagingLayout(root=str(tmp_path), pipeline="p", run_id="r"),
+        ),
         attempt=ExecutionAttempt(run_id="r", execution_id="one", attempt_number=0),
         plan_id="plan",
         contracts=tuple,
-    )
+    ).beginning(RESULT.id)
 
 
 def other_execution(area: StagingArea, execution_id: str, plan_id: str = "plan") -> StagingArea:
     attempt = ExecutionAttempt(run_id="r", execution_id=execution_id, attempt_number=1)
-    return replace(area, attempt=attempt, plan_id=plan_id)
+    return replace(area, attempt=attempt, plan_id=plan_id).beginning(RESULT.id)
 
 
 def test_a_staged_result_is_read_back_with_schema_and_rows(area: StagingArea) -> None:
@@ -64,24 +67,21 @@ def test_every_execution_commits_the_next_epoch_and_readers_take_the_latest(
 
 
 def test_who_loses_an_epoch_adopts_an_equal_winner(
-    area: StagingArea, monkeypatch: pytest.MonkeyPatch
+    area: StagingArea,
 ) -> None:
+    late = other_execution(area, "two")  # it began before the winner committed
     winner = area.stage(RESULT, area.spark.range(1))
-    late = other_execution(area, "two")
-    monkeypatch.setattr(
-        StagingArea, "latest_manifest", lambda *_: None
-    )  # it looked before the winner committed
     assert late.stage(RESULT, area.spark.range(1)) == winner
     assert not Path(area.layout.data(RESULT.id, epoch=0, execution_id="two")).exists()
 
 
 def test_who_loses_an_epoch_to_another_plan_fails(
-    area: StagingArea, monkeypatch: pytest.MonkeyPatch
+    area: StagingArea,
 ) -> None:
+    late = other_execution(area, "two", "another")
     area.stage(RESULT, area.spark.range(1))
-    monkeypatch.setattr(StagingArea, "latest_manifest", lambda *_: None)
     with pytest.raises(StagingError, match="committed by execution one of another plan"):
-        other_execution(area, "two", "another").stage(RESULT, area.spark.range(1))
+        late.stage(RESULT, area.spark.range(1))
 
 
 @pytest.mark.parametrize("damage", ["delete", "truncate"])

@@ -121,13 +121,17 @@ class ExecutionAttempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskDeploymentDescriptor:
-    """All that one Spark application needs to know. `parameters` are bound to `:name` in expressions."""
+    """All that one Spark application needs to know. `parameters` are bound to `:name` in expressions.
+
+    `clears_others`: who starts the application can have tasks that have finished run again.
+    """
 
     version: int
     region: RegionDescriptor
     attempt: ExecutionAttempt
     staging_root: str
     parameters: tuple[tuple[str, ParameterValue], ...]
+    clears_others: bool = False
 
     def to_json(self) -> str:
         """Encode for the Spark side."""

@@ -37,7 +37,10 @@ class ContractCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """One committed epoch. `schema` is Spark's schema JSON; `parent_epoch` None for the first."""
+    """One committed epoch. `schema` is Spark's schema JSON; `parent_epoch` None for the first.
+
+    `checksum` is that of the rows, whatever their order (`spark_runtime/row_checksum.py`); None where they have none.
+    """
 
     version: int
     result_id: IntermediateDataSetId
@@ -49,6 +52,7 @@ class Manifest:
     location: str
     schema: str
     partitions: tuple[ManifestPartition, ...]
+    checksum: str | None
     contracts: tuple[ContractCount, ...]
 
     @property
@@ -59,9 +63,23 @@ class Manifest:
     @property
     def rows(self) -> int:
         """Count the rows of all files."""
-        return sum(file.rows for file in self.files)
+        return rows_of(self.partitions)
 
     @property
     def bytes(self) -> int:
         """Add up the sizes of all files."""
         return sum(file.bytes for file in self.files)
+
+    def holds_the_rows_of(self, other: Manifest) -> bool:
+        """Say whether both hold the same rows for certain; what has no checksum may hold others."""
+        known = self.checksum is not None
+        return known and self._identity == other._identity
+
+    @property
+    def _identity(self) -> tuple[int, str | None, str]:
+        return self.rows, self.checksum, self.schema
+
+
+def rows_of(partitions: tuple[ManifestPartition, ...]) -> int:
+    """Count the rows of all files."""
+    return sum(file.rows for partition in partitions for file in partition.files)

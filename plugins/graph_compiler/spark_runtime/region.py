@@ -20,6 +20,7 @@ from graph_compiler.deployment.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.manifest import ContractCount
+from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.report import Output, Phase, RecomputedResult, StagedRead
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.spark_runtime.connectors import SinkContext, read_source
@@ -57,12 +58,11 @@ def run_region(
     contracts: list[Contract] = []
     area = StagingArea(
         spark=spark,
-        store=store,
-        layout=layout,
+        log=ManifestLog(store=store, layout=layout),
         attempt=attempt,
         plan_id=region.plan_id,
         contracts=partial(check_contracts, contracts, spark),
-    )
+    ).beginning(*(result.id for result in region.results))
     context = SinkContext(
         spark=spark, store=store, layout=layout, execution_id=attempt.execution_id
     )

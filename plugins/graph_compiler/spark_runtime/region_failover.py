@@ -5,8 +5,10 @@
 No sinks, no side outputs, no other results of the producer's region. What these vertices read from other tasks may be
 lost too: it is found the same way.
 
-Rows computed again may differ from those others have read already. Flink then restarts these others; Airflow's finished
-tasks only a person, or its API, can clear, so that is said, with the command, before anything is computed.
+Rows computed again may differ from those others have read already. Flink then restarts these others. Here the new copy
+is compared with the lost one, by its rows and their checksum, before it is committed; where it may differ, tasks that
+have finished from the lost copy must run again. If Airflow can be asked for that, it is, by the task that started this
+application; else the new copy is not committed, and the failure has the command.
 """
 
 from __future__ import annotations
@@ -19,28 +21,59 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
-from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.connectors.secret import Secret
 from graph_compiler.deployment.descriptor import (
     RegionDescriptor,
     ResultDescriptor,
     StagedInput,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.executions import RegionExecution, executions, regions_of
+from graph_compiler.deployment.executions import executions
+from graph_compiler.deployment.finished_readers import (
+    FinishedReader,
+    differing_readers,
+    finished_readers,
+)
 from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.deployment.report import RecomputedResult, StagedRead
-from graph_compiler.errors import ConsumersMustRerunError, PartitionNotFoundError
-from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.deployment.values_within import values_within
+from graph_compiler.errors import (
+    ConsumersMustRerunError,
+    PartitionNotFoundError,
+    UpstreamMustRerunError,
+)
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId, listing
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.contracts import Contract, check_contracts
+from graph_compiler.spark_runtime.lineage import lineage
 from graph_compiler.spark_runtime.metrics import RegionMetrics
 from graph_compiler.spark_runtime.origins import STAGED, origin
 from graph_compiler.spark_runtime.region_evaluation import RegionEvaluation
-from graph_compiler.spark_runtime.region_graph import RegionGraph
 from graph_compiler.spark_runtime.region_run import RegionRun
 from graph_compiler.spark_runtime.shared_rows import FixedRows
 from graph_compiler.spark_runtime.staging import StagingArea
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostCopy:
+    """A staged result that is lost: what is known of it, and who has finished from which epoch of it."""
+
+    staged: StagedInput
+    lost: PartitionNotFoundError
+    manifest: Manifest | None
+    readers: tuple[FinishedReader, ...]
+
+    def cannot(self, reason: str) -> PartitionNotFoundError:
+        """Say why it cannot be computed again by this application."""
+        return PartitionNotFoundError(
+            f"{self.words}\n  it cannot be computed again here: {reason}\n"
+            f"  hint: clear the task '{self.staged.producer}', with its downstream tasks"
+        )
+
+    @property
+    def words(self) -> str:
+        """Say what is lost, in one line."""
+        return str(self.lost).splitlines()[0]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,14 +89,15 @@ class RegionFailover:
     def read(self, staged: StagedInput, partitions: int | None) -> tuple[Manifest, DataFrame]:
         """Read a staged result, computed anew where it is lost.
 
-        Raises PartitionNotFoundError where that cannot be done here, ConsumersMustRerunError where it may not.
+        Raises PartitionNotFoundError where that cannot be done here, ConsumersMustRerunError where it may not,
+        UpstreamMustRerunError where this task has to wait for others first.
         """
         try:
             manifest = self.area.find(staged)
             rows = self._rows(manifest, partitions)
         except PartitionNotFoundError as lost:
             self._recomputing.append(staged.id)
-            manifest = self._recompute(staged, lost)
+            manifest = self._recompute(self._lost_copy(staged, lost))
             self._recomputing.pop()
             rows = self._rows(manifest, partitions)
         read = StagedRead(result_id=manifest.result_id, epoch=manifest.epoch)
@@ -75,20 +109,41 @@ class RegionFailover:
         with origin(self.area.spark, STAGED, manifest.result_id):  # no operator here made them
             return self.area.read(manifest, partitions=partitions)
 
-    def _recompute(self, staged: StagedInput, lost: PartitionNotFoundError) -> Manifest:
-        producer = self._producer(staged, lost)
-        result = next(found for found in producer.region.results if found.id == staged.id)
-        self._check_readers(staged, lost)
-        print(f"graph_compiler: {lost}\ngraph_compiler: computing it again, as {staged.producer}")
-        started = time.monotonic()
-        run = self._run_of(producer, result)
-        operators = list(run.evaluation.graph.operators.values())
+    def _lost_copy(self, staged: StagedInput, lost: PartitionNotFoundError) -> LostCopy:
+        log = self.area.log
+        readers = finished_readers(log, staged.id, recomputing=self._recomputing)
+        return LostCopy(
+            staged=staged,
+            lost=lost,
+            manifest=log.latest(staged.id),
+            readers=tuple(one for one in readers if one.region_id != self.task.region.region_id),
+        )
+
+    def _recompute(self, copy: LostCopy) -> Manifest:
+        staged, started = copy.staged, time.monotonic()
+        area = self.area.beginning(staged.id)
+        producer = self._descriptor(staged.producer)
+        if producer is None:
+            raise copy.lost
+        result = _result(producer, copy)
+        part = lineage(producer.region, result)
+        self._check_resources(part, copy)
+        print(
+            f"graph_compiler: {copy.lost}\ngraph_compiler: computing it again, as {staged.producer}"
+        )
+        contracts, metrics = list[Contract](), RegionMetrics(self.area.spark, part)
+        evaluation = self._evaluation(part, producer, contracts, metrics)
+        area = replace(
+            area,
+            contracts=partial(check_contracts, contracts, self.area.spark),
+            check=lambda manifest: self._check(
+                manifest, copy, evaluation.is_repeatable((result.node_id, result.output_tag))
+            ),
+        )
+        run = RegionRun(area=area, metrics=metrics, evaluation=evaluation)
+        operators = list(evaluation.graph.operators.values())
         for operator in operators:
             run.evaluate(operator)
-        if not run.evaluation.is_repeatable((result.node_id, result.output_tag)):
-            raise _not_here(
-                lost, staged, "its rows would be others: what computes them is not deterministic"
-            )
         for _ in run.stage(operators[-1]):
             pass
         manifest = self.area.find(staged)
@@ -100,104 +155,92 @@ class RegionFailover:
                 operators=tuple(operator.name for operator in operators),
                 rows=manifest.rows,
                 seconds=round(time.monotonic() - started, 3),
-                reason=str(lost).splitlines()[0],
+                reason=copy.words,
             )
         )
+        self._check_upstream(manifest, copy)
         return manifest
 
-    def _run_of(self, producer: TaskDeploymentDescriptor, result: ResultDescriptor) -> RegionRun:
-        part, spark, contracts = lineage(producer.region, result), self.area.spark, list[Contract]()
-        metrics = RegionMetrics(spark, part)
-        area = replace(self.area, contracts=partial(check_contracts, contracts, spark))
-        evaluation = RegionEvaluation(
+    def _evaluation(
+        self,
+        part: RegionDescriptor,
+        producer: TaskDeploymentDescriptor,
+        contracts: list[Contract],
+        metrics: RegionMetrics,
+    ) -> RegionEvaluation:
+        spark = self.area.spark
+        return RegionEvaluation(
             region=part,
             spark=spark,
             parameters=dict(producer.parameters),
             read_source=lambda connector, parallelism: read_source(connector, spark, parallelism),
             read_staged=lambda staged, partitions: self.read(staged, partitions)[1],
-            fix=FixedRows(area, metrics).fix,
+            fix=FixedRows(self.area, metrics).fix,
             mark=metrics.mark,
             contracts=contracts,
         )
-        return RegionRun(area=area, metrics=metrics, evaluation=evaluation)
 
-    def _producer(
-        self, staged: StagedInput, lost: PartitionNotFoundError
-    ) -> TaskDeploymentDescriptor:
-        """Give the descriptor of the producer's last execution, if what it describes can be run here."""
-        attempts = executions(self._run, staged.producer)
-        if not attempts:
-            raise lost
-        producer = self._descriptor(staged.producer, attempts[-1])
-        results = {result.id: result for result in producer.region.results}
-        if staged.id not in results or results[staged.id].fingerprint != staged.fingerprint:
-            raise _not_here(lost, staged, "that task ran another version of this pipeline")
-        if producer.region.resource_profile != self.task.region.resource_profile:
-            raise _not_here(lost, staged, "that task has other resources than this one")
-        return producer
+    def _check_resources(self, part: RegionDescriptor, copy: LostCopy) -> None:
+        """Raise PartitionNotFoundError where the producer has what this application has not."""
+        if part.resource_profile != self.task.region.resource_profile:
+            raise copy.cannot("that task has other resources than this one")
+        own = set(values_within(self.task.region, Secret))
+        if lacking := [secret for secret in values_within(part, Secret) if secret not in own]:
+            secrets = listing(dict.fromkeys(map(str, lacking)))
+            raise copy.cannot(f"that task reads with {secrets}, which this one is not given")
 
-    def _check_readers(self, staged: StagedInput, lost: PartitionNotFoundError) -> None:
-        """Raise ConsumersMustRerunError where other tasks have finished from the copy that is lost."""
-        readers = [
-            region_id
-            for region_id in regions_of(self._run)
-            if region_id != self.task.region.region_id and self._must_rerun(region_id, staged)
-        ]
-        if readers:
-            tasks = f"^({'|'.join([staged.producer, *readers])})$"
-            pipeline = self.task.region.pipeline
-            words = shlex.join(["airflow", "tasks", "clear", "-y", "-t", tasks, pipeline])
+    def _check(self, manifest: Manifest, copy: LostCopy, is_repeatable: bool) -> None:
+        """Refuse a new copy that does not go with what is left of the old one."""
+        is_same = copy.manifest is not None and copy.manifest.holds_the_rows_of(manifest)
+        if not is_repeatable and not is_same:
+            raise copy.cannot("its rows would be others: what computes them is not deterministic")
+        readers = differing_readers(self.area.log, manifest, copy.readers)
+        if readers and not self.task.clears_others:
+            tasks = f"^({'|'.join([copy.staged.producer, *readers])})$"
+            words = ["airflow", "tasks", "clear", "-y", "-t", tasks, self.task.region.pipeline]
             raise ConsumersMustRerunError(
-                f"{lost}\n  {listing(readers)} finished from the copy that is lost, and computed again it may differ\n"
-                f"  hint: {words}, with the run's dates (-s, -e), and their downstream tasks (-d)"
+                f"{copy.lost}\n  {listing(readers)} finished from the copy that is lost, "
+                f"and computed again it {_how_it_differs(manifest)}\n"
+                f"  hint: {shlex.join(words)}, with the run's dates (-s, -e), and their downstream tasks (-d)"
             )
 
-    def _must_rerun(self, region_id: RegionId, staged: StagedInput) -> bool:
-        """Say whether a task has finished from a result, and left more than what is being computed again here."""
-        last = executions(self._run, region_id)[-1]
-        has_read = last.report is not None and any(
-            read.result_id == staged.id for read in last.report.reads
-        )
-        if not has_read or last.state is not ExecutionState.FINISHED:
-            return False
-        region = self._descriptor(region_id, last).region
-        operators = [one.operator for vertex in region.vertices for one in vertex.operators]
-        left = [result for result in region.results if result.id not in self._recomputing]
-        return bool(left) or any(isinstance(operator, Sink) for operator in operators)
+    def _check_upstream(self, manifest: Manifest, copy: LostCopy) -> None:
+        """Stop where this task reads, by way of others, from a task that has to run again first."""
+        upstream = self._upstream(self.task.region)
+        readers = differing_readers(self.area.log, manifest, copy.readers)
+        if found := [region_id for region_id in readers if region_id in upstream]:
+            raise UpstreamMustRerunError(
+                f"{copy.words}\n  computed again it {_how_it_differs(manifest)}; {listing(found)} finished from "
+                "the lost copy and must run again before this task"
+            )
 
-    def _descriptor(
-        self, region_id: RegionId, execution: RegionExecution
-    ) -> TaskDeploymentDescriptor:
-        path = self.area.layout.descriptor(region_id, execution.execution_id)
+    def _upstream(self, region: RegionDescriptor) -> frozenset[RegionId]:
+        found: set[RegionId] = set()
+        waiting = [staged.producer for staged in values_within(region, StagedInput)]
+        while waiting:
+            region_id = waiting.pop()
+            if region_id not in found and (task := self._descriptor(region_id)):
+                found.add(region_id)
+                waiting += [staged.producer for staged in values_within(task.region, StagedInput)]
+        return frozenset(found)
+
+    def _descriptor(self, region_id: RegionId) -> TaskDeploymentDescriptor | None:
+        """Give what a region's last execution was told to do, None where it has none."""
+        layout = self.area.layout
+        attempts = executions(Path(layout.run), region_id)
+        if not attempts:
+            return None
+        path = layout.descriptor(region_id, attempts[-1].execution_id)
         return TaskDeploymentDescriptor.from_json(Path(path).read_text())
 
-    @property
-    def _run(self) -> Path:
-        return Path(self.area.layout.run)
+
+def _result(producer: TaskDeploymentDescriptor, copy: LostCopy) -> ResultDescriptor:
+    """Find the result in its producer; raises PartitionNotFoundError where that was of another version."""
+    for result in producer.region.results:
+        if (result.id, result.fingerprint) == (copy.staged.id, copy.staged.fingerprint):
+            return result
+    raise copy.cannot("that task ran another version of this pipeline")
 
 
-def lineage(region: RegionDescriptor, result: ResultDescriptor) -> RegionDescriptor:
-    """Give the part of a region that computes one of its results: no sinks, no other results."""
-    graph = RegionGraph.of(region)
-    chain = {operator.node_id for operator in graph.chain_of(graph.operators[result.node_id])}
-    vertices = (
-        replace(
-            vertex,
-            operators=tuple(one for one in vertex.operators if one.node_id in chain),
-            coordinators=(),
-            initialize_on_master=(),
-        )
-        for vertex in region.vertices
-    )
-    return replace(
-        region, vertices=tuple(vertex for vertex in vertices if vertex.operators), results=(result,)
-    )
-
-
-def _not_here(
-    lost: PartitionNotFoundError, staged: StagedInput, reason: str
-) -> PartitionNotFoundError:
-    return PartitionNotFoundError(
-        f"{str(lost).splitlines()[0]}\n  it cannot be computed again here: {reason}\n"
-        f"  hint: clear the task '{staged.producer}', with its downstream tasks"
-    )
+def _how_it_differs(manifest: Manifest) -> str:
+    return "may differ: it has no checksum" if manifest.checksum is None else "has other rows"

@@ -55,7 +55,7 @@ class FixedRows:
         )
         before = self._latest.get(result.id)
         with self.metrics.running(operator, Phase.SHARE):
-            manifest = self._latest[result.id] = self.area.stage(result, rows)
+            manifest = self._latest[result.id] = self.area.beginning(result.id).stage(result, rows)
         if before is not None:
             self.area.drop(before)
         return self.area.read(manifest, partitions=partitions)

@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.main import session
@@ -38,8 +39,7 @@ def named_rows(task: TaskDeploymentDescriptor, spark: SparkSession) -> dict[str,
     )
     area = StagingArea(
         spark=spark,
-        store=LocalCommitStore(),
-        layout=layout,
+        log=ManifestLog(store=LocalCommitStore(), layout=layout),
         attempt=task.attempt,
         plan_id=task.region.plan_id,
         contracts=tuple,

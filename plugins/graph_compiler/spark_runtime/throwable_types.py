@@ -36,6 +36,7 @@ from graph_compiler.errors import (
     SchemaChangedError,
     SecretError,
     StaleResultError,
+    UpstreamMustRerunError,
 )
 from graph_compiler.spark_runtime.causes import PYTHON_WORKER, Cause
 from graph_compiler.spark_runtime.contracts import ContractViolatedError
@@ -44,6 +45,7 @@ from graph_compiler.spark_runtime.evaluate import ColumnsError
 # In this order: a conflict is a PublicationError too.
 _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
     (PartitionNotFoundError, ThrowableType.PARTITION_DATA_MISSING_ERROR),
+    (UpstreamMustRerunError, ThrowableType.PARTITION_DATA_MISSING_ERROR),
     (PublicationConflictError, ThrowableType.RECOVERABLE_ERROR),
     (PublicationError, ThrowableType.NON_RECOVERABLE_ERROR),
     (ConsumersMustRerunError, ThrowableType.NON_RECOVERABLE_ERROR),

@@ -1,0 +1,175 @@
+"""Run several writers of one store through every order of their steps, with deaths and lost answers on the way.
+
+    for run in every_order([writer_a, writer_b], faults=1): …
+
+A step is one operation on the store, or on the disk beside it. Writers are threads of which one runs at a time, up to
+its next step. Which one, and what befalls it, is chosen anew in each run until every choice has been made (stateless
+model checking).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import PurePath
+from typing import Any, TypeVar
+
+Answer = TypeVar("Answer")
+
+
+class Fault(Enum):
+    """What may befall a step: the writer dies before it; it is done, and its answer is lost or asked for again."""
+
+    DEATH = "death"
+    LOST_ANSWER = "lost answer"
+    SENT_AGAIN = "sent again"
+
+
+class Died(BaseException):
+    """The writer is no more; it cleans up nothing."""
+
+
+class Scheduler:
+    """Lets one writer at a time go one step; `choices` says which, in order, and beyond them the first that can."""
+
+    def __init__(self, choices: Sequence[int], faults: int) -> None:
+        self.choices, self.faults = list(choices), faults
+        self.taken: list[tuple[int, int]] = []  # what was chosen, of how many
+        self.trace: list[str] = []
+        self._turn = threading.Condition()
+        self._granted: tuple[str, Fault | None] | None = None
+        self._waiting: set[str] = set()
+
+    def step(self, what: str, do: Callable[[], Answer]) -> Answer:
+        """Wait for this thread's turn, then do; called by writers."""
+        me = threading.current_thread().name
+        with self._turn:
+            self._waiting.add(me)
+            self._turn.notify_all()
+            self._turn.wait_for(lambda: self._granted is not None and self._granted[0] == me)
+            assert self._granted is not None
+            fault = self._granted[1]
+            self._granted = None
+            self._waiting.discard(me)
+        self.trace.append(f"{me}: {what}{f' ({fault.value})' if fault else ''}")
+        if fault is Fault.DEATH:
+            raise Died
+        answer = do()
+        if fault is Fault.LOST_ANSWER:
+            raise TimeoutError(what)
+        return do() if fault is Fault.SENT_AGAIN else answer
+
+    def drive(self, threads: Sequence[threading.Thread]) -> None:
+        """Run the threads to their ends."""
+        for thread in threads:
+            thread.start()
+        while True:
+            with self._turn:
+                self._turn.wait_for(
+                    lambda: (
+                        self._granted is None
+                        and {thread.name for thread in threads if thread.is_alive()}
+                        <= self._waiting
+                    ),
+                    timeout=0.001,  # a thread that ends tells nobody
+                )
+                alive = [thread.name for thread in threads if thread.is_alive()]
+                if not alive:
+                    return
+                if self._granted is not None or not set(alive) <= self._waiting:
+                    continue
+                options = [(name, fault) for fault in self._possible() for name in alive]
+                index = self._choose(len(options))
+                self._granted = options[index]
+                if options[index][1]:
+                    self.faults -= 1
+                self._turn.notify_all()
+
+    def _possible(self) -> list[Fault | None]:
+        return [None, *Fault] if self.faults else [None]
+
+    def _choose(self, count: int) -> int:
+        number = len(self.taken)
+        index = self.choices[number] if number < len(self.choices) else 0
+        self.taken.append((index, count))
+        return index
+
+
+@dataclass
+class InMemoryStore:
+    """A commit store of one process, whose every call is a step; listings come in any order but the right one."""
+
+    scheduler: Scheduler | None = None
+    content: dict[str, bytes] = field(default_factory=dict)
+
+    def put_if_absent(self, key: str, content: bytes) -> bool:
+        def put() -> bool:
+            is_first = key not in self.content
+            self.content.setdefault(key, content)
+            return is_first
+
+        return self._step(f"put {PurePath(key).name}", put)
+
+    def get(self, key: str) -> bytes | None:
+        return self._step(f"get {PurePath(key).name}", lambda: self.content.get(key))
+
+    def keys(self, folder: str) -> list[str]:
+        def listed() -> list[str]:
+            return sorted(
+                (key for key in self.content if PurePath(key).parent == PurePath(folder)),
+                reverse=True,
+            )
+
+        return self._step("list", listed)
+
+    def _step(self, what: str, do: Callable[[], Answer]) -> Answer:
+        return self.scheduler.step(what, do) if self.scheduler else do()
+
+
+@dataclass(frozen=True)
+class Run:
+    """One order: what each writer gave or raised, None for one that died; and the steps that were taken."""
+
+    outcomes: dict[str, Any]
+    trace: list[str]
+
+    def __str__(self) -> str:
+        return "\n".join(self.trace)
+
+
+def every_order(
+    make: Callable[[Scheduler], dict[str, Callable[[], object]]], *, faults: int = 0
+) -> Iterator[Run]:
+    """Run the writers that `make` gives, with a world of their own each time, in every order of their steps."""
+    choices: list[int] | None = []
+    while choices is not None:
+        scheduler = Scheduler(choices, faults)
+        outcomes: dict[str, Any] = {}
+        threads = [
+            threading.Thread(target=_run, args=(name, work, outcomes), name=name, daemon=True)
+            for name, work in make(scheduler).items()
+        ]
+        scheduler.drive(threads)
+        yield Run(outcomes, scheduler.trace)
+        choices = _next(scheduler.taken)
+
+
+def _run(name: str, work: Callable[[], object], outcomes: dict[str, Any]) -> None:
+    try:
+        outcomes[name] = work()
+    except Died:
+        outcomes[name] = None
+    except Exception as error:  # what a writer raises is an outcome
+        outcomes[name] = error
+
+
+def _next(taken: list[tuple[int, int]]) -> list[int] | None:
+    """Give the choices of the next run: the last that can still be made otherwise is."""
+    while taken and taken[-1][0] + 1 >= taken[-1][1]:
+        taken.pop()
+    if not taken:
+        return None
+    *before, (index, _) = taken
+    return [*(choice for choice, _ in before), index + 1]

@@ -1,0 +1,234 @@
+"""Two writers of one result, or of one target, in every order of their steps, with what may befall a machine."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+from pyspark.sql import DataFrame
+
+from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor
+from graph_compiler.deployment.manifest import Manifest
+from graph_compiler.deployment.manifest_log import ManifestLog
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.errors import PublicationConflictError, StagingError
+from graph_compiler.identifiers import IntermediateDataSetId, OperatorId
+from graph_compiler.spark_runtime.ledger import Ledger, Publication
+from graph_compiler.spark_runtime.staging import StagingArea
+from tests.spark.stepping import InMemoryStore, Run, Scheduler, every_order
+
+pytestmark = pytest.mark.spark  # it needs pyspark, and starts no Spark
+
+LAYOUT = StagingLayout(root="/root", pipeline="p", run_id="r")
+RESULT = ResultDescriptor(
+    id=IntermediateDataSetId("d-0"),
+    node_id=1,
+    output_tag=None,
+    fingerprint="f",
+    partitions=None,
+    consumers=(),
+)
+NO_ROWS: DataFrame = None  # type: ignore[assignment]  # nothing looks at them
+
+
+@dataclass
+class World:
+    """What outlives writers."""
+
+    store: InMemoryStore
+    disk: set[str] = field(default_factory=set)
+    committed: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AreaInMemory(StagingArea):
+    """A staging area whose data are names in a set."""
+
+    world: World
+
+    def _write(self, result: ResultDescriptor, rows: DataFrame) -> Manifest:  # noqa: ARG002  # there are none
+        epoch = self.epochs[result.id]
+        location = self.layout.data(result.id, epoch=epoch, execution_id=self.attempt.execution_id)
+        self._step(f"write {location}", lambda: self.world.disk.add(location))
+        return Manifest(
+            version=2,
+            result_id=result.id,
+            epoch=epoch,
+            parent_epoch=None,
+            attempt=self.attempt,
+            plan_id=self.plan_id,
+            fingerprint=result.fingerprint,
+            location=location,
+            schema="{}",
+            partitions=(),
+            checksum="0",
+            contracts=(),
+        )
+
+    def drop(self, manifest: Manifest) -> None:
+        self._step(f"drop {manifest.location}", lambda: self.world.disk.discard(manifest.location))
+
+    def _step(self, what: str, do: Callable[[], None]) -> None:
+        scheduler = self.world.store.scheduler
+        scheduler.step(what, do) if scheduler else do()
+
+
+def area(world: World, execution_id: str, plan_id: str = "plan") -> AreaInMemory:
+    return AreaInMemory(
+        spark=None,  # type: ignore[arg-type]  # nothing is computed
+        log=ManifestLog(store=world.store, layout=LAYOUT),
+        attempt=ExecutionAttempt(run_id="r", execution_id=execution_id, attempt_number=0),
+        plan_id=plan_id,
+        contracts=tuple,
+        world=world,
+    )
+
+
+def stage(world: World, execution_id: str, plan_id: str = "plan") -> Manifest:
+    return area(world, execution_id, plan_id).beginning(RESULT.id).stage(RESULT, NO_ROWS)
+
+
+def committed(world: World) -> list[Manifest]:
+    world.store.scheduler = None
+    log = ManifestLog(store=world.store, layout=LAYOUT)
+    return [log.manifest(RESULT.id, epoch) for epoch in range(log.next_epoch(RESULT.id))]
+
+
+def runs_of(
+    work: Callable[[World], dict[str, Callable[[], object]]], faults: int
+) -> list[tuple[World, Run]]:
+    worlds: list[World] = []
+
+    def make(scheduler: Scheduler) -> dict[str, Callable[[], object]]:
+        worlds.append(World(InMemoryStore(scheduler)))
+        return work(worlds[-1])
+
+    return [(worlds[-1], run) for run in every_order(make, faults=faults)]
+
+
+@pytest.mark.parametrize("faults", [0, 1])
+def test_what_is_committed_has_its_data_in_every_order(faults: int) -> None:
+    runs = runs_of(
+        lambda world: {name: lambda name=name: stage(world, name) for name in ("one", "two")},  # type: ignore[misc]
+        faults,
+    )
+    epochs = set()
+    for world, run in runs:
+        manifests = committed(world)
+        epochs.add(len(manifests))
+        locations = {manifest.location for manifest in manifests}
+        assert locations <= world.disk, run
+        assert [manifest.epoch for manifest in manifests] == list(range(len(manifests))), run
+        for outcome in run.outcomes.values():
+            assert not isinstance(outcome, StagingError), run
+            if isinstance(outcome, Manifest):
+                assert outcome in manifests, run
+        if not faults:
+            assert world.disk == locations, run  # a loser leaves nothing
+    assert len(runs) >= 20, "C(6, 3): three steps each"
+    assert epochs == {1, 2}
+
+
+def test_writers_that_overlap_never_commit_two_epochs() -> None:
+    """One hangs, is superseded, and wakes: who reads between the two must not see its rows afterwards."""
+
+    def work(world: World) -> dict[str, Callable[[], object]]:
+        begun = [area(world, name).beginning(RESULT.id) for name in ("hangs", "supersedes")]
+        return {
+            one.attempt.execution_id: lambda one=one: one.stage(RESULT, NO_ROWS)  # type: ignore[misc]
+            for one in begun
+        }
+
+    worlds: list[World] = []
+
+    def make(scheduler: Scheduler) -> dict[str, Callable[[], object]]:
+        world = World(InMemoryStore())
+        worlds.append(world)
+        writers = work(world)
+        world.store.scheduler = scheduler
+        return writers
+
+    for run in every_order(make, faults=1):
+        assert len(committed(worlds[-1])) <= 1, run
+
+
+def test_a_writer_of_another_plan_fails_and_leaves_the_winner_alone() -> None:
+    def work(world: World) -> dict[str, Callable[[], object]]:
+        return {
+            "one": lambda: stage(world, "one"),
+            "two": lambda: stage(world, "two", "another plan"),
+        }
+
+    lost = 0
+    for world, run in runs_of(work, faults=0):
+        manifests = committed(world)
+        assert {manifest.location for manifest in manifests} <= world.disk, run
+        lost += sum(isinstance(outcome, StagingError) for outcome in run.outcomes.values())
+    assert lost
+
+
+@dataclass
+class Target:
+    """A target that two executions of one run append to: whose rows are in it."""
+
+    world: World
+    rows: set[str] = field(default_factory=set)
+
+    def publish(self, execution_id: str) -> None:
+        ledger = Ledger(store=self.world.store, layout=LAYOUT)
+        number = ledger.settle("t", OperatorId("o"), self._carry_out)
+        own = [one.execution_id for one in ledger.of_this_run("t", OperatorId("o"), number)]
+        publication = Removing(
+            number=number,
+            pipeline="p",
+            run_id="r",
+            operator_id=OperatorId("o"),
+            execution_id=execution_id,
+            target="t",
+            rows=1,
+            bytes=1,
+            remove=tuple(own),
+        )
+        ledger.decide(publication)
+        self._carry_out(publication)
+        ledger.finish(publication)
+
+    def _carry_out(self, publication: Publication) -> None:
+        assert isinstance(publication, Removing)
+        scheduler = self.world.store.scheduler
+
+        def change() -> None:
+            self.rows.add(publication.execution_id)
+            self.rows.difference_update(publication.remove)
+
+        scheduler.step("carry out", change) if scheduler else change()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removing(Publication):
+    """A publication that takes away what earlier executions of its run have added."""
+
+    remove: tuple[str, ...]
+
+
+@pytest.mark.parametrize("faults", [0, 1])
+def test_a_run_counts_once_in_a_target_whatever_the_order(faults: int) -> None:
+    targets: list[Target] = []
+
+    def make(scheduler: Scheduler) -> dict[str, Callable[[], object]]:
+        target = Target(World(InMemoryStore(scheduler)))
+        targets.append(target)
+        return {
+            "one": lambda: target.publish("one"),
+            "two": lambda: target.publish("two"),
+        }
+
+    conflicts = 0
+    for run in every_order(make, faults=faults):
+        target = targets[-1]
+        target.world.store.scheduler = None
+        conflicts += any(
+            isinstance(outcome, PublicationConflictError) for outcome in run.outcomes.values()
+        )
+        target.publish("retry")  # whoever comes next rolls forward what was begun
+        assert target.rows == {"retry"}, run
+    assert conflicts
