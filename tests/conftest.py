@@ -65,6 +65,24 @@ def staged_detour() -> StreamExecutionEnvironment:
     return env
 
 
+def expensive_and_checked() -> StreamExecutionEnvironment:
+    """orders → scored (expensive) → amounts_hold (a contract that may fail) → clean → by day, and by user."""
+    env = StreamExecutionEnvironment("expensive_and_checked")
+    scored = env.from_source(Csv("/in/orders.csv"), "orders").sql("SELECT * FROM {input}")
+    clean = (
+        scored.name("scored")
+        .expensive()
+        .expect("amounts_hold", "amount >= 0", on_violation="fail")
+        .select("day", "user", "amount")
+        .name("clean")
+    )
+    for key in ("day", "user"):
+        clean.key_by(key).aggregate(total="sum(amount)").name(f"total_{key}").sink_to(
+            Parquet(f"/out/{key}")
+        ).name(f"by_{key}")
+    return env
+
+
 def alternating_groups() -> StreamExecutionEnvironment:
     """A(g1) → B(g2) → C(g1), beside A → C."""
     env = StreamExecutionEnvironment("alternating_groups")

@@ -17,7 +17,7 @@ CASES: list[tuple[str, Declare, ChainBreak | None]] = [
     ("rescale", lambda s: s.rescale().filter("x"), ChainBreak.NOT_FORWARD),
     ("broadcast", lambda s: s.broadcast().filter("x"), ChainBreak.NOT_FORWARD),
     ("explicit forward", lambda s: s.forward().filter("x"), None),
-    ("staged", lambda s: s.stage("dear").filter("x"), ChainBreak.DECLARED_STAGED),
+    ("staged", lambda s: s.stage("dear").filter("x"), ChainBreak.STAGED),
     (
         "chaining disabled on it",
         lambda s: s.filter("x").disable_chaining(),

@@ -11,13 +11,23 @@ from pipelines.flights import env as flights
 from tests.conftest import (
     SHUFFLE_MODES,
     alternating_groups,
+    expensive_and_checked,
     staged_detour,
     with_options,
     word_count,
 )
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "pipelines"
-CASES = {env.name: env for env in (flights, word_count(), staged_detour(), alternating_groups())}
+CASES = {
+    env.name: env
+    for env in (
+        flights,
+        word_count(),
+        staged_detour(),
+        alternating_groups(),
+        expensive_and_checked(),
+    )
+}
 
 
 def test_rows_that_may_change_are_said_to_be_staged_once_for_their_readers() -> None:

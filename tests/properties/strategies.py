@@ -19,6 +19,7 @@ class Step:
     parallelism: int | None
     group: str | None
     staged: bool
+    expensive: bool
     chaining: str | None
 
 
@@ -30,7 +31,17 @@ def plans(draw: st.DrawFn, *, groups: bool = True, stages: bool = True) -> tuple
         kinds = (
             ["source"]
             if not steps
-            else ["source", "filter", "filter", "aggregate", "join", "union", "side", "shuffle"]
+            else [
+                "source",
+                "filter",
+                "filter",
+                "aggregate",
+                "join",
+                "union",
+                "side",
+                "shuffle",
+                "expect",
+            ]
         )
         kind = draw(st.sampled_from(kinds))
         width = {"source": 0, "join": 2, "union": 2}.get(kind, 1)
@@ -41,6 +52,7 @@ def plans(draw: st.DrawFn, *, groups: bool = True, stages: bool = True) -> tuple
                 parallelism=draw(st.sampled_from([None, None, 1, 2, 3])),
                 group=draw(st.sampled_from(GROUPS)) if groups else None,
                 staged=stages and draw(st.booleans()) and draw(st.booleans()),
+                expensive=stages and draw(st.integers(0, 7)) == 0,
                 chaining=draw(st.sampled_from([None, None, None, "disable", "new"])),
             )
         )
@@ -85,6 +97,9 @@ OPERATORS: dict[str, Callable[[int, list[DataStream]], DataStream]] = {
         .rebalance()
     ).filter("x < 0"),
     "shuffle": lambda _, inputs: inputs[0].shuffle().filter("x > 2"),
+    "expect": lambda number, inputs: (
+        inputs[0].rescale().expect(f"holds_{number}", "x > 3", on_violation="fail")
+    ),
 }
 
 
@@ -100,6 +115,8 @@ def _stream(
         stream.set_parallelism(step.parallelism)
     if step.group is not None:
         stream.slot_sharing_group(step.group)
+    if step.expensive:
+        stream.expensive()
     if step.chaining is not None:
         stream.disable_chaining() if step.chaining == "disable" else stream.start_new_chain()
     return stream

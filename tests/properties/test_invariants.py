@@ -16,8 +16,9 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe import describe_regions
 from graph_compiler.deployment.descriptor import RegionDescriptor
 from graph_compiler.deployment.wire import from_wire, to_wire
+from graph_compiler.explain.failure_cost import failure_costs
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.graphs.regions import StagingReason
+from graph_compiler.graphs.staging_reasons import StagingReason
 from graph_compiler.graphs.topology import connected_components, post_order
 from tests.properties.strategies import Step, declare, plans
 
@@ -92,7 +93,41 @@ def test_the_modes_are_what_they_promise(plan: tuple[Step, ...], mode: str) -> N
         )
     if mode == "AUTO":
         reasons = {cut.reason for cut in deployment.staged_edges}
-        assert reasons <= {StagingReason.DECLARED, StagingReason.WOULD_CYCLE}
+        assert reasons <= {
+            StagingReason.DECLARED,
+            StagingReason.EXPENSIVE,
+            StagingReason.CONTRACT,
+            StagingReason.WOULD_CYCLE,
+        }
+
+
+@given(plans())
+def test_no_reader_of_an_expensive_operator_runs_in_its_task(plan: tuple[Step, ...]) -> None:
+    pipeline = compiled(plan)
+    graph, region_of = pipeline.stream_graph, pipeline.deployment.region_of_vertex
+    vertex_of = pipeline.job_graph.vertex_of_node
+    for node in graph.nodes:
+        readers = {edge.target_id for edge in graph.out_edges[node.id]}
+        if node.expensive and not (len(readers) == 1 and readers <= set(graph.sink_ids)):
+            own = region_of[vertex_of[node.id].id]
+            assert all(region_of[vertex_of[id].id] != own for id in readers)
+
+
+@given(plans())
+def test_a_failure_repeats_each_operator_in_one_task_and_spares_what_is_before(
+    plan: tuple[Step, ...],
+) -> None:
+    pipeline = compiled(plan)
+    costs = failure_costs(pipeline)
+    repeated = [name for cost in costs.values() for name in cost.repeated]
+    assert sorted(repeated) == sorted(node.declared_name for node in pipeline.stream_graph.nodes)
+    for region in pipeline.deployment.regions:
+        own = {id for v in region.vertex_ids for id in pipeline.job_graph.vertex[v].node_ids}
+        before = post_order(
+            own, lambda id: [edge.source_id for edge in pipeline.stream_graph.in_edges[id]]
+        )
+        assert costs[region.id].spared == len(set(before) - own)
+        assert bool(costs[region.id].reread) == bool(costs[region.id].spared)
 
 
 @given(plans(), MODES)
@@ -126,7 +161,13 @@ def test_an_unrelated_branch_changes_no_id_that_a_uid_pins(plan: tuple[Step, ...
         return {node.uid: hashes[node.id] for node in graph.nodes if node.uid is not None}
 
     extra = Step(
-        kind="source", inputs=(), parallelism=None, group=None, staged=False, chaining=None
+        kind="source",
+        inputs=(),
+        parallelism=None,
+        group=None,
+        staged=False,
+        expensive=False,
+        chaining=None,
     )
     assert pinned(plan).items() <= pinned((*plan, extra)).items()
 
@@ -191,7 +232,10 @@ def test_other_hash_seeds_give_equal_answers(drawn: list[tuple[Step, ...]]) -> N
     )
     plans_json = json.dumps(
         [
-            [[s.kind, s.inputs, s.parallelism, s.group, s.staged, s.chaining] for s in plan]
+            [
+                [s.kind, s.inputs, s.parallelism, s.group, s.staged, s.expensive, s.chaining]
+                for s in plan
+            ]
             for plan in drawn
         ]
     )

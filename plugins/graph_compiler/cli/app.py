@@ -26,7 +26,9 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline import ParameterValue
 from graph_compiler.deployment.parameters import parse_parameter
 from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.wire import to_json
 from graph_compiler.errors import GraphCompilerError, ParameterError
+from graph_compiler.explain.deployment_json import deployment_json
 from graph_compiler.explain.text import explain_text
 
 app = typer.Typer(
@@ -47,11 +49,17 @@ Plans = Annotated[
 
 
 @app.command()
-def explain(pipeline: PipelineName, spark: Plans = False) -> None:
-    """Show the tasks a pipeline compiles to, and why each cut is where it is."""
+def explain(
+    pipeline: PipelineName,
+    spark: Plans = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the tasks a pipeline compiles to, why each cut is where it is, and what a failure of each repeats."""
+    if spark and as_json:
+        raise typer.BadParameter("--spark shows text: leave it or --json out")
     with _speaking_plainly():
         compiled = compile_pipeline(load_pipeline(pipeline))
-        typer.echo(explain_text(compiled))
+        typer.echo(to_json(deployment_json(compiled)) if as_json else explain_text(compiled))
         if spark:
             params = dict(compiled.pipeline.params)
             raise typer.Exit(1 if analyse(compiled, _day(None), params, shows_plans=True) else 0)

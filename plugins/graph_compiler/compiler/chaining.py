@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from graph_compiler.compiler.exchange_modes import is_declared_staged
+from graph_compiler.compiler.exchange_modes import why_declared_staged
 from graph_compiler.declaration.operators import ChainingStrategy, Source
 from graph_compiler.declaration.options import PipelineOptions
 from graph_compiler.declaration.partitioners import ForwardForConsecutiveHashPartitioner
@@ -34,7 +34,7 @@ class ChainBreak(StrEnum):
     MAX_PARALLELISM_DIFFERS = "its maximum parallelism is another"
     PARALLELISM_DIFFERS = "its parallelism is another"
     NOT_FORWARD = "rows are redistributed on the way"
-    DECLARED_STAGED = "it is declared to be staged"
+    STAGED = "what it reads is staged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def why_not_joined(
         (not _may_follow(source, target), ChainBreak.CONSUMER_STARTS_A_CHAIN),
         (source.parallelism != target.parallelism, ChainBreak.PARALLELISM_DIFFERS),
         (not same_max, ChainBreak.MAX_PARALLELISM_DIFFERS),
-        (_is_staged(edge, graph, options), ChainBreak.DECLARED_STAGED),
+        (_is_staged(edge, graph, options), ChainBreak.STAGED),
         (_shares_input_number(edge, graph), ChainBreak.SEVERAL_INPUTS),
     )
     reason = next((reason for is_broken, reason in broken if is_broken), None)
@@ -110,7 +110,7 @@ def _may_follow(source: StreamNode, target: StreamNode) -> bool:
 def _is_staged(edge: StreamEdge, graph: StreamGraph, options: PipelineOptions) -> bool:
     # Forward between operators that hash alike is chained whatever its mode: the exchange it stands for is gone.
     is_consecutive = isinstance(edge.partitioner, ForwardForConsecutiveHashPartitioner)
-    return not is_consecutive and is_declared_staged(edge, graph, options)
+    return not is_consecutive and why_declared_staged(edge, graph, options) is not None
 
 
 def _shares_input_number(edge: StreamEdge, graph: StreamGraph) -> bool:

@@ -6,19 +6,19 @@
 1. Cut the edges that are BLOCKING, and those between two slot sharing groups.
 2. Regions are the components over the other edges.
 3. A region that waits for itself through other regions is merged with these if they share a group and no cut
-   among them was asked for; else the edges that close the cycle are cut. Repeat until there is none.
+   among them parts tasks; else the edges that close the cycle are cut. Repeat until there is none.
 4. An edge that was cut and lies inside one region all the same is staged and read back there.
 """
 
 from __future__ import annotations
 
-from typing import assert_never
-
-from graph_compiler.compiler.exchange_modes import is_declared_staged
+from graph_compiler.compiler.exchange_modes import why_declared_staged
 from graph_compiler.compiler.region_names import name_regions
+from graph_compiler.compiler.staging_words import staging_words
 from graph_compiler.declaration.options import PipelineOptions, ShuffleMode
 from graph_compiler.graphs.job_graph import JobEdge, JobGraph
-from graph_compiler.graphs.regions import Deployment, DeploymentRegion, StagedEdge, StagingReason
+from graph_compiler.graphs.regions import Deployment, DeploymentRegion, StagedEdge
+from graph_compiler.graphs.staging_reasons import StagingReason
 from graph_compiler.graphs.stream_graph import StreamGraph
 from graph_compiler.graphs.topology import (
     connected_components,
@@ -54,7 +54,7 @@ def deployment_regions(
         StagedEdge(
             edge=edge,
             reason=reasons[edge.stream_edge.id],
-            explanation=_explanation(edge, reasons[edge.stream_edge.id], graph),
+            explanation=staging_words(edge, reasons[edge.stream_edge.id], stream_graph, graph),
         )
         for edge in graph.edges
         if edge.stream_edge.id in reasons
@@ -66,8 +66,8 @@ def why_staged(
     edge: JobEdge, stream_graph: StreamGraph, graph: JobGraph, options: PipelineOptions
 ) -> StagingReason | None:
     """Give the reason to stage a job edge that lies in the edge itself; None if it can stay in memory."""
-    if is_declared_staged(edge.stream_edge, stream_graph, options):
-        return StagingReason.DECLARED
+    if reason := why_declared_staged(edge.stream_edge, stream_graph, options):
+        return reason
     if edge.result_type.is_blocking and options.shuffle_mode is ShuffleMode.ALL_EXCHANGES_BLOCKING:
         return StagingReason.ALL_EXCHANGES_BLOCKING
     if edge.result_type.is_blocking:
@@ -106,7 +106,7 @@ def _acyclic_components(graph: JobGraph, reasons: _Reasons) -> list[list[JobVert
 def _cycles(
     graph: JobGraph, components: list[list[JobVertexId]], reasons: _Reasons
 ) -> list[frozenset[JobVertexId]]:
-    """Give the sets of vertices whose components wait for each other, or for themselves where a cut was asked for."""
+    """Give the sets of vertices whose components wait for each other, or for themselves where a cut parts tasks."""
     component_of = {id: number for number, group in enumerate(components) for id in group}
     successors: dict[int, list[int]] = {number: [] for number in range(len(components))}
     waits_for_itself: set[int] = set()
@@ -114,7 +114,7 @@ def _cycles(
         source, target = component_of[edge.source_id], component_of[edge.target_id]
         if source != target:
             successors[source].append(target)
-        elif reasons.get(edge.stream_edge.id) is StagingReason.DECLARED:
+        elif _parts_tasks(edge, reasons):
             waits_for_itself.add(source)
     return [
         frozenset(id for number in group for id in components[number])
@@ -125,11 +125,9 @@ def _cycles(
 
 def _may_merge(inside: frozenset[JobVertexId], graph: JobGraph, reasons: _Reasons) -> bool:
     groups = {graph.vertex[id].slot_sharing_group for id in inside}
-    asked_for = any(
-        reasons.get(edge.stream_edge.id) is StagingReason.DECLARED
-        for edge in _edges_inside(inside, graph)
+    return len(groups) == 1 and not any(
+        _parts_tasks(edge, reasons) for edge in _edges_inside(inside, graph)
     )
-    return len(groups) == 1 and not asked_for
 
 
 def _cut_closing_edges(inside: frozenset[JobVertexId], graph: JobGraph, reasons: _Reasons) -> None:
@@ -168,6 +166,11 @@ def _edges_inside(inside: frozenset[JobVertexId], graph: JobGraph) -> list[JobEd
     return [edge for edge in graph.edges if edge.source_id in inside and edge.target_id in inside]
 
 
+def _parts_tasks(edge: JobEdge, reasons: _Reasons) -> bool:
+    reason = reasons.get(edge.stream_edge.id)
+    return reason is not None and reason.parts_tasks
+
+
 def _is_cut(edge: JobEdge, reasons: _Reasons) -> bool:
     return edge.stream_edge.id in reasons
 
@@ -183,23 +186,3 @@ def _runnable_order(
             producers[target.id].append(source.id)
     by_id = {region.id: region for region in regions}
     return [by_id[id] for id in post_order(by_id, lambda id: producers[id])]
-
-
-def _explanation(edge: JobEdge, reason: StagingReason, graph: JobGraph) -> str:
-    source, target = graph.vertex[edge.source_id], graph.vertex[edge.target_id]
-    match reason:
-        case StagingReason.DECLARED:
-            words = edge.stream_edge.staging_reason
-            return (
-                f'because you asked: "{words}"' if words else "because its exchange mode is BATCH"
-            )
-        case StagingReason.ALL_EXCHANGES_BLOCKING:
-            return "because execution.batch-shuffle-mode is ALL_EXCHANGES_BLOCKING"
-        case StagingReason.OUTPUT_ONLY_AFTER_END:
-            return f"because '{source.name}' gives out nothing before all its input is in"
-        case StagingReason.SLOT_SHARING_GROUP_DIFFERS:
-            one, other = source.slot_sharing_group, target.slot_sharing_group
-            return f"because slot sharing group '{one}' ends and '{other}' begins"
-        case StagingReason.WOULD_CYCLE:
-            return f"because '{target.name}' also waits for a staged result that '{source.name}' leads to"
-    assert_never(reason)

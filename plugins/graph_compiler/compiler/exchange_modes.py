@@ -1,8 +1,8 @@
 """Decide for an edge between two chains where its data lives: the result type.
 
-What the declaration says holds (BATCH, PIPELINED, HYBRID_*, `.stage(reason)`); what it leaves open goes by
-`execution.batch-shuffle-mode`. AUTO leaves it in memory: what has to be staged for other reasons, `deployment_regions`
-finds.
+What the declaration says holds (BATCH, PIPELINED, HYBRID_*, `.stage(reason)`, `.expensive()`, contracts); what it
+leaves open goes by `execution.batch-shuffle-mode`. AUTO leaves it in memory: what has to be staged for other reasons,
+`deployment_regions` finds.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from graph_compiler.declaration.options import PipelineOptions, ShuffleMode
 from graph_compiler.declaration.partitioners import ExchangeMode
 from graph_compiler.graphs.job_graph import ResultPartitionType
+from graph_compiler.graphs.staging_reasons import StagingReason
 from graph_compiler.graphs.stream_graph import JobType, StreamEdge, StreamGraph
 
 _DECLARED: Mapping[ExchangeMode, ResultPartitionType] = {
@@ -36,7 +37,7 @@ def result_type(
 
     `after_end`: nothing comes out of the producer's chain before all its input is in.
     """
-    if is_declared_staged(edge, graph, options):
+    if why_declared_staged(edge, graph, options) is not None:
         return ResultPartitionType.BLOCKING
     if edge.exchange_mode is not ExchangeMode.UNDEFINED:
         found = _DECLARED[edge.exchange_mode]
@@ -52,9 +53,14 @@ def result_type(
     return found
 
 
-def is_declared_staged(edge: StreamEdge, graph: StreamGraph, options: PipelineOptions) -> bool:
-    """Say whether the declaration asks to stage this edge: BATCH always, `.stage(reason)` unless all is pipelined."""
-    asked_for = edge.staging_reason is not None and graph.job_type is JobType.BATCH
-    return edge.exchange_mode is ExchangeMode.BATCH or (
-        asked_for and options.shuffle_mode is not ShuffleMode.ALL_EXCHANGES_PIPELINED
+def why_declared_staged(
+    edge: StreamEdge, graph: StreamGraph, options: PipelineOptions
+) -> StagingReason | None:
+    """Give the reason the declaration has to stage this edge: BATCH always, a wish unless all is pipelined."""
+    if edge.exchange_mode is ExchangeMode.BATCH:
+        return StagingReason.DECLARED
+    is_pipelined = (
+        graph.job_type is JobType.STREAMING
+        or options.shuffle_mode is ShuffleMode.ALL_EXCHANGES_PIPELINED
     )
+    return None if is_pipelined else edge.staging_wish

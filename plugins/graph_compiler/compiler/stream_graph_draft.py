@@ -27,6 +27,7 @@ from graph_compiler.declaration.transformations import (
     PhysicalTransformation,
 )
 from graph_compiler.errors import Problem
+from graph_compiler.graphs.staging_reasons import StagingReason
 from graph_compiler.graphs.stream_graph import (
     StreamEdge,
     StreamNode,
@@ -101,6 +102,7 @@ class StreamGraphDraft:
             uid=transformation.uid,
             uid_hash=transformation.uid_hash,
             task_id=transformation.task_id,
+            expensive=transformation.expensive,
             keys=keys,
             declared_at=transformation.declared_at,
         )
@@ -179,6 +181,7 @@ class StreamGraphDraft:
             uid=None,
             uid_hash=None,
             task_id=None,
+            expensive=False,
             keys=(),
             declared_at=transformation.declared_at,
         )
@@ -215,6 +218,7 @@ class StreamGraphDraft:
                 exchange_mode=route.exchange_mode,
                 output_tag=route.output_tag,
                 staging_reason=route.staging_reason,
+                staging_wish=StagingReason.DECLARED if route.staging_reason else None,
             )
         )
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from graph_compiler.compiler.operator_checks import unbounded_sources
 from graph_compiler.compiler.resource_profiles import resource_profiles
+from graph_compiler.compiler.staging_wishes import with_staging_wishes
 from graph_compiler.compiler.stream_graph_draft import StreamGraphDraft
 from graph_compiler.compiler.translators import TRANSLATORS
 from graph_compiler.compiler.validation import find_problems
@@ -37,7 +38,7 @@ def generate_stream_graph(pipeline: Pipeline) -> StreamGraph:
     _translate(roots, by_id, draft, job_type)
     if draft.problems:
         raise InvalidPipelineError(pipeline.name, draft.problems)
-    return StreamGraph(
+    graph = StreamGraph(
         job_name=pipeline.name,
         job_type=job_type,
         is_dynamic=is_dynamic,
@@ -48,6 +49,7 @@ def generate_stream_graph(pipeline: Pipeline) -> StreamGraph:
         sink_ids=tuple(sorted(draft.sink_ids)),
         resource_profiles=resource_profiles(pipeline),
     )
+    return with_staging_wishes(graph)
 
 
 def _job_type(pipeline: Pipeline, options: PipelineOptions) -> JobType:

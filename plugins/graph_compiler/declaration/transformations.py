@@ -35,6 +35,7 @@ class PhysicalTransformation(Transformation):
     """One that becomes a stream node. `parallelism` None means: not set on this operator.
 
     `resource_profile` is the group as declared here, where more than its name was; resources None are unknown.
+    `expensive`: computing it again is to be avoided, so AUTO stages what it gives out.
     """
 
     is_root: ClassVar[bool] = True
@@ -52,6 +53,7 @@ class PhysicalTransformation(Transformation):
     preferred_resources: ResourceSpec | None = None
     co_location_group: str | None = None
     task_id: str | None = None
+    expensive: bool = False
     chaining_strategy: ChainingStrategy
 
 

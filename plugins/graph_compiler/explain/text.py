@@ -5,13 +5,16 @@ flights · 9 operators · 6 vertices · 2 tasks
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from graph_compiler.explain.failure_cost import FailureCost, failure_costs
 from graph_compiler.explain.resource_words import region_words, split_words, vertex_words
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge, JobVertex
 from graph_compiler.graphs.regions import DeploymentRegion, StagedEdge
-from graph_compiler.identifiers import counted
+from graph_compiler.identifiers import counted, listing
+
+_NAMED = 3
 
 
 def explain_text(compiled: CompiledPipeline) -> str:
@@ -29,16 +32,37 @@ def _lines(compiled: CompiledPipeline) -> Iterator[str]:
     )
     yield " · ".join((compiled.pipeline.name, *sizes))
     staged = {cut.edge.stream_edge.id: cut for cut in compiled.deployment.staged_edges}
-    splits = split_words(compiled)
+    splits, costs = split_words(compiled), failure_costs(compiled)
     for region in regions:
         yield ""
         yield f"task {region.id}{region_words(region, compiled)}"
         for vertex_id in region.vertex_ids:
             vertex, about = graph.vertex[vertex_id], splits.get(vertex_id, "")
             yield from _vertex_lines(vertex, about, region, compiled, staged)
+        yield f"  a failure at its end {_cost_words(costs[region.id], operators)}"
     if len(regions) > 1:
         yield ""
-        yield f"A failure repeats one of {len(regions)} tasks; the others' results are committed."
+        yield f"As one task, the pipeline would repeat all {operators} operators."
+
+
+def _cost_words(cost: FailureCost, operators: int) -> str:
+    if len(cost.repeated) == operators:
+        repeated, names = f"all {counted(operators, 'operator')}", []
+    else:
+        repeated, names = f"{len(cost.repeated)} of {operators} operators", [_some(cost.repeated)]
+    if cost.expensive:
+        verb = "is" if len(cost.expensive) == 1 else "are"
+        names.append(f"{listing(cost.expensive)} {verb} expensive")
+    about = f" ({'; '.join(names)})" if names else ""
+    spared = f", and reads {_some(cost.reread)} again instead of computing {cost.spared} more"
+    return f"repeats {repeated}{about}{spared if cost.reread else ''}"
+
+
+def _some(names: Sequence[str]) -> str:
+    """Name a few in full, of more the first two and the last."""
+    if len(names) > _NAMED:
+        return f"{', '.join(names[:2])}, … {names[-1]}"
+    return listing(names)
 
 
 def _vertex_lines(

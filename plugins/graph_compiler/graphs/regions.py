@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 
 from graph_compiler.graphs.job_graph import JobEdge
+from graph_compiler.graphs.staging_reasons import StagingReason
 from graph_compiler.identifiers import JobVertexId, RegionId
 
 
@@ -16,16 +16,6 @@ class LogicalPipelinedRegion:
     """Flink's: job vertices that edges which must be pipelined join."""
 
     vertex_ids: tuple[JobVertexId, ...]
-
-
-class StagingReason(StrEnum):
-    """Why a job edge is staged."""
-
-    DECLARED = "DECLARED"
-    ALL_EXCHANGES_BLOCKING = "ALL_EXCHANGES_BLOCKING"
-    OUTPUT_ONLY_AFTER_END = "OUTPUT_ONLY_AFTER_END"
-    SLOT_SHARING_GROUP_DIFFERS = "SLOT_SHARING_GROUP_DIFFERS"
-    WOULD_CYCLE = "WOULD_CYCLE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

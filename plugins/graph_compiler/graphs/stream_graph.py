@@ -15,6 +15,7 @@ from graph_compiler.declaration.partitioners import ExchangeMode, Partitioner
 from graph_compiler.declaration.resources import ResourceSpec
 from graph_compiler.declaration.slot_sharing import SlotSharingGroup
 from graph_compiler.errors import SourceLocation
+from graph_compiler.graphs.staging_reasons import StagingReason
 
 
 class JobType(StrEnum):
@@ -47,6 +48,7 @@ class StreamNode:
     uid: str | None
     uid_hash: str | None
     task_id: str | None
+    expensive: bool
     keys: tuple[str, ...]
     declared_at: SourceLocation | None
 
@@ -55,7 +57,8 @@ class StreamNode:
 class StreamEdge:
     """A connection of two operators. `type_number` is 0 for a single input, else the input's number from 1.
 
-    `id` is Flink's edge id; `staging_reason` the user's words where `.stage(reason)` was on the way.
+    `id` is Flink's edge id; `staging_reason` the user's words where `.stage(reason)` was on the way. `staging_wish`:
+    why it is staged in every shuffle mode but ALL_EXCHANGES_PIPELINED.
     """
 
     id: str
@@ -66,6 +69,7 @@ class StreamEdge:
     exchange_mode: ExchangeMode
     output_tag: str | None
     staging_reason: str | None
+    staging_wish: StagingReason | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

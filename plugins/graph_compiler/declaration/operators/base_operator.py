@@ -83,6 +83,14 @@ class Operator:
         """Say what is wrong with its fields taken together, None if nothing is."""
         return None
 
+    def refusing_contract(self) -> str | None:
+        """Give the name of the contract it holds rows against, if a violation fails the task."""
+        return None
+
+    def copies_what_it_reads(self) -> bool:
+        """Say whether it only writes its input into files: then staging that input would write it twice."""
+        return False
+
     def why_unrepeatable(self) -> str | None:
         """Say why computing it again from the same rows may give others, None if it gives the same (DESIGN D9)."""
         return None

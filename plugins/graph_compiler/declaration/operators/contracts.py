@@ -35,6 +35,10 @@ class Expect(Operator):
         """Give the condition."""
         return (self.condition,)
 
+    def refusing_contract(self) -> str | None:
+        """Give its name if it is a FAIL."""
+        return self.contract if self.on_violation is OnViolation.FAIL else None
+
     def output_tags(self) -> tuple[str, ...]:
         """Give the tag for violating rows."""
         violating = () if self.tag is None else (self.tag,)

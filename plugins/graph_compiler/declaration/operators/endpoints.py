@@ -57,6 +57,10 @@ class Sink(Operator):
     has_writer: bool = field(default=False, kw_only=True)
     """Whether its writer is an operator of its own, made during translation (Flink's Sink V2)."""
 
+    def copies_what_it_reads(self) -> bool:
+        """A database or a catalog may refuse the rows; files take them as staging does."""
+        return self.connector.has_folders
+
     def master_hooks(self) -> tuple[MasterHook, ...]:
         """Give those of its connector."""
         return self.connector.sink_hooks

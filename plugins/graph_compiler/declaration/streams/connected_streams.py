@@ -20,8 +20,13 @@ class ConnectedStreams:
         self._others = others
 
     def transform(
-        self, function: Callable[..., object], *, deterministic: bool = True
+        self,
+        function: Callable[..., object],
+        *,
+        deterministic: bool = True,
+        expensive: bool = False,
     ) -> DataStream:
         """Apply an importable function that takes one DataFrame for each stream, in order, and gives one."""
         ref = self._first._function(function, "transform")
-        return self._first._several_inputs(Transform(ref, deterministic), *self._others)
+        operator = Transform(ref, deterministic)
+        return self._first._several_inputs(operator, *self._others, expensive=expensive)

@@ -159,12 +159,17 @@ class KeyedStream(DataStream):
         return WindowedStream(self, self._keys, window)
 
     def apply_in_pandas(
-        self, function: Callable[..., object], schema: str, *, deterministic: bool = True
+        self,
+        function: Callable[..., object],
+        schema: str,
+        *,
+        deterministic: bool = True,
+        expensive: bool = False,
     ) -> DataStream:
         """Apply a function from the `pandas.DataFrame` of one key to another; `schema` is Spark DDL of the latter."""
         ref = self._function(function, "apply_in_pandas")
         operator = ApplyInPandas(ref, deterministic, self._keys, schema)
-        return self._one_input(operator, state_keys=self._keys)
+        return self._one_input(operator, state_keys=self._keys, expensive=expensive)
 
 
 class WindowedStream:

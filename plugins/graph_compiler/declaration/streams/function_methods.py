@@ -27,14 +27,19 @@ class FunctionMethods(Stream):
     """Ways out of the declarative operators. A function is given by its importable name and never pickled.
 
     `deterministic=False` says that a function may give other rows from the same input: several readers of its
-    result then read one staged copy.
+    result then read one staged copy. `expensive=True` is `.expensive()`.
     """
 
     def transform(
-        self, function: Callable[..., object], *, deterministic: bool = True
+        self,
+        function: Callable[..., object],
+        *,
+        deterministic: bool = True,
+        expensive: bool = False,
     ) -> DataStream:
         """Apply an importable function from DataFrame to DataFrame; raises InvalidPipelineError for a lambda."""
-        return self._one_input(Transform(self._function(function, "transform"), deterministic))
+        operator = Transform(self._function(function, "transform"), deterministic)
+        return self._one_input(operator, expensive=expensive)
 
     def map_partitions(
         self,
@@ -43,6 +48,7 @@ class FunctionMethods(Stream):
         *,
         batches: Literal["pandas", "arrow"] = "pandas",
         deterministic: bool = True,
+        expensive: bool = False,
     ) -> DataStream:
         """Apply a function from an iterator of batches to an iterator of batches, in each partition.
 
@@ -52,7 +58,8 @@ class FunctionMethods(Stream):
         if batches not in set(Batches):
             self.refuse(f"there are no batches of '{batches}'", allowed=listing(Batches))
         ref = self._function(function, "map_partitions")
-        return self._one_input(MapPartitions(ref, deterministic, schema, Batches(batches)))
+        operator = MapPartitions(ref, deterministic, schema, Batches(batches))
+        return self._one_input(operator, expensive=expensive)
 
     def process(
         self,
@@ -60,12 +67,14 @@ class FunctionMethods(Stream):
         *,
         outputs: tuple[str, ...],
         deterministic: bool = True,
+        expensive: bool = False,
     ) -> DataStream:
         """Apply a function from DataFrame to (DataFrame, {tag: DataFrame}); `outputs` are the tags it gives.
 
         Each is had with `get_side_output(tag)`.
         """
-        return self._one_input(Process(self._function(function, "process"), deterministic, outputs))
+        operator = Process(self._function(function, "process"), deterministic, outputs)
+        return self._one_input(operator, expensive=expensive)
 
     def sql(self, query: str) -> DataStream:
         """Give what a query gives: `sql("SELECT … FROM {input}")`. For several streams: `env.sql`."""
@@ -78,6 +87,7 @@ class FunctionMethods(Stream):
         max_iterations: int,
         until: str | None = None,
         deterministic: bool = True,
+        expensive: bool = False,
     ) -> DataStream:
         """Apply `step(state, *others)` to its own result, beginning with these rows, and give the last state.
 
@@ -86,4 +96,6 @@ class FunctionMethods(Stream):
         """
         ref = self._function(step, "iterate")
         operator = Iterate(ref, deterministic, max_iterations, until)
-        return self._several_inputs(operator, *others) if others else self._one_input(operator)
+        if not others:
+            return self._one_input(operator, expensive=expensive)
+        return self._several_inputs(operator, *others, expensive=expensive)

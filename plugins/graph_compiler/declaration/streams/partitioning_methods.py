@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from graph_compiler.declaration.partitioners import (
     BroadcastPartitioner,
@@ -35,6 +35,13 @@ class PartitioningMethods(Stream):
                 "stage() was given no reason", allowed="words for whoever asks why the cut is there"
             )
         return self._partition(None, staging_reason=reason)
+
+    def expensive(self) -> Self:
+        """Say that the operator before is dear, so that a failure behind it should not compute it again.
+
+        What it gives out is staged as with `stage`, unless all that reads it is one sink of files.
+        """
+        return self._set("expensive", True)
 
     def rebalance(self) -> DataStream:
         """Spread the rows evenly over all partitions of the next operator."""

@@ -26,7 +26,12 @@ class Stream(Declared):
     """The rows behind one transformation: the environment and an id, nothing else."""
 
     def _one_input(
-        self, operator: Operator, state_keys: tuple[str, ...] = (), name: str | None = None
+        self,
+        operator: Operator,
+        state_keys: tuple[str, ...] = (),
+        name: str | None = None,
+        *,
+        expensive: bool = False,
     ) -> DataStream:
         input = self._gathered() if operator.is_non_parallel else self
         return self.environment.add(
@@ -38,12 +43,17 @@ class Stream(Declared):
                 chaining_strategy=operator.chaining_strategy,
                 parallelism=1 if operator.is_non_parallel else None,
                 state_keys=state_keys,
+                expensive=expensive,
                 declared_at=caller_location(),
             )
         )
 
     def _several_inputs(
-        self, operator: Operator, *others: Stream, state_keys: tuple[str, ...] = ()
+        self,
+        operator: Operator,
+        *others: Stream,
+        state_keys: tuple[str, ...] = (),
+        expensive: bool = False,
     ) -> DataStream:
         """Add an operator that reads this stream first, then the others."""
         self._check_streams(*others)
@@ -56,6 +66,7 @@ class Stream(Declared):
                     operator=operator,
                     chaining_strategy=operator.chaining_strategy,
                     state_keys=state_keys,
+                    expensive=expensive,
                     declared_at=caller_location(),
                 )
             )
@@ -66,6 +77,7 @@ class Stream(Declared):
                 name=operator.default_name,
                 operator=operator,
                 chaining_strategy=operator.chaining_strategy,
+                expensive=expensive,
                 declared_at=caller_location(),
             )
         )

@@ -1,0 +1,73 @@
+"""What a failure costs: the work a task repeats when it fails at its end, and what staged results spare it.
+
+    flights → with_weather ▒▶ facts → lateness → out      the second task repeats 3 of 5 operators, and reads
+                                                          with_weather again instead of computing 2 more
+
+An operator belongs to one task, and a retry runs all of its task's: what lies before it in other tasks is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.regions import DeploymentRegion
+from graph_compiler.graphs.stream_graph import StreamGraph
+from graph_compiler.identifiers import RegionId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureCost:
+    """What a failure at the end of `task` repeats: operators by name, in the order of its vertices.
+
+    `expensive` are those of `repeated` that are marked so; `reread` what other tasks have staged for it;
+    `spared` counts the operators before it, in other tasks, that are not computed again.
+    """
+
+    task: RegionId
+    repeated: tuple[str, ...]
+    expensive: tuple[str, ...]
+    reread: tuple[str, ...]
+    spared: int
+
+
+def failure_costs(compiled: CompiledPipeline) -> Mapping[RegionId, FailureCost]:
+    """Give the cost for each task, in the order they can run."""
+    before = _ancestors(compiled.stream_graph)
+    return {region.id: _cost(region, compiled, before) for region in compiled.deployment.regions}
+
+
+def _cost(
+    region: DeploymentRegion, compiled: CompiledPipeline, before: Mapping[int, int]
+) -> FailureCost:
+    graph, region_of = compiled.stream_graph, compiled.deployment.region_of_vertex
+    ids = [id for vertex in region.vertex_ids for id in compiled.job_graph.vertex[vertex].node_ids]
+    nodes = [graph.node[id] for id in ids]
+    reached = 0
+    for id in ids:
+        reached |= before[id]
+    reread = dict.fromkeys(
+        (cut.edge.stream_edge.source_id, cut.edge.stream_edge.output_tag)
+        for cut in compiled.deployment.crossing_edges()
+        if region_of[cut.edge.target_id].id == region.id
+    )
+    return FailureCost(
+        task=region.id,
+        repeated=tuple(node.declared_name for node in nodes),
+        expensive=tuple(node.declared_name for node in nodes if node.expensive),
+        reread=tuple(
+            graph.node[id].declared_name + (f".{tag}" if tag else "") for id, tag in reread
+        ),
+        spared=reached.bit_count() - len(ids),
+    )
+
+
+def _ancestors(graph: StreamGraph) -> Mapping[int, int]:
+    """Give for each node itself and all before it, as bits by the nodes' order: a set of each would be quadratic."""
+    found: dict[int, int] = {}
+    for number, node in enumerate(graph.nodes):
+        found[node.id] = 1 << number
+        for edge in graph.in_edges[node.id]:
+            found[node.id] |= found.get(edge.source_id, 0)  # not yet there: it flows back
+    return found

@@ -1,0 +1,25 @@
+"""Why rows are committed to durable storage on their way from one operator to another."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class StagingReason(StrEnum):
+    """Why an edge is staged; `compiler/staging_words.py` has the words for each."""
+
+    DECLARED = "DECLARED"
+    EXPENSIVE = "EXPENSIVE"
+    CONTRACT = "CONTRACT"
+    ALL_EXCHANGES_BLOCKING = "ALL_EXCHANGES_BLOCKING"
+    OUTPUT_ONLY_AFTER_END = "OUTPUT_ONLY_AFTER_END"
+    SLOT_SHARING_GROUP_DIFFERS = "SLOT_SHARING_GROUP_DIFFERS"
+    WOULD_CYCLE = "WOULD_CYCLE"
+
+    @property
+    def parts_tasks(self) -> bool:
+        """Whether the two ends must be in different tasks: only then does a failure of one spare the other.
+
+        What is staged for another reason may be read back by the task that staged it.
+        """
+        return self in (StagingReason.DECLARED, StagingReason.EXPENSIVE)

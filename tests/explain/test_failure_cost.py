@@ -1,0 +1,64 @@
+"""What a task repeats when it fails at its end, and what is staged for it."""
+
+import json
+
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.wire import from_wire, to_json
+from graph_compiler.explain.deployment_json import deployment_json
+from graph_compiler.explain.failure_cost import FailureCost, failure_costs
+from graph_compiler.explain.text import explain_text
+from graph_compiler.identifiers import RegionId
+from tests.conftest import expensive_and_checked, staged_detour
+
+
+def test_a_task_repeats_its_own_operators_and_reads_the_others_again() -> None:
+    """A ─┬▒▶ C ─▶ B ─▶ out; the direct edge A ▒▶ B is staged as well, and is the same result."""
+    costs = failure_costs(compile_pipeline(staged_detour().pipeline()))
+    assert list(costs.values()) == [
+        FailureCost(task=RegionId("A"), repeated=("a", "A"), expensive=(), reread=(), spared=0),
+        FailureCost(
+            task=RegionId("out"),
+            repeated=("C", "B", "out"),
+            expensive=(),
+            reread=("A",),
+            spared=2,
+        ),
+    ]
+
+
+def test_a_side_output_that_is_read_again_is_named_by_its_tag(
+    env: StreamExecutionEnvironment,
+) -> None:
+    split = env.from_source(Csv("/in"), "in").filter("x", rejects="rest").name("split")
+    split.get_side_output("rest").stage("dear").select("x").sink_to(Parquet("/rest")).name("rest")
+    split.sink_to(Parquet("/kept")).name("kept")
+    costs = failure_costs(compile_pipeline(env.pipeline()))
+    assert costs[RegionId("rest")].reread == ("split.rest",)
+    assert costs[RegionId("rest")].spared == 2
+
+
+def test_an_expensive_operator_that_a_failure_repeats_is_named(
+    env: StreamExecutionEnvironment,
+) -> None:
+    rows = env.from_source(Csv("/in"), "in").filter("x").name("scored").expensive()
+    rows.sink_to(Parquet("/out")).name("out")
+    text = explain_text(compile_pipeline(env.pipeline()))
+    assert text.endswith("a failure at its end repeats all 3 operators (scored is expensive)")
+
+
+def test_the_document_has_tasks_with_their_costs_and_cuts_with_their_reasons() -> None:
+    compiled = compile_pipeline(expensive_and_checked().pipeline())
+    document = json.loads(to_json(deployment_json(compiled)))
+    costs = [from_wire(FailureCost, task["failure_cost"]) for task in document["tasks"]]
+    assert costs == list(failure_costs(compiled).values())
+    assert [task["task"] for task in document["tasks"]] == ["scored", "clean", "by_day", "by_user"]
+    assert document["operators"] == 8
+    assert {
+        (cut["result"], cut["reader"], cut["from_task"], cut["to_task"], cut["reason"])
+        for cut in document["staged"]
+    } == {
+        ("scored", "amounts_hold", "scored", "clean", "EXPENSIVE"),
+        ("clean", "total_day", "clean", "by_day", "CONTRACT"),
+        ("clean", "total_user", "clean", "by_user", "CONTRACT"),
+    }
