@@ -76,6 +76,35 @@ def test_a_violated_contract_that_may_not_be_commits_no_staged_result(
     assert not list((tmp_path / "staging").rglob("manifests/*/*.json"))
 
 
+def test_no_reader_begins_behind_a_violated_contract(
+    rows: DataStream, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    checked = rows.expect("known", "v IS NOT NULL", on_violation="fail")
+    for name in ("one", "two"):
+        checked.filter("v > 3").sink_to(Parquet(f"{tmp_path}/{name}")).name(name)
+    (report,) = run_pipeline(rows.environment.pipeline())
+    assert report.failure is not None
+    assert report.failure.operator == "known"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "staging"]
+
+
+def test_what_a_contract_guards_is_read_back_where_its_reader_is_in_the_task(
+    rows: DataStream, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    checked = rows.expect("positive", "id >= 0", on_violation="fail")
+    few = rows.filter("v < 5").select("id")
+    checked.join(few, on="id").sink_to(Parquet(f"{tmp_path}/both")).name("both")
+    checked.filter("v > 90").sink_to(Parquet(f"{tmp_path}/many")).name("many")
+    first, second = run_pipeline(rows.environment.pipeline())
+    assert (first.failure, second.failure) == (None, None)
+    assert [(output.kind, output.rows) for output in first.outputs] == [
+        ("staged", 100),
+        ("sink", 4),
+    ]
+    assert {row[0] for row in published(tmp_path / "both")[1]} == {1, 2, 3, 4}
+    assert len(published(tmp_path / "many")[1]) == 9
+
+
 def test_counts_are_in_the_manifest_of_a_staged_result(
     rows: DataStream, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
