@@ -1,14 +1,20 @@
 """What a task repeats when it fails at its end, and what is staged for it."""
 
 import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler.cli.app import app
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.wire import from_wire, to_json
 from graph_compiler.explain.deployment_json import deployment_json
 from graph_compiler.explain.failure_cost import FailureCost, failure_costs
 from graph_compiler.explain.text import explain_text
 from graph_compiler.identifiers import RegionId
+from pipelines.flights import env as flights
 from tests.conftest import expensive_and_checked, staged_detour
 
 
@@ -62,3 +68,11 @@ def test_the_document_has_tasks_with_their_costs_and_cuts_with_their_reasons() -
         ("clean", "total_day", "clean", "by_day", "CONTRACT"),
         ("clean", "total_user", "clean", "by_user", "CONTRACT"),
     }
+
+
+def test_the_command_prints_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    printed = CliRunner().invoke(app, ["explain", "flights", "--json"])
+    assert json.loads(printed.stdout) == deployment_json(compile_pipeline(flights.pipeline()))
+    both = CliRunner().invoke(app, ["explain", "flights", "--json", "--spark"])
+    assert both.exit_code == 2
