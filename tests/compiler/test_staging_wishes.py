@@ -207,6 +207,19 @@ def test_what_is_staged_for_a_contract_may_be_read_back_in_the_same_task() -> No
     assert [region.id for region in compiled.deployment.regions] == ["checked", "one_out"]
 
 
+def test_what_is_staged_behind_an_expensive_operator_is_never_read_in_its_task() -> None:
+    """In ─▶ scored ▒▶ both beside in ─▶ few ─▶ both: the second way is cut too, or both would run with scored."""
+
+    def declare(stream: DataStream) -> None:
+        few = stream.filter("v > 5").name("few")
+        out(scored(stream).join(few, on="k").name("both"), "both_out")
+
+    compiled = compile_in("AUTO", declare)
+    assert staged(compiled)["scored ▒▶ both"] is StagingReason.EXPENSIVE
+    assert [region.id for region in compiled.deployment.regions] == ["few", "both_out"]
+    assert len(compiled.deployment.crossing_edges()) == len(compiled.deployment.staged_edges) == 2
+
+
 @pytest.mark.parametrize("declare", [lambda s: two(scored(s)), lambda s: two(checked(s))])
 def test_one_task_for_all_wins_over_both(declare: Declare) -> None:
     assert staged(compile_in("ALL_EXCHANGES_PIPELINED", declare)) == {}
