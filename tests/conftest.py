@@ -9,6 +9,9 @@ from hypothesis import settings
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration import Pipeline
+from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.run_marker import VERSION, RunMarker, mark_run
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
 # How long an example takes is the machine's affair; benchmarks/ measures.
@@ -45,6 +48,21 @@ def with_options(pipeline: Pipeline, **options: str) -> Pipeline:
         "chaining": "pipeline.operator-chaining.enabled",
     }
     return replace(pipeline, config=tuple((keys[key], value) for key, value in options.items()))
+
+
+def mark(task: TaskDeploymentDescriptor) -> None:
+    """Put a run's marker, as the Airflow task of its first region does."""
+    marker = RunMarker(
+        version=VERSION,
+        root=task.staging_root,
+        pipeline=task.region.pipeline,
+        run_id=task.attempt.run_id,
+        host="worker-1",
+        time=0,
+        plan_id=task.region.plan_id,
+        ttl=task.region.retention.ttl,
+    )
+    mark_run(LocalCommitStore(), marker)
 
 
 def word_count() -> StreamExecutionEnvironment:

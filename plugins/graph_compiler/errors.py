@@ -6,6 +6,7 @@
     ├── DescriptorError             a wire document cannot be read
     ├── StagingError                staged data cannot be committed or found
     │   ├── PartitionNotFoundError  a committed result is gone or damaged (Flink's noun)
+    │   ├── StagingRootNotSharedError   a run's documents are not where this worker looks for them
     │   └── StaleResultError        a committed result was computed by another version of the pipeline
     ├── ParameterError              a run's parameter has a value of another type
     ├── InitializeOnMasterError     inputs or targets of a task are not as they must be; carries every Problem found
@@ -103,6 +104,10 @@ class ConsumersMustRerunError(StagingError):
 
 class UpstreamMustRerunError(StagingError):
     """A task this one reads from has finished from a copy that is lost, and has to run again first."""
+
+
+class StagingRootNotSharedError(StagingError):
+    """What other tasks of the run have left in the staging root is not there for this worker."""
 
 
 class StaleResultError(StagingError):

@@ -18,6 +18,7 @@ from graph_compiler.deployment.report import (
     Output,
     ThrowableType,
 )
+from graph_compiler.deployment.templates import find_places
 from graph_compiler.deployment.wire import to_wire
 from pipelines.flights import env as flights
 
@@ -220,3 +221,16 @@ def test_what_airflow_stores_of_a_task_holds_nothing_of_this_host(
     operator: "RegionOperator",
 ) -> None:
     assert operator.env_vars is None
+
+
+def test_a_task_that_reads_from_others_wants_to_see_that_they_ran(
+    monkeypatch: pytest.MonkeyPatch, operator: "RegionOperator", tmp_path: Path
+) -> None:
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+    operator._region = describe_regions(compile_pipeline(flights.pipeline()))[1]
+    operator.places = dict.fromkeys(find_places(operator._region), "/place")
+    with pytest.raises(AirflowException, match="is not shared with this worker") as error:
+        run(operator, finished(), monkeypatch)
+    assert not isinstance(error.value, AirflowFailException), "another worker may see it"
+    assert not (tmp_path / "staging").exists()

@@ -17,6 +17,7 @@ from graph_compiler.deployment.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.report import ExecutionReport
+from tests.conftest import mark
 from tests.end_to_end.conftest import ROOT
 from tests.reference import expected
 from tests.spark import user_functions
@@ -63,6 +64,7 @@ def tasks(env: StreamExecutionEnvironment, tmp_path: Path) -> list[Path]:
         )
         folder = tmp_path / "staging" / "sales" / "r" / "tasks" / region.region_id / "e"
         folder.mkdir(parents=True)
+        mark(task)
         (folder / "descriptor.json").write_text(task.to_json())
         found.append(folder / "descriptor.json")
     return found

@@ -25,6 +25,7 @@ from graph_compiler.airflow_backend.region_summary import RegionSummary, log_lin
 from graph_compiler.airflow_backend.restart_strategy import retry_arguments
 from graph_compiler.airflow_backend.secret_values import check_way_to_driver, secret_values
 from graph_compiler.airflow_backend.settings import Settings
+from graph_compiler.airflow_backend.shared_root import see_run
 from graph_compiler.airflow_backend.submit_options import submit_options
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.pipeline import RUN_DATE, ParameterValue
@@ -100,6 +101,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         # Not in __init__: Airflow would store this host's paths in the Dag, and every host would make a Dag version.
         self.env_vars = _driver_environment(task.region)
         layout = self._layout(task.attempt.run_id)
+        see_run(task)
         descriptor = Path(layout.descriptor(task.region.region_id, task.attempt.execution_id))
         make_private_folder(descriptor.parent)
         _write_privately(descriptor, task.to_json())

@@ -10,16 +10,19 @@ import os
 import shlex
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 from urllib.parse import unquote
 
 from rich.console import Console
 
+from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.executions import ExecutionNotFoundError, find_run
 from graph_compiler.deployment.private_folders import make_private_folder
 from graph_compiler.deployment.replay import redirect, staged_inputs
+from graph_compiler.deployment.run_marker import find_marker, mark_run
 from graph_compiler.deployment.staging_layout import (
     DESCRIPTOR,
     SUBMISSION,
@@ -85,6 +88,8 @@ def prepare_scratch(execution: Path, layout: StagingLayout, scratch: Path) -> Pa
         manifests = Path(layout.manifests(result_id))
         if manifests.is_dir():
             shutil.copytree(manifests, replayed.manifests(result_id), dirs_exist_ok=True)
+    if marker := find_marker(LocalCommitStore(), layout):
+        mark_run(LocalCommitStore(), replace(marker, root=task.staging_root))
     path = Path(replayed.descriptor(task.region.region_id, task.attempt.execution_id))
     if path.parent.exists():
         raise ExecutionNotFoundError(

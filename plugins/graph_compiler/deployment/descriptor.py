@@ -15,6 +15,7 @@ from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.pipeline import ParameterValue
 from graph_compiler.declaration.retention import Retention
 from graph_compiler.declaration.slot_sharing import SlotSharingGroup
+from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import from_json, to_json
 from graph_compiler.errors import SourceLocation
 from graph_compiler.graphs.coordination import InitializeOnMaster, OperatorCoordinatorProvider
@@ -132,6 +133,13 @@ class TaskDeploymentDescriptor:
     staging_root: str
     parameters: tuple[tuple[str, ParameterValue], ...]
     clears_others: bool = False
+
+    @property
+    def layout(self) -> StagingLayout:
+        """Give the paths of the run."""
+        return StagingLayout(
+            root=self.staging_root, pipeline=self.region.pipeline, run_id=self.attempt.run_id
+        )
 
     def to_json(self) -> str:
         """Encode for the Spark side."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from graph_compiler.declaration.connectors import Parquet
 from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.retention import Retention
 from graph_compiler.deployment.descriptor import (
     OperatorDescriptor,
     RegionDescriptor,
@@ -31,7 +32,8 @@ def redirect(task: TaskDeploymentDescriptor, scratch: str) -> TaskDeploymentDesc
     )
     return replace(
         task,
-        region=replace(task.region, vertices=vertices),
+        # The manifests it reads name real data: nothing of that is its to release.
+        region=replace(task.region, vertices=vertices, retention=Retention()),
         attempt=replace(task.attempt, execution_id=REPLAY),
         staging_root=f"{scratch}/staging",
     )

@@ -1,12 +1,16 @@
 """Where everything of a run lies below the staging root. The only place that joins these paths.
 
 <root>/<pipeline>/<run>/
+    run.json                                  put by the run's first task: who sees it sees the run
     tasks/<region>/<execution id>/descriptor.json, submission.json, report.json, outcome.json
+    tasks/<region>/<execution id>/prepared/<operator id>.json, <operator id>.removed.json
     data/<data set id>/epoch-<e>-<execution id>/part-….parquet
     data/<operator id>-sink/<execution id>/   rows on their way to a table of Spark's catalog
     manifests/<data set id>/<e>.json          apart from the data: losing data leaves the record
+    released/<data set id>/<e>.json           its last consumer has taken the data away
 <root>/.targets/<digest of a sink's target>/  shared by all runs and pipelines that write it
     <n>.intent.json, <n>.done.json
+<root>/.trash/                                what `staging gc` is removing
 """
 
 from __future__ import annotations
@@ -19,6 +23,10 @@ from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, Region
 
 DESCRIPTOR, SUBMISSION = "descriptor.json", "submission.json"
 REPORT, OUTCOME = "report.json", "outcome.json"
+MARKER = "run.json"
+TARGETS, TRASH = ".targets", ".trash"
+INTENT, DONE = ".intent.json", ".done.json"
+PREPARED, REMOVED = "prepared", ".removed.json"
 
 
 def executions_folder(run: str, region_id: RegionId) -> str:
@@ -38,6 +46,11 @@ class StagingLayout:
     def run(self) -> str:
         """Give the folder of this run."""
         return f"{self.root}/{path_segment(self.pipeline)}/{path_segment(self.run_id)}"
+
+    @property
+    def marker(self) -> str:
+        """Give the key of the record that the run's first task puts."""
+        return f"{self.run}/{MARKER}"
 
     def descriptor(self, region_id: RegionId, execution_id: str) -> str:
         """Give the path of the document that crosses to Spark."""
@@ -59,21 +72,32 @@ class StagingLayout:
         """Give the key of one epoch's manifest."""
         return f"{self.manifests(result_id)}/{epoch}.json"
 
+    def released(self, result_id: IntermediateDataSetId, epoch: int) -> str:
+        """Give the key of the record that an epoch's data was taken away on purpose."""
+        return f"{self.run}/released/{result_id}/{epoch}.json"
+
+    def preparation(
+        self, region_id: RegionId, execution_id: str, operator_id: OperatorId, ending: str = ".json"
+    ) -> str:
+        """Give the key of what a sink is about to prepare; with REMOVED, of the record that nothing of it is left."""
+        execution = f"{executions_folder(self.run, region_id)}/{path_segment(execution_id)}"
+        return f"{execution}/{PREPARED}/{operator_id}{ending}"
+
     def prepared(self, operator_id: OperatorId, execution_id: str) -> str:
         """Give the folder for rows of a sink whose target is no folder."""
         return f"{self.run}/data/{operator_id}-sink/{path_segment(execution_id)}"
 
     def publications(self, target: str) -> str:
         """Give the folder of what was published to a target."""
-        return f"{self.root}/.targets/{hashlib.sha256(target.encode()).hexdigest()[:32]}"
+        return f"{self.root}/{TARGETS}/{hashlib.sha256(target.encode()).hexdigest()[:32]}"
 
     def intent(self, target: str, number: int) -> str:
         """Give the key of what is about to be published to a target, as its `number`-th publication."""
-        return f"{self.publications(target)}/{number}.intent.json"
+        return f"{self.publications(target)}/{number}{INTENT}"
 
     def done(self, target: str, number: int) -> str:
         """Give the key that says an intent was carried out."""
-        return f"{self.publications(target)}/{number}.done.json"
+        return f"{self.publications(target)}/{number}{DONE}"
 
 
 def local_root(uri: str) -> str:

@@ -6,6 +6,7 @@ Exit code 0, or that of the failure's ThrowableType; the report says the same wi
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import traceback
 from pathlib import Path
@@ -19,10 +20,11 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.report import VERSION, ExecutionReport
+from graph_compiler.deployment.report import VERSION, ExecutionReport, ThrowableType
 from graph_compiler.deployment.resource_profiles import ignored_words
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.run_marker import check_marker, not_shared
 from graph_compiler.deployment.wire import to_json
+from graph_compiler.errors import StagingRootNotSharedError
 from graph_compiler.spark_runtime.failures import explain_failure
 from graph_compiler.spark_runtime.metrics import RegionMetrics
 from graph_compiler.spark_runtime.region import run_region
@@ -31,10 +33,15 @@ from graph_compiler.spark_runtime.secret_values import hide_options, redact, red
 
 def main(descriptor_path: str) -> int:
     """Run the region a descriptor describes; gives the exit code."""
-    task = TaskDeploymentDescriptor.from_json(Path(descriptor_path).read_text())
     try:
+        task = TaskDeploymentDescriptor.from_json(Path(descriptor_path).read_text())
+    except FileNotFoundError:  # nor would anybody find a report
+        print(f"graph_compiler: {_unseen(descriptor_path)}", file=sys.stderr)
+        return ThrowableType.ENVIRONMENT_ERROR.exit_code
+    try:
+        check_marker(LocalCommitStore(), task.layout, socket.gethostname())
         spark = session(task)
-    except Exception as error:  # no master, no memory: there is no one else to tell
+    except Exception as error:  # no root, no master, no memory: there is no one else to tell
         print(redact(traceback.format_exc()), file=sys.stderr)
         report = _leave(task, _failed(error, application_id=None))
     else:
@@ -101,11 +108,15 @@ def _failed(error: Exception, application_id: str | None) -> ExecutionReport:
     )
 
 
+def _unseen(descriptor_path: str) -> StagingRootNotSharedError:
+    root = Path(descriptor_path).parents[
+        5
+    ]  # <root>/<pipeline>/<run>/tasks/<region>/<execution id>/
+    return not_shared(str(root), socket.gethostname(), f"no {descriptor_path}")
+
+
 def _leave(task: TaskDeploymentDescriptor, report: ExecutionReport) -> ExecutionReport:
-    layout = StagingLayout(
-        root=task.staging_root, pipeline=task.region.pipeline, run_id=task.attempt.run_id
-    )
-    key = layout.report(task.region.region_id, task.attempt.execution_id)
+    key = task.layout.report(task.region.region_id, task.attempt.execution_id)
     LocalCommitStore().put_if_absent(key, to_json(report).encode())
     return report
 

@@ -23,7 +23,6 @@ from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.manifest_log import ManifestLog
-from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.main import session
 from graph_compiler.spark_runtime.metrics import RegionMetrics
@@ -34,12 +33,9 @@ from graph_compiler.spark_runtime.staging import StagingArea
 
 def named_rows(task: TaskDeploymentDescriptor, spark: SparkSession) -> dict[str, DataFrame]:
     """Give the outputs of a region's operators by name: `flown`, `flown_cancelled` for a side output."""
-    layout = StagingLayout(
-        root=task.staging_root, pipeline=task.region.pipeline, run_id=task.attempt.run_id
-    )
     area = StagingArea(
         spark=spark,
-        log=ManifestLog(store=LocalCommitStore(), layout=layout),
+        log=ManifestLog(store=LocalCommitStore(), layout=task.layout),
         attempt=task.attempt,
         plan_id=task.region.plan_id,
         contracts=tuple,

@@ -2,6 +2,7 @@
 
     a staged input is gone                            PARTITION_DATA_MISSING   its producer must run again
     no memory, disk or master; executor, worker gone  ENVIRONMENT              another machine, another hour
+    a staging root this worker does not share         ENVIRONMENT              another machine may have it mounted
     analysis: a column, a type, SQL                   NON_RECOVERABLE          the same plan fails the same way
     a contract that may not be violated               NON_RECOVERABLE          the same rows violate it again
     data that a cast, a sum, a division cannot take   NON_RECOVERABLE          the same rows fail the same way
@@ -35,6 +36,7 @@ from graph_compiler.errors import (
     PublicationError,
     SchemaChangedError,
     SecretError,
+    StagingRootNotSharedError,
     StaleResultError,
     UpstreamMustRerunError,
 )
@@ -48,6 +50,8 @@ _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
     (UpstreamMustRerunError, ThrowableType.PARTITION_DATA_MISSING_ERROR),
     (PublicationConflictError, ThrowableType.RECOVERABLE_ERROR),
     (PublicationError, ThrowableType.NON_RECOVERABLE_ERROR),
+    # Another worker may have the folder mounted: a retry that lands there goes on.
+    (StagingRootNotSharedError, ThrowableType.ENVIRONMENT_ERROR),
     (ConsumersMustRerunError, ThrowableType.NON_RECOVERABLE_ERROR),
     (StaleResultError, ThrowableType.NON_RECOVERABLE_ERROR),
     (SchemaChangedError, ThrowableType.NON_RECOVERABLE_ERROR),

@@ -1,0 +1,34 @@
+"""Every worker must see one staging root; a task finds out before it leaves anything there."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+from airflow.sdk.exceptions import AirflowException
+
+from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.run_marker import VERSION, RunMarker, see_marker
+from graph_compiler.errors import StagingRootNotSharedError
+
+
+def see_run(task: TaskDeploymentDescriptor) -> None:
+    """Mark the run at its first task, and see the mark at every other.
+
+    Raises AirflowException, which a retry may follow: it may run on a worker that has the folder.
+    """
+    marker = RunMarker(
+        version=VERSION,
+        root=task.staging_root,
+        pipeline=task.region.pipeline,
+        run_id=task.attempt.run_id,
+        host=socket.gethostname(),
+        time=time.time(),
+        plan_id=task.region.plan_id,
+        ttl=task.region.retention.ttl,
+    )
+    try:
+        see_marker(LocalCommitStore(), task.region, marker)
+    except StagingRootNotSharedError as error:
+        raise AirflowException(f"pipeline '{task.region.pipeline}': {error}") from None

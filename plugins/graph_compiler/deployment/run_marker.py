@@ -1,0 +1,96 @@
+"""The record a run's first task leaves in its folder; a worker that does not see it does not share the staging root.
+
+A task that reads no staged result may be the first: it puts the record if there is none. One that reads some is never
+the first: record and documents of the tasks it reads from must be there. Data may be lost, and is computed again;
+documents lie apart from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from graph_compiler.deployment.commit_store import CommitStore
+from graph_compiler.deployment.descriptor import RegionDescriptor, StagedInput
+from graph_compiler.deployment.staging_layout import DESCRIPTOR, StagingLayout, executions_folder
+from graph_compiler.deployment.values_within import values_within
+from graph_compiler.deployment.wire import from_json, to_json
+from graph_compiler.errors import StagingRootNotSharedError
+from graph_compiler.identifiers import RegionId, listing
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunMarker:
+    """What the first task knew: where it was, when (seconds since the epoch), and which plan it ran.
+
+    `ttl` is the pipeline's `staging.ttl` in seconds.
+    """
+
+    version: int
+    root: str
+    pipeline: str
+    run_id: str
+    host: str
+    time: float
+    plan_id: str
+    ttl: float
+
+
+def find_marker(store: CommitStore, layout: StagingLayout) -> RunMarker | None:
+    """Give a run's marker, None where it has none here."""
+    content = store.get(layout.marker)
+    return None if content is None else from_json(RunMarker, content, version=VERSION)
+
+
+def mark_run(store: CommitStore, marker: RunMarker) -> None:
+    """Put a run's marker, if it has none."""
+    layout = StagingLayout(root=marker.root, pipeline=marker.pipeline, run_id=marker.run_id)
+    store.put_if_absent(layout.marker, to_json(marker).encode())
+
+
+def see_marker(store: CommitStore, region: RegionDescriptor, mine: RunMarker) -> None:
+    """Put the marker, if a task may be its run's first and there is none, and see that the run is here.
+
+    Raises StagingRootNotSharedError where another worker must have put what is not to be seen.
+    """
+    layout = StagingLayout(root=mine.root, pipeline=mine.pipeline, run_id=mine.run_id)
+    before = producers(region)
+    if not before:
+        mark_run(store, mine)
+    marker = check_marker(store, layout, mine.host)
+    if unseen := [region_id for region_id in before if not _has_documents(layout, region_id)]:
+        found = f"the marker of this run, put on {marker.host}, and no documents of {listing(unseen)}, which ran before"
+        raise not_shared(layout.root, mine.host, found)
+
+
+def check_marker(store: CommitStore, layout: StagingLayout, host: str) -> RunMarker:
+    """Give a run's marker; raises StagingRootNotSharedError where it is not to be seen, or names another root."""
+    marker = find_marker(store, layout)
+    if marker is None:
+        raise not_shared(layout.root, host, f"no {layout.marker}")
+    if marker.root != layout.root:
+        found = f"the marker of this run, put on {marker.host}, which calls the root {marker.root}"
+        raise not_shared(layout.root, host, found)
+    return marker
+
+
+def producers(region: RegionDescriptor) -> tuple[RegionId, ...]:
+    """Give the other regions whose results a region reads: they ran before it."""
+    read = (staged.producer for staged in values_within(region, StagedInput))
+    return tuple(dict.fromkeys(found for found in read if found != region.region_id))
+
+
+def _has_documents(layout: StagingLayout, region_id: RegionId) -> bool:
+    return any(Path(executions_folder(layout.run, region_id)).glob(f"*/{DESCRIPTOR}"))
+
+
+def not_shared(root: str, host: str, found: str) -> StagingRootNotSharedError:
+    """Give the error in words."""
+    return StagingRootNotSharedError(
+        f"staging root {root} is not shared with this worker ({host})\n"
+        f"  found: {found}\n"
+        "  hint: mount the same folder on every worker, under one path: setting `[graph_compiler] staging_root`; "
+        "if `graph-compiler staging gc` has removed the run, clear its first tasks"
+    )

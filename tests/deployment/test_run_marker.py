@@ -1,0 +1,91 @@
+"""A worker that does not share the staging root finds out by what is missing there."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.descriptor import RegionDescriptor
+from graph_compiler.deployment.run_marker import (
+    VERSION,
+    RunMarker,
+    check_marker,
+    find_marker,
+    producers,
+    see_marker,
+)
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.errors import StagingRootNotSharedError
+
+STORE = LocalCommitStore()
+
+
+def regions() -> tuple[RegionDescriptor, ...]:
+    env = StreamExecutionEnvironment("p")
+    env.from_source(Csv("/in"), "in").stage("dear").sink_to(Parquet("/out")).name("out")
+    return describe_regions(compile_pipeline(env.pipeline()))
+
+
+def marker(root: Path, host: str) -> RunMarker:
+    return RunMarker(
+        version=VERSION,
+        root=str(root),
+        pipeline="p",
+        run_id="run 1",
+        host=host,
+        time=7,
+        plan_id="plan",
+        ttl=60,
+    )
+
+
+def layout(root: Path) -> StagingLayout:
+    return StagingLayout(root=str(root), pipeline="p", run_id="run 1")
+
+
+def begin(root: Path, region: RegionDescriptor) -> None:
+    descriptor = Path(layout(root).descriptor(region.region_id, "e1"))
+    descriptor.parent.mkdir(parents=True)
+    descriptor.write_text("{}")
+
+
+def test_the_first_task_marks_and_those_after_it_see_its_mark(tmp_path: Path) -> None:
+    first, second = regions()
+    assert (producers(first), producers(second)) == ((), (first.region_id,))
+    see_marker(STORE, first, marker(tmp_path, "a"))
+    begin(tmp_path, first)
+    see_marker(STORE, second, marker(tmp_path, "b"))
+    found = find_marker(STORE, layout(tmp_path))
+    assert found is not None
+    assert found.host == "a", "the first one's stays"
+
+
+def test_a_task_that_reads_from_others_is_never_the_first(tmp_path: Path) -> None:
+    _, second = regions()
+    with pytest.raises(StagingRootNotSharedError) as error:
+        see_marker(STORE, second, marker(tmp_path, "b"))
+    assert f"staging root {tmp_path} is not shared with this worker (b)" in str(error.value)
+    assert f"found: no {layout(tmp_path).marker}" in str(error.value)
+    assert "staging_root" in str(error.value)
+    assert not list(tmp_path.iterdir()), "nothing is left where nobody else looks"
+
+
+def test_a_mark_of_another_worker_is_not_enough(tmp_path: Path) -> None:
+    """Two workers with a disk of their own: both ran a task that may be the first."""
+    first, second = regions()
+    see_marker(STORE, first, marker(tmp_path, "b"))
+    with pytest.raises(StagingRootNotSharedError, match=f"no documents of {first.region_id}"):
+        see_marker(STORE, second, marker(tmp_path, "b"))
+
+
+def test_one_folder_under_two_paths_is_not_shared(tmp_path: Path) -> None:
+    """Manifests name their data by its whole path."""
+    first, _ = regions()
+    see_marker(STORE, first, marker(tmp_path / "here", "a"))
+    shutil.copytree(tmp_path / "here", tmp_path / "there")
+    with pytest.raises(StagingRootNotSharedError, match=f"calls the root {tmp_path}/here"):
+        check_marker(STORE, layout(tmp_path / "there"), "b")
