@@ -45,6 +45,7 @@ def with_options(pipeline: Pipeline, **options: str) -> Pipeline:
     """Give the pipeline with options; `_` in a key stands for `.` or `-` as Flink writes it."""
     keys = {
         "shuffle_mode": "execution.batch-shuffle-mode",
+        "release": "staging.release",
         "chaining": "pipeline.operator-chaining.enabled",
     }
     return replace(pipeline, config=tuple((keys[key], value) for key, value in options.items()))

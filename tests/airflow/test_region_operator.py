@@ -229,7 +229,9 @@ def test_a_task_that_reads_from_others_wants_to_see_that_they_ran(
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
     operator._region = describe_regions(compile_pipeline(flights.pipeline()))[1]
-    operator.places = dict.fromkeys(find_places(operator._region), "/place")
+    operator.places = {
+        key: f"/{number}" for number, key in enumerate(find_places(operator._region))
+    }
     with pytest.raises(AirflowException, match="is not shared with this worker") as error:
         run(operator, finished(), monkeypatch)
     assert not isinstance(error.value, AirflowFailException), "another worker may see it"

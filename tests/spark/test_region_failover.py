@@ -11,6 +11,7 @@ from pyspark.sql.functions import rand
 from graph_compiler import Csv, Parquet, Secret, SlotSharingGroup, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.declaration.retention import StagingRelease
 from graph_compiler.deployment.describe import describe_regions
 from graph_compiler.deployment.descriptor import (
     VERSION,
@@ -45,8 +46,9 @@ class Tasks:
         spark: SparkSession,
         *,
         clears_others: bool = False,
+        release: StagingRelease = StagingRelease.GC,
     ) -> None:
-        pipeline = with_options(env.pipeline(), shuffle_mode="AUTO")
+        pipeline = with_options(env.pipeline(), shuffle_mode="AUTO", release=release)
         self.regions = {
             str(one.region_id): one for one in describe_regions(compile_pipeline(pipeline))
         }
@@ -56,6 +58,9 @@ class Tasks:
         self._attempts: Iterator[int] = iter(range(100))
 
     def run(self, name: str) -> ExecutionReport:
+        return execute(self.begin(name), self.spark)
+
+    def begin(self, name: str) -> TaskDeploymentDescriptor:
         region: RegionDescriptor = self.regions[name]
         number = next(self._attempts)
         task = TaskDeploymentDescriptor(
@@ -71,7 +76,7 @@ class Tasks:
         path = Path(self.layout.descriptor(region.region_id, task.attempt.execution_id))
         path.parent.mkdir(parents=True)
         path.write_text(task.to_json())
-        return execute(task, self.spark)
+        return task
 
     def named(self, prefix: str) -> str:
         """Give the one task whose name begins so."""

@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.release import release_inputs
 from graph_compiler.deployment.report import VERSION, ExecutionReport, ThrowableType
 from graph_compiler.deployment.resource_profiles import ignored_words
 from graph_compiler.deployment.run_marker import check_marker, not_shared
@@ -91,7 +92,9 @@ def execute(task: TaskDeploymentDescriptor, spark: SparkSession) -> ExecutionRep
     except Exception as error:  # whatever a user's function or Spark raises is reported, in words
         print(redact(traceback.format_exc()), file=sys.stderr)
         report = _failed(error, application_id)
-    return _leave(task, report)
+    _leave(task, report)
+    _release(task, report)
+    return report
 
 
 def _failed(error: Exception, application_id: str | None) -> ExecutionReport:
@@ -119,6 +122,15 @@ def _leave(task: TaskDeploymentDescriptor, report: ExecutionReport) -> Execution
     key = task.layout.report(task.region.region_id, task.attempt.execution_id)
     LocalCommitStore().put_if_absent(key, to_json(report).encode())
     return report
+
+
+def _release(task: TaskDeploymentDescriptor, report: ExecutionReport) -> None:
+    """Take away what no task will read any more; all work is done by now, and this may not undo it."""
+    try:
+        for released in release_inputs(task, report, LocalCommitStore()):
+            print(f"graph_compiler: {released.words()}: {released.bytes:,} bytes")
+    except Exception:
+        print(f"graph_compiler: nothing released: {traceback.format_exc()}", file=sys.stderr)
 
 
 def _say_what_is_ignored(task: TaskDeploymentDescriptor, spark: SparkSession) -> None:

@@ -21,6 +21,7 @@ from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescrip
 from graph_compiler.deployment.manifest import ContractCount, Manifest, rows_of
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.private_folders import make_private_folder
+from graph_compiler.deployment.release import find_release
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError, StagingError, StaleResultError
 from graph_compiler.identifiers import IntermediateDataSetId
@@ -126,8 +127,11 @@ class StagingArea:
     def read(self, manifest: Manifest, *, partitions: int | None = None) -> DataFrame:
         """Read an epoch, in as many partitions as a POINTWISE consumer has; None leaves it to Spark.
 
-        Raises PartitionNotFoundError where files are not as committed.
+        Raises PartitionNotFoundError where files are not as committed, or were released.
         """
+        released = find_release(self.store, self.layout, manifest.result_id, manifest.epoch)
+        if released is not None:
+            raise PartitionNotFoundError(f"{released.words()}; clear the task that staged it")
         _verify(manifest)
         schema = StructType.fromJson(json.loads(manifest.schema))
         if partitions is not None:
