@@ -11,7 +11,7 @@ from graph_compiler.declaration.connectors import SinkMode
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.identifiers import OperatorId
+from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.spark_runtime.connectors import OpenSink, PreparedSink, SinkContext, open_sink
 
 SINK = OperatorId("ab" * 16)
@@ -30,6 +30,7 @@ class Sinks:
             spark=self.spark,
             store=LocalCommitStore(),
             layout=StagingLayout(root=str(self.root), pipeline="p", run_id=run),
+            region_id=RegionId("writer"),
             execution_id=f"e{next(self.numbers)}",
         )
         settings["mode"] = SinkMode(str(settings.get("mode", "overwrite")))

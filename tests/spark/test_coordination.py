@@ -14,9 +14,12 @@ from graph_compiler.declaration.coordination import InputSplit, MasterHook
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.describe import describe_regions
 from graph_compiler.deployment.descriptor import OperatorDescriptor, RegionDescriptor
+from graph_compiler.deployment.preparations import Preparation
 from graph_compiler.deployment.report import Output
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.staging_layout import PREPARED, REMOVED, StagingLayout
+from graph_compiler.deployment.wire import from_json
 from graph_compiler.spark_runtime.connectors import SinkContext
+from graph_compiler.spark_runtime.connectors.file_sink import FileSink
 from graph_compiler.spark_runtime.coordination import (
     OperatorCoordinator,
     OperatorCoordinators,
@@ -244,7 +247,11 @@ def committers(
     region = region_of(env)
     layout = StagingLayout(root=str(tmp_path / "staging"), pipeline="p", run_id="r")
     context = SinkContext(
-        spark=spark, store=LocalCommitStore(), layout=layout, execution_id=execution_id
+        spark=spark,
+        store=LocalCommitStore(),
+        layout=layout,
+        region_id=region.region_id,
+        execution_id=execution_id,
     )
     operators = operators_of(region)
     coordinators = make_coordinators(region.vertices, context, blaming_nobody)
@@ -279,8 +286,11 @@ def test_rows_that_an_intent_names_outlive_the_failure_and_the_next_execution_pu
         execute()
     monkeypatch.undo()
     published, other = order
-    assert (tmp_path / f".{published}.graph_compiler" / "one").is_dir()
+    folder = tmp_path / f".{published}.graph_compiler" / "one"
+    assert folder.is_dir()
     assert not (tmp_path / f".{other}.graph_compiler").exists()
+    left = [place for place, is_left in preparations(tmp_path).items() if is_left]
+    assert left == [str(folder)]
 
     coordinators, _ = committers(env, spark, tmp_path, "two")
     with coordinators.attempt(1):
@@ -294,15 +304,47 @@ def test_what_was_prepared_is_taken_away_when_the_attempt_fails(
     two_sinks(env, tmp_path)
     coordinators, sinks = committers(env, spark, tmp_path, "one")
 
+    folder = tmp_path / ".first.graph_compiler" / "one"
+
     def execute() -> None:
         with coordinators.attempt(0):
             coordinators.committer(sinks[0]).prepare(spark.range(3))
-            assert (tmp_path / ".first.graph_compiler" / "one").is_dir()
+            assert folder.is_dir()
+            assert preparations(tmp_path) == {str(folder): True}
             raise RuntimeError("broken")
 
     with pytest.raises(RuntimeError, match="broken"):
         execute()
-    assert not list(tmp_path.iterdir())
+    assert [path.name for path in tmp_path.iterdir()] == ["staging"]
+    assert preparations(tmp_path) == {str(folder): False}
+
+
+def test_a_place_is_recorded_before_anything_is_made_there(
+    env: Environment, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_sinks(env, tmp_path)
+    coordinators, sinks = committers(env, spark, tmp_path, "one")
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(FileSink, "prepare", die)
+    for _, coordinator in coordinators.members:
+        coordinator.start()
+    with pytest.raises(KeyboardInterrupt):
+        coordinators.committer(sinks[0]).prepare(spark.range(3))
+    assert preparations(tmp_path) == {str(tmp_path / ".first.graph_compiler" / "one"): True}
+
+
+def preparations(tmp_path: Path) -> dict[str, bool]:
+    """Give where sinks have prepared rows, and whether anything may be left there."""
+    found = {}
+    for path in (tmp_path / "staging").rglob(f"{PREPARED}/*.json"):
+        if not path.name.endswith(REMOVED):
+            record = from_json(Preparation, path.read_text())
+            removed = path.with_name(f"{record.operator_id}{REMOVED}")
+            found[record.prepared.place] = not removed.exists()
+    return found
 
 
 def test_the_driver_asks_the_connector_for_its_splits_and_says_how_many(

@@ -19,7 +19,10 @@ from pyspark.sql import DataFrame
 from graph_compiler.declaration.coordination import CoordinatorKind
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.descriptor import OperatorDescriptor, VertexDescriptor
+from graph_compiler.deployment.preparations import Preparation, PreparedPlace
 from graph_compiler.deployment.report import Output
+from graph_compiler.deployment.staging_layout import REMOVED
+from graph_compiler.deployment.wire import to_json
 from graph_compiler.graphs.coordination import InputSplitAssigner
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.connectors import (
@@ -84,6 +87,7 @@ class SinkCommitter(OperatorCoordinator):
         self._context = context
         self._opened: OpenSink | None = None
         self._prepared: PreparedSink | None = None
+        self._place: PreparedPlace | None = None
         self._is_decided = False
 
     def start(self) -> None:
@@ -100,6 +104,9 @@ class SinkCommitter(OperatorCoordinator):
     def prepare(self, rows: DataFrame) -> int:
         """Write checked rows where no reader looks, and count them."""
         assert self._opened is not None, "it was started"
+        self._place = self._opened.prepares()
+        if self._place is not None:
+            self._record(".json", to_json(self._preparation(self._place)))
         self._prepared = self._opened.prepare(rows)
         return self._prepared.rows
 
@@ -108,6 +115,7 @@ class SinkCommitter(OperatorCoordinator):
         assert self._prepared is not None, "its rows were prepared"
         self._is_decided = True
         self._prepared.publish()
+        self._nothing_left()
         return (
             Output(
                 kind="sink",
@@ -122,6 +130,25 @@ class SinkCommitter(OperatorCoordinator):
         """Take prepared rows away, unless an intent may name them: the next execution then needs them to finish."""
         if self._opened is not None and not self._is_decided:
             self._opened.discard()
+            self._nothing_left()
+
+    def _preparation(self, place: PreparedPlace) -> Preparation:
+        return Preparation(
+            operator_id=self._operator.operator_id,
+            execution_id=self._context.execution_id,
+            prepared=place,
+        )
+
+    def _nothing_left(self) -> None:
+        if self._place is not None:
+            self._record(REMOVED, "{}")
+
+    def _record(self, ending: str, content: str) -> None:
+        context = self._context
+        key = context.layout.preparation(
+            context.region_id, context.execution_id, self._operator.operator_id, ending
+        )
+        context.store.put_if_absent(key, content.encode())
 
 
 @dataclass(frozen=True, slots=True)

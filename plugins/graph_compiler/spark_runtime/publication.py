@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler.declaration.connectors.connector import SinkMode
 from graph_compiler.deployment.commit_store import CommitStore, sync_folder
 from graph_compiler.deployment.places import local_path
+from graph_compiler.deployment.preparations import beside
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId, path_segment
@@ -110,9 +111,14 @@ class Publisher:
             )
         return ticket
 
+    def prepared_folder(self, ticket: Ticket) -> Path:
+        """Give the folder beside the target that rows are prepared in."""
+        target = Path(ticket.target)
+        return beside(target) / path_segment(self.execution_id)
+
     def prepare(self, ticket: Ticket, rows: DataFrame, format: FileFormat = PARQUET) -> Intent:
         """Write the rows beside the target; nothing is visible yet."""
-        prepared = str(self._prepared(ticket))
+        prepared = str(self.prepared_folder(ticket))
         files, count = write_files(rows, prepared, format)
         remove = _files_to_remove(ticket, files)
         if not files and not data_files(Path(ticket.target)) - remove:
@@ -141,7 +147,7 @@ class Publisher:
 
     def discard(self, ticket: Ticket) -> None:
         """Remove what was prepared and will not be published."""
-        _remove_prepared(self._prepared(ticket))
+        _remove_prepared(self.prepared_folder(ticket))
 
     def _own_files(self, target: str, operator_id: OperatorId, before: int) -> frozenset[str]:
         earlier = self.ledger.of_this_run(target, operator_id, before)
@@ -155,10 +161,6 @@ class Publisher:
         if file.folder == "empty":
             return f"{_EMPTY}{ending}" if format.partition_by else f"part-{ending}"
         return str(Path(file.folder, f"part-{file.task:05}-{ending}"))
-
-    def _prepared(self, ticket: Ticket) -> Path:
-        target = Path(ticket.target)
-        return target.parent / f".{target.name}.graph_compiler" / path_segment(self.execution_id)
 
     def _carry_out(self, intent: Publication) -> None:
         assert isinstance(intent, Intent), "a folder's ledger has nothing else"

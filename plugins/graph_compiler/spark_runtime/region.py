@@ -64,7 +64,11 @@ def run_region(
         contracts=partial(check_contracts, contracts, spark),
     ).beginning(*(result.id for result in region.results))
     context = SinkContext(
-        spark=spark, store=store, layout=layout, execution_id=attempt.execution_id
+        spark=spark,
+        store=store,
+        layout=layout,
+        region_id=region.region_id,
+        execution_id=attempt.execution_id,
     )
     failover = RegionFailover(task=task, area=area)
     evaluation = RegionEvaluation(

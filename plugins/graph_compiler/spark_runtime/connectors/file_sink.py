@@ -11,6 +11,7 @@ from pyspark.sql.types import StructField, StructType
 
 from graph_compiler.declaration.connectors import FileConnector, SinkMode
 from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.preparations import PlaceKind, PreparedPlace
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import OperatorId, listing
 from graph_compiler.spark_runtime.column_types import check_columns, check_names
@@ -62,6 +63,11 @@ class FileSink:
         rows = conform_to_target(rows, self.connector, target)
         check_columns(rows.schema, self.connector.spark_format, self.sink.partition_by)
         return rows
+
+    def prepares(self) -> PreparedPlace:
+        """Give the folder beside the target."""
+        folder = self.publisher.prepared_folder(self.ticket)
+        return PreparedPlace(kind=PlaceKind.FOLDER, place=str(folder), target=self.ticket.target)
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
         """Write the files beside the target."""

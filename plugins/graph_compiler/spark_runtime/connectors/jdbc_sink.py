@@ -22,6 +22,7 @@ from pyspark.sql.types import ByteType, ShortType, StructType
 
 from graph_compiler.declaration.connectors import Jdbc, SinkMode
 from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.preparations import PlaceKind, PreparedPlace
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId, quoted
 from graph_compiler.spark_runtime.column_types import check_names
@@ -75,6 +76,11 @@ class JdbcSink:
             columns = [f"\n  column '{f.name}' is {type_words(f.dataType)}" for f in wrong]
             raise PublicationError(f"{to.table} cannot hold what it would write{''.join(columns)}")
         return rows
+
+    def prepares(self) -> PreparedPlace:
+        """Give the table beside the target."""
+        to = self.publication
+        return PreparedPlace(kind=PlaceKind.TABLE, place=to.staged, target=to.target)
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
         """Write a table beside the target, of the target's own types where it exists."""

@@ -22,6 +22,9 @@ class AppendedBefore:
         """Leave the rows alone: they are not written."""
         return rows
 
+    def prepares(self) -> None:
+        """Give nothing."""
+
     def prepare(self, _: DataFrame) -> PreparedSink:
         """Say what there is, in the report and in the log."""
         print(

@@ -21,8 +21,9 @@ from pyspark.sql.types import StructType
 from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.commit_store import CommitStore
+from graph_compiler.deployment.preparations import PreparedPlace
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.identifiers import OperatorId
+from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.spark_runtime.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.declared_schema import parse_schema
 from graph_compiler.spark_runtime.ledger import Ledger
@@ -36,6 +37,7 @@ class SinkContext:
     spark: SparkSession
     store: CommitStore
     layout: StagingLayout
+    region_id: RegionId
     execution_id: str
 
     @property
@@ -59,6 +61,9 @@ class OpenSink(Protocol):
 
     def check(self, rows: DataFrame) -> DataFrame:
         """Give the rows as they will be written; raises SchemaChangedError or PublicationError, and writes nothing."""
+
+    def prepares(self) -> PreparedPlace | None:
+        """Say where rows will be prepared, None where nothing outside the run's folder is made."""
 
     def prepare(self, rows: DataFrame, /) -> PreparedSink:
         """Write checked rows; nothing is visible yet."""

@@ -64,6 +64,9 @@ class TableSink:
         check_columns(rows.schema, "parquet", ())
         return rows
 
+    def prepares(self) -> None:
+        """Give nothing: the rows wait in the run's folder."""
+
     def prepare(self, rows: DataFrame) -> PreparedSink:
         """Write the rows where they survive the driver."""
         make_private_folder(Path(self.publication.prepared).parent)
