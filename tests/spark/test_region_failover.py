@@ -10,8 +10,8 @@ from pyspark.sql.functions import rand
 
 from graph_compiler import Csv, Parquet, Secret, SlotSharingGroup, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.declaration.retention import StagingRelease
+from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.describe import describe_regions
 from graph_compiler.deployment.descriptor import (
     VERSION,

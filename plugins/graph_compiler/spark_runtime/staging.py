@@ -129,7 +129,7 @@ class StagingArea:
 
         Raises PartitionNotFoundError where files are not as committed, or were released.
         """
-        released = find_release(self.store, self.layout, manifest.result_id, manifest.epoch)
+        released = find_release(self.log.store, self.layout, manifest.result_id, manifest.epoch)
         if released is not None:
             raise PartitionNotFoundError(f"{released.words()}; clear the task that staged it")
         _verify(manifest)
