@@ -110,6 +110,10 @@ class StagingRootNotSharedError(StagingError):
     """What other tasks of the run have left in the staging root is not there for this worker."""
 
 
+class ExecutionClaimedError(StagingError):
+    """Another driver runs this execution."""
+
+
 class StaleResultError(StagingError):
     """A committed result does not hold what its reader was compiled for: the pipeline changed between the two."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.describe import describe_pipeline, describe_regions
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.report import (
     VERSION,
@@ -36,9 +36,10 @@ def operator(tmp_path: Path) -> "RegionOperator":
     from graph_compiler.airflow_backend.region_operator import RegionOperator
     from graph_compiler.airflow_backend.settings import Settings
 
-    region = describe_regions(compile_pipeline(flights.pipeline()))[0]
+    described = describe_pipeline(compile_pipeline(flights.pipeline()))
     operator = RegionOperator(
-        region=region,
+        region=described.regions[0],
+        plan=described.plan,
         params_of_pipeline=dict(flights.pipeline().params),
         settings=Settings(staging_root=str(tmp_path / "staging")),
     )
@@ -56,7 +57,10 @@ def operator(tmp_path: Path) -> "RegionOperator":
 
 
 def run(
-    operator: "RegionOperator", report: ExecutionReport | None, monkeypatch: pytest.MonkeyPatch
+    operator: "RegionOperator",
+    report: ExecutionReport | None,
+    monkeypatch: pytest.MonkeyPatch,
+    execution_id: str = "01a1",
 ) -> Any:
     """Execute with a spark-submit that leaves `report`, and fails where this does."""
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
@@ -71,7 +75,7 @@ def run(
             raise AirflowException("Cannot execute: spark-submit … Error code is: 1.")
 
     monkeypatch.setattr(SparkSubmitHook, "submit", submit)
-    context: Any = {"ti": SimpleNamespace(run_id="manual__1", id="01a1", try_number=2)}
+    context: Any = {"ti": SimpleNamespace(run_id="manual__1", id=execution_id, try_number=2)}
     return operator.execute(context)
 
 
@@ -236,3 +240,39 @@ def test_a_task_that_reads_from_others_wants_to_see_that_they_ran(
         run(operator, finished(), monkeypatch)
     assert not isinstance(error.value, AirflowFailException), "another worker may see it"
     assert not (tmp_path / "staging").exists()
+
+
+def test_a_try_that_is_started_twice_runs_once(
+    operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+    run(operator, finished(), monkeypatch)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
+    with pytest.raises(AirflowException, match="execution 01a1 of .* was begun before") as error:
+        run(operator, finished(), monkeypatch)
+    assert not isinstance(error.value, AirflowFailException), "the next try has an id of its own"
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.json")} == before
+
+
+def test_a_task_that_reads_what_another_plan_computed_fails_at_once(
+    operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The first task has run one plan; the second is of a plan whose first task computes something else."""
+    from airflow.sdk.exceptions import AirflowFailException
+
+    run(operator, finished(), monkeypatch)
+    (descriptor,) = tmp_path.rglob("descriptor.json")
+    document = descriptor.read_text()
+    (result,) = operator._region.results
+    assert document.count(result.fingerprint) == 1
+    descriptor.write_text(document.replace(result.fingerprint, "f" * 64))
+    operator._region = describe_regions(compile_pipeline(flights.pipeline()))[1]
+    operator.places = {
+        key: f"/{number}" for number, key in enumerate(find_places(operator._region))
+    }
+    with pytest.raises(AirflowFailException, match="the pipeline was changed while this run was"):
+        run(operator, finished(), monkeypatch, execution_id="01a2")
+    assert not list(tmp_path.rglob("submission.json"))[1:], "no spark-submit"
+    outcome = next(path for path in tmp_path.rglob("outcome.json") if "01a2" in path.parts)
+    assert "FAILED" in outcome.read_text()

@@ -9,7 +9,7 @@ import pytest
 
 from graph_compiler import Jdbc, Parquet, Secret, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.describe import describe_pipeline
 
 pytestmark = [
     pytest.mark.airflow,
@@ -32,9 +32,13 @@ def operator(tmp_path: Path, *secrets: Secret) -> Any:
     env.from_source(Jdbc("jdbc:x://db/x", table="t", options=options), "in").sink_to(
         Parquet("/out")
     )
-    (region,) = describe_regions(compile_pipeline(env.pipeline()))
+    described = describe_pipeline(compile_pipeline(env.pipeline()))
+    (region,) = described.regions
     found = RegionOperator(
-        region=region, params_of_pipeline={}, settings=Settings(staging_root=str(tmp_path / "s"))
+        plan=described.plan,
+        region=region,
+        params_of_pipeline={},
+        settings=Settings(staging_root=str(tmp_path / "s")),
     )
     found.parameters = {"run_date": "2013-01-01"}
     return found

@@ -78,6 +78,10 @@ class Tasks:
         path.write_text(task.to_json())
         return task
 
+    def stale(self) -> tuple[str, ...]:
+        results = [result for region in self.regions.values() for result in region.results]
+        return stale_readers(self.log, {result.id: result.consumers for result in results})
+
     def named(self, prefix: str) -> str:
         """Give the one task whose name begins so."""
         (found,) = [name for name in self.regions if name.startswith(prefix)]
@@ -154,7 +158,7 @@ def test_who_finished_from_a_lost_copy_stays_if_the_new_one_is_the_same(
     assert report.failure is None, report.failure
     assert [again.producer for again in report.recomputed] == [first, second]
     assert published(tmp_path / "out")[1] == [("a", 2, 30)]
-    assert not stale_readers(tasks.log, [again.result_id for again in report.recomputed])
+    assert not tasks.stale()
 
 
 def other_rows(source: Path) -> None:
@@ -226,11 +230,11 @@ def test_where_others_can_be_cleared_the_new_copy_counts_and_they_are_named(
     report = tasks.run(other)
     assert report.failure is None, report.failure
     assert sorted(published(tmp_path / "other")[1]) == [("a", 20), ("b", 70)]
-    stale = stale_readers(tasks.log, [again.result_id for again in report.recomputed])
+    stale = tasks.stale()
     assert set(stale) == {middle, both}
     for name in stale:
         assert tasks.run(name).failure is None
-    assert not stale_readers(tasks.log, [again.result_id for again in report.recomputed])
+    assert not tasks.stale()
 
 
 def test_a_task_waits_for_one_it_reads_from_that_must_run_again(
@@ -249,8 +253,7 @@ def test_a_task_waits_for_one_it_reads_from_that_must_run_again(
     (manifest, again) = sorted(tasks.manifests(first))
     assert (manifest.name, again.name) == ("0.json", "1.json")
     assert not (tmp_path / "both").exists()
-    (result,) = tasks.regions[first].results
-    assert stale_readers(tasks.log, [result.id]) == (middle,)
+    assert tasks.stale() == (middle,)
     tasks.run(middle)
     assert tasks.run(both).failure is None
     assert sorted(published(tmp_path / "both")[1]) == [

@@ -20,7 +20,7 @@ from graph_compiler.airflow_backend.settings import Settings, read_settings
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.describe import describe_pipeline
 from graph_compiler.explain.text import explain_text
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import RegionId, listing
@@ -69,12 +69,17 @@ def build_dag(
 
 def _add_tasks(dag: DAG, compiled: CompiledPipeline, settings: Settings) -> None:
     params = dict(compiled.pipeline.params)
-    restart = restart_strategy(compiled.options)
+    restart, described = restart_strategy(compiled.options), describe_pipeline(compiled)
     tasks = {
         region.region_id: RegionOperator(
-            region=region, params_of_pipeline=params, settings=settings, restart=restart, dag=dag
+            region=region,
+            plan=described.plan,
+            params_of_pipeline=params,
+            settings=settings,
+            restart=restart,
+            dag=dag,
         )
-        for region in describe_regions(compiled)
+        for region in described.regions
     }
     region_of = compiled.deployment.region_of_vertex
     labels: dict[tuple[RegionId, RegionId], list[str]] = {}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,16 +18,17 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-import graph_compiler
+from graph_compiler.airflow_backend.driver_environment import PACKAGE, driver_environment
 from graph_compiler.airflow_backend.process_group import end_driver, lead_a_group
 from graph_compiler.airflow_backend.region_summary import RegionSummary, log_lines, summarize
 from graph_compiler.airflow_backend.restart_strategy import retry_arguments
 from graph_compiler.airflow_backend.secret_values import check_way_to_driver, secret_values
 from graph_compiler.airflow_backend.settings import Settings
 from graph_compiler.airflow_backend.shared_root import see_run
+from graph_compiler.airflow_backend.stale_consumers import rerun_stale_consumers
 from graph_compiler.airflow_backend.submit_options import submit_options
-from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.pipeline import RUN_DATE, ParameterValue
+from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import (
     VERSION,
     ExecutionAttempt,
@@ -36,21 +36,26 @@ from graph_compiler.deployment.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.executions import failure_times
+from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.outcome import Outcome
 from graph_compiler.deployment.parameters import parse_parameter
 from graph_compiler.deployment.places import find_place_problems
+from graph_compiler.deployment.plan_record import PlanRecord, check_inputs, record_plan
 from graph_compiler.deployment.private_folders import make_private_folder
 from graph_compiler.deployment.report import ExecutionReport, ThrowableType
 from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.deployment.staging_layout import OUTCOME, REPORT, SUBMISSION, StagingLayout
 from graph_compiler.deployment.submission import Submission
 from graph_compiler.deployment.templates import fill_places, find_places
-from graph_compiler.deployment.values_within import values_within
 from graph_compiler.deployment.wire import to_json
-from graph_compiler.errors import InvalidPipelineError, ParameterError, SecretError
+from graph_compiler.errors import (
+    InvalidPipelineError,
+    ParameterError,
+    SecretError,
+    StaleResultError,
+)
 from graph_compiler.graphs.execution import ExecutionState
 
-PACKAGE = Path(graph_compiler.__file__).parent
 APPLICATION = PACKAGE / "spark_runtime" / "main.py"
 # The logical date where the run has one; asset-triggered and some API runs have none, and all have run_after.
 _RUN_DATE_TEMPLATE = "{{ (dag_run.logical_date or dag_run.run_after) | ds }}"
@@ -70,6 +75,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         self,
         *,
         region: RegionDescriptor,
+        plan: PlanRecord,
         params_of_pipeline: Mapping[str, ParameterValue],
         settings: Settings,
         restart: RestartStrategy | None = None,
@@ -90,8 +96,10 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             name: f"{{{{ params[{name!r}] }}}}" for name in params_of_pipeline
         }
         self._region = region
+        self._plan = plan
         self._defaults = dict(params_of_pipeline)
         self._staging_root = settings.staging_root
+        self._api_conn_id = settings.api_conn_id
         self._secrets: dict[str, str] = {}
         self._is_killed = False
 
@@ -99,15 +107,28 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         """Submit the region; gives what came out, or raises with the report's words."""
         task = self._task(context)
         # Not in __init__: Airflow would store this host's paths in the Dag, and every host would make a Dag version.
-        self.env_vars = _driver_environment(task.region)
-        layout = self._layout(task.attempt.run_id)
+        self.env_vars = driver_environment(task.region)
         see_run(task)
-        descriptor = Path(layout.descriptor(task.region.region_id, task.attempt.execution_id))
-        make_private_folder(descriptor.parent)
-        _write_privately(descriptor, task.to_json())
+        descriptor = _deploy(task)
         self.application_args = [str(descriptor)]
         with self._recording(descriptor.with_name(OUTCOME)):
-            return self._submit(task, descriptor.parent, context)
+            self._check_plan(task)
+            try:
+                summary = self._submit(task, descriptor.parent, context)
+            except AirflowException:  # it may have computed something again, and stopped there
+                rerun_stale_consumers(task, self, self._api_conn_id, self.log)
+                raise
+            rerun_stale_consumers(task, self, self._api_conn_id, self.log)
+            return summary
+
+    def _check_plan(self, task: TaskDeploymentDescriptor) -> None:
+        """Record the plan; raises AirflowFailException where what the task reads was computed by another one."""
+        log = ManifestLog(store=LocalCommitStore(), layout=task.layout)
+        record_plan(log.store, task.layout, self._plan)
+        try:
+            check_inputs(log, task.region, self._plan)
+        except StaleResultError as error:
+            raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
 
     def _submit(
         self, task: TaskDeploymentDescriptor, folder: Path, context: Context
@@ -190,6 +211,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             ),
             staging_root=self._staging_root,
             parameters=tuple(parameters.items()),
+            clears_others=self._api_conn_id is not None,
         )
 
     def _get_hook(self) -> SparkSubmitHook:
@@ -214,6 +236,20 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         return AirflowException(message)
 
 
+def _deploy(task: TaskDeploymentDescriptor) -> Path:
+    """Leave the descriptor where the driver finds it; raises AirflowException if this very try has done so before."""
+    descriptor = Path(task.layout.descriptor(task.region.region_id, task.attempt.execution_id))
+    make_private_folder(descriptor.parent)
+    try:
+        _write_privately(descriptor, task.to_json())
+    except FileExistsError:
+        raise AirflowException(
+            f"execution {task.attempt.execution_id} of '{task.region.region_id}' was begun before, and may be alive: "
+            f"this one leaves everything to it\n  found: {descriptor}"
+        ) from None
+    return descriptor
+
+
 def _write_privately(path: Path, text: str) -> None:
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text)
@@ -221,26 +257,3 @@ def _write_privately(path: Path, text: str) -> None:
 
 def _read_report(path: Path) -> ExecutionReport:
     return ExecutionReport.from_json(path.read_text())
-
-
-def _driver_environment(region: RegionDescriptor) -> dict[str, str]:
-    """Let the driver import what this process can: this package and the modules of the region's functions."""
-    modules = {function.module for function in values_within(region, FunctionRef)}
-    roots = [
-        str(PACKAGE.parent),
-        *sorted({root for module in modules if (root := _import_root(module))}),
-    ]
-    inherited = [
-        path
-        for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        if path and path not in roots
-    ]
-    return {
-        "PYTHONPATH": os.pathsep.join([*roots, *inherited]),
-        "PYSPARK_DRIVER_PYTHON": os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable),
-    }
-
-
-def _import_root(module: str) -> str | None:
-    file = getattr(sys.modules.get(module), "__file__", None)
-    return None if file is None else str(Path(file).resolve().parents[module.count(".")])

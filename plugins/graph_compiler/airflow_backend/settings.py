@@ -25,6 +25,10 @@ class Settings(BaseModel):
     conn_id: str = Field(
         default="spark_default", description="Airflow connection of the Spark cluster."
     )
+    api_conn_id: str | None = Field(
+        default=None,
+        description="Airflow connection of Airflow's own API; with it, tasks are cleared that must run again.",
+    )
     spark_conf: dict[str, str] = Field(
         default={}, description="JSON object of spark-submit --conf pairs."
     )
@@ -42,5 +46,6 @@ def read_settings() -> Settings:
             SECTION, "staging_root", fallback=str(Path(AIRFLOW_HOME) / "graph_compiler" / "staging")
         ),
         conn_id=conf.get(SECTION, "conn_id", fallback="spark_default"),
+        api_conn_id=conf.get(SECTION, "api_conn_id", fallback=None),
         spark_conf=json.loads(conf.get(SECTION, "spark_conf", fallback="{}")),
     )

@@ -16,7 +16,8 @@ from graph_compiler.deployment.descriptor import (
     StagedInput,
     VertexDescriptor,
 )
-from graph_compiler.deployment.fingerprints import digest, fingerprints
+from graph_compiler.deployment.fingerprints import digest, fingerprints, own_digests
+from graph_compiler.deployment.plan_record import PlanRecord, plan_record
 from graph_compiler.deployment.resource_profiles import pinned_settings
 from graph_compiler.deployment.wire import to_wire
 from graph_compiler.errors import InvalidPipelineError, Problem
@@ -37,11 +38,42 @@ SESSION: Mapping[str, str] = {
 _Output = tuple[int, str | None]  # a node and the tag of its output, None for the main one
 
 
-def describe_regions(compiled: CompiledPipeline) -> tuple[RegionDescriptor, ...]:
-    """Describe every region, in an order in which they can run.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineDescriptor:
+    """A pipeline as it is deployed: its regions, in an order in which they can run, and what its plan computes."""
+
+    regions: tuple[RegionDescriptor, ...]
+    plan: PlanRecord
+
+
+def describe_pipeline(compiled: CompiledPipeline) -> PipelineDescriptor:
+    """Describe every region, and the plan they are of.
 
     Raises InvalidPipelineError for a streaming pipeline, which can be compiled but not deployed.
     """
+    _check_deployable(compiled)
+    facts = _facts(compiled)
+    plan_id = _plan_id(facts)
+    return PipelineDescriptor(
+        regions=tuple(
+            _describe_region(region, plan_id, facts) for region in compiled.deployment.regions
+        ),
+        plan=plan_record(
+            compiled.stream_graph,
+            plan_id=plan_id,
+            session=_session(),
+            digests=facts.digests,
+            results={id: node_id for (node_id, _), id in facts.staged_results.items()},
+        ),
+    )
+
+
+def describe_regions(compiled: CompiledPipeline) -> tuple[RegionDescriptor, ...]:
+    """Describe the regions alone; raises as `describe_pipeline` does."""
+    return describe_pipeline(compiled).regions
+
+
+def _check_deployable(compiled: CompiledPipeline) -> None:
     if reason := _why_not_deployable(compiled):
         raise InvalidPipelineError(compiled.pipeline.name, [reason])
     if not any(isinstance(node.operator, Sink) for node in compiled.stream_graph.nodes):
@@ -51,20 +83,21 @@ def describe_regions(compiled: CompiledPipeline) -> tuple[RegionDescriptor, ...]
         raise InvalidPipelineError(compiled.pipeline.name, [problem])
     if pinned := pinned_settings(compiled.job_graph.resource_profiles, SESSION):
         raise InvalidPipelineError(compiled.pipeline.name, pinned)
-    facts = _Facts(
+
+
+def _facts(compiled: CompiledPipeline) -> _Facts:
+    digests = own_digests(compiled.stream_graph)
+    return _Facts(
         compiled=compiled,
         staged_edge_ids=frozenset(
             cut.edge.stream_edge.id for cut in compiled.deployment.staged_edges
         ),
         staged_results=_staged_results(compiled),
         consumers=_consumers(compiled),
-        fingerprints=fingerprints(
-            compiled.stream_graph, {**SESSION, "spark.version": _spark_version()}
-        ),
+        digests=digests,
+        fingerprints=fingerprints(compiled.stream_graph, digests, _session()),
         operator_ids=_operator_ids(compiled),
     )
-    plan_id = _plan_id(facts)
-    return tuple(_describe_region(region, plan_id, facts) for region in compiled.deployment.regions)
 
 
 def _why_not_deployable(compiled: CompiledPipeline) -> Problem | None:
@@ -95,6 +128,7 @@ class _Facts:
     staged_edge_ids: frozenset[str]
     staged_results: Mapping[_Output, IntermediateDataSetId]
     consumers: Mapping[_Output, tuple[RegionId, ...]]
+    digests: Mapping[int, str]
     fingerprints: Mapping[int, str]
     operator_ids: Mapping[int, OperatorId]
 
@@ -235,6 +269,11 @@ def _describe_result(output: _Output, id: IntermediateDataSetId, facts: _Facts) 
         partitions=facts.parallelism(node),
         consumers=facts.consumers[output],
     )
+
+
+def _session() -> dict[str, str]:
+    """Give what can change a result beside the declaration."""
+    return {**SESSION, "spark.version": _spark_version()}
 
 
 def _spark_version() -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import unquote
 
+from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.outcome import Outcome
 from graph_compiler.deployment.report import ExecutionReport
 from graph_compiler.deployment.staging_layout import (
@@ -101,6 +102,15 @@ def executions(
     kept = in_order[-size - 1 :]
     found = (_execution(folder, begun[folder], is_last=folder is in_order[-1]) for folder in kept)
     return tuple(execution for execution in found if execution is not None)
+
+
+def last_descriptor(layout: StagingLayout, region_id: RegionId) -> TaskDeploymentDescriptor | None:
+    """Give what a region's last attempt was told to do, None where there is none."""
+    attempts = executions(Path(layout.run), region_id)
+    if not attempts:
+        return None
+    path = layout.descriptor(region_id, attempts[-1].execution_id)
+    return TaskDeploymentDescriptor.from_json(Path(path).read_text())
 
 
 def failure_times(run: Path, region_id: RegionId, *, but: str) -> tuple[float, ...]:

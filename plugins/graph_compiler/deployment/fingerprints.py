@@ -15,28 +15,32 @@ from graph_compiler.graphs.stream_graph import StreamGraph
 from graph_compiler.graphs.topology import post_order
 
 
-def fingerprints(graph: StreamGraph, session: Mapping[str, str]) -> dict[int, str]:
-    """Give a sha256 for every node, by node id. `session` holds the settings that can change a result."""
-    found: dict[int, str] = {}
-    ids = [node.id for node in graph.nodes]
-    for id in post_order(ids, lambda id: [edge.source_id for edge in graph.in_edges[id]]):
-        node = graph.node[id]
-        found[id] = digest(
+def own_digests(graph: StreamGraph) -> dict[int, str]:
+    """Give a sha256 of what each node makes of its inputs, whatever these are, by node id."""
+    return {
+        node.id: digest(
             {
                 "operator": to_wire(node.operator),
                 "parallelism": node.parallelism if node.parallelism_configured else None,
                 "inputs": [
-                    [
-                        found[edge.source_id],
-                        edge.output_tag,
-                        edge.partitioner.identity,
-                        edge.type_number,
-                    ]
-                    for edge in graph.in_edges[id]
+                    [edge.output_tag, edge.partitioner.identity, edge.type_number]
+                    for edge in graph.in_edges[node.id]
                 ],
-                "session": dict(sorted(session.items())),
             }
         )
+        for node in graph.nodes
+    }
+
+
+def fingerprints(
+    graph: StreamGraph, digests: Mapping[int, str], session: Mapping[str, str]
+) -> dict[int, str]:
+    """Give a sha256 of all that decides a node's rows: its own digest, its inputs', and the session's settings."""
+    found: dict[int, str] = {}
+    ids = [node.id for node in graph.nodes]
+    for id in post_order(ids, lambda id: [edge.source_id for edge in graph.in_edges[id]]):
+        inputs = [found[edge.source_id] for edge in graph.in_edges[id]]
+        found[id] = digest({"own": digests[id], "inputs": inputs, "session": dict(session)})
     return found
 
 

@@ -6,13 +6,13 @@ its region failover). Here consumers are Airflow tasks: they are named, and clea
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.descriptor import RegionDescriptor, TaskDeploymentDescriptor
-from graph_compiler.deployment.executions import RegionExecution, executions, regions_of
+from graph_compiler.deployment.executions import RegionExecution, executions
 from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.graphs.execution import ExecutionState
@@ -30,15 +30,19 @@ class FinishedReader:
 def finished_readers(
     log: ManifestLog,
     result_id: IntermediateDataSetId,
+    consumers: Collection[RegionId],
     *,
     recomputing: Collection[IntermediateDataSetId] = (),
 ) -> tuple[FinishedReader, ...]:
-    """Give the tasks whose last execution finished from a result; `recomputing` are results that will not count."""
+    """Give those of a result's consumers whose last execution finished from it.
+
+    `recomputing` are results that will not count as left.
+    """
     run = Path(log.layout.run)
     found = []
-    for region_id in regions_of(run):
-        last = executions(run, region_id)[-1]
-        if last.state is not ExecutionState.FINISHED or last.report is None:
+    for region_id in consumers:
+        *_, last = executions(run, region_id) or [None]
+        if last is None or last.state is not ExecutionState.FINISHED or last.report is None:
             continue
         epochs = [read.epoch for read in last.report.reads if read.result_id == result_id]
         if epochs and _left_something(_region(log, region_id, last), last, log, recomputing):
@@ -59,13 +63,13 @@ def differing_readers(
 
 
 def stale_readers(
-    log: ManifestLog, result_ids: Collection[IntermediateDataSetId]
+    log: ManifestLog, consumers: Mapping[IntermediateDataSetId, Collection[RegionId]]
 ) -> tuple[RegionId, ...]:
-    """Give the tasks that finished from other rows than the latest epochs of these results hold, or may have."""
+    """Give the consumers that finished from other rows than the latest epochs of these results hold, or may have."""
     found: dict[RegionId, None] = {}
-    for result_id in result_ids:
+    for result_id, readers_of_it in consumers.items():
         if manifest := log.latest(result_id):
-            readers = finished_readers(log, result_id)
+            readers = finished_readers(log, result_id, readers_of_it)
             found |= dict.fromkeys(differing_readers(log, manifest, readers))
     return tuple(found)
 

@@ -2,7 +2,8 @@
 
 <root>/<pipeline>/<run>/
     run.json                                  put by the run's first task: who sees it sees the run
-    tasks/<region>/<execution id>/descriptor.json, submission.json, report.json, outcome.json
+    plans/<plan id>.json                      what the plans compute of which tasks have run
+    tasks/<region>/<execution id>/descriptor.json, submission.json, driver.json, report.json, outcome.json
     tasks/<region>/<execution id>/prepared/<operator id>.json, <operator id>.removed.json
     data/<data set id>/epoch-<e>-<execution id>/part-….parquet
     data/<operator id>-sink/<execution id>/   rows on their way to a table of Spark's catalog
@@ -22,7 +23,7 @@ from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId, path_segment
 
 DESCRIPTOR, SUBMISSION = "descriptor.json", "submission.json"
-REPORT, OUTCOME = "report.json", "outcome.json"
+DRIVER, REPORT, OUTCOME = "driver.json", "report.json", "outcome.json"
 MARKER = "run.json"
 TARGETS, TRASH = ".targets", ".trash"
 INTENT, DONE = ".intent.json", ".done.json"
@@ -52,9 +53,17 @@ class StagingLayout:
         """Give the key of the record that the run's first task puts."""
         return f"{self.run}/{MARKER}"
 
+    def plan(self, plan_id: str) -> str:
+        """Give the key of what a plan computes."""
+        return f"{self.run}/plans/{plan_id}.json"
+
     def descriptor(self, region_id: RegionId, execution_id: str) -> str:
         """Give the path of the document that crosses to Spark."""
         return f"{executions_folder(self.run, region_id)}/{path_segment(execution_id)}/{DESCRIPTOR}"
+
+    def driver(self, region_id: RegionId, execution_id: str) -> str:
+        """Give the key that the one driver of an execution puts."""
+        return f"{executions_folder(self.run, region_id)}/{path_segment(execution_id)}/{DRIVER}"
 
     def report(self, region_id: RegionId, execution_id: str) -> str:
         """Give the path of the document that comes back."""

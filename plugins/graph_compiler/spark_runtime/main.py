@@ -20,12 +20,13 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.driver_claim import claim_execution
 from graph_compiler.deployment.release import release_inputs
 from graph_compiler.deployment.report import VERSION, ExecutionReport, ThrowableType
 from graph_compiler.deployment.resource_profiles import ignored_words
 from graph_compiler.deployment.run_marker import check_marker, not_shared
 from graph_compiler.deployment.wire import to_json
-from graph_compiler.errors import StagingRootNotSharedError
+from graph_compiler.errors import ExecutionClaimedError, StagingRootNotSharedError
 from graph_compiler.spark_runtime.failures import explain_failure
 from graph_compiler.spark_runtime.metrics import RegionMetrics
 from graph_compiler.spark_runtime.region import run_region
@@ -39,6 +40,11 @@ def main(descriptor_path: str) -> int:
     except FileNotFoundError:  # nor would anybody find a report
         print(f"graph_compiler: {_unseen(descriptor_path)}", file=sys.stderr)
         return ThrowableType.ENVIRONMENT_ERROR.exit_code
+    try:
+        claim_execution(LocalCommitStore(), task)
+    except ExecutionClaimedError as error:  # the report is the other driver's to leave
+        print(f"graph_compiler: {error}", file=sys.stderr)
+        return ThrowableType.RECOVERABLE_ERROR.exit_code
     try:
         check_marker(LocalCommitStore(), task.layout, socket.gethostname())
         spark = session(task)

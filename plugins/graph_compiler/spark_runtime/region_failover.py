@@ -17,7 +17,6 @@ import shlex
 import time
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 
 from pyspark.sql import DataFrame
 
@@ -28,7 +27,7 @@ from graph_compiler.deployment.descriptor import (
     StagedInput,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.executions import executions
+from graph_compiler.deployment.executions import last_descriptor
 from graph_compiler.deployment.finished_readers import (
     FinishedReader,
     differing_readers,
@@ -111,7 +110,7 @@ class RegionFailover:
 
     def _lost_copy(self, staged: StagedInput, lost: PartitionNotFoundError) -> LostCopy:
         log = self.area.log
-        readers = finished_readers(log, staged.id, recomputing=self._recomputing)
+        readers = finished_readers(log, staged.id, staged.consumers, recomputing=self._recomputing)
         return LostCopy(
             staged=staged,
             lost=lost,
@@ -122,7 +121,7 @@ class RegionFailover:
     def _recompute(self, copy: LostCopy) -> Manifest:
         staged, started = copy.staged, time.monotonic()
         area = self.area.beginning(staged.id)
-        producer = self._descriptor(staged.producer)
+        producer = last_descriptor(self.area.layout, staged.producer)
         if producer is None:
             raise copy.lost
         result = _result(producer, copy)
@@ -219,19 +218,10 @@ class RegionFailover:
         waiting = [staged.producer for staged in values_within(region, StagedInput)]
         while waiting:
             region_id = waiting.pop()
-            if region_id not in found and (task := self._descriptor(region_id)):
+            if region_id not in found and (task := last_descriptor(self.area.layout, region_id)):
                 found.add(region_id)
                 waiting += [staged.producer for staged in values_within(task.region, StagedInput)]
         return frozenset(found)
-
-    def _descriptor(self, region_id: RegionId) -> TaskDeploymentDescriptor | None:
-        """Give what a region's last execution was told to do, None where it has none."""
-        layout = self.area.layout
-        attempts = executions(Path(layout.run), region_id)
-        if not attempts:
-            return None
-        path = layout.descriptor(region_id, attempts[-1].execution_id)
-        return TaskDeploymentDescriptor.from_json(Path(path).read_text())
 
 
 def _result(producer: TaskDeploymentDescriptor, copy: LostCopy) -> ResultDescriptor:

@@ -1,0 +1,37 @@
+"""The environment of spark-submit's process: what the driver imports from, and which Python it is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import graph_compiler
+from graph_compiler.declaration.functions import FunctionRef
+from graph_compiler.deployment.descriptor import RegionDescriptor
+from graph_compiler.deployment.values_within import values_within
+
+PACKAGE = Path(graph_compiler.__file__).parent
+
+
+def driver_environment(region: RegionDescriptor) -> dict[str, str]:
+    """Let the driver import what this process can: this package and the modules of the region's functions."""
+    modules = {function.module for function in values_within(region, FunctionRef)}
+    roots = [
+        str(PACKAGE.parent),
+        *sorted({root for module in modules if (root := _import_root(module))}),
+    ]
+    inherited = [
+        path
+        for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        if path and path not in roots
+    ]
+    return {
+        "PYTHONPATH": os.pathsep.join([*roots, *inherited]),
+        "PYSPARK_DRIVER_PYTHON": os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable),
+    }
+
+
+def _import_root(module: str) -> str | None:
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return None if file is None else str(Path(file).resolve().parents[module.count(".")])

@@ -1,0 +1,38 @@
+"""One execution has one driver: a second one, of a supervisor or queue that starts things twice, commits nothing."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from dataclasses import dataclass
+
+from graph_compiler.deployment.commit_store import CommitStore
+from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.wire import from_json, to_json
+from graph_compiler.errors import ExecutionClaimedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverClaim:
+    """Which process drives an execution; `time` is seconds since the epoch."""
+
+    host: str
+    process_id: int
+    time: float
+
+
+def claim_execution(store: CommitStore, task: TaskDeploymentDescriptor) -> None:
+    """Put this process' claim; raises ExecutionClaimedError where another one has."""
+    key = task.layout.driver(task.region.region_id, task.attempt.execution_id)
+    mine = DriverClaim(host=socket.gethostname(), process_id=os.getpid(), time=time.time())
+    if store.put_if_absent(key, to_json(mine).encode()):
+        return
+    content = store.get(key)
+    assert content is not None, "claims are never deleted while their run lives"
+    other = from_json(DriverClaim, content)
+    if other != mine:
+        raise ExecutionClaimedError(
+            f"execution {task.attempt.execution_id} of '{task.region.region_id}' has a driver already: "
+            f"process {other.process_id} on {other.host}; this one commits nothing"
+        )

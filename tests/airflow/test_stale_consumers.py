@@ -1,0 +1,238 @@
+"""Tasks that finished from rows that are others now are cleared through Airflow's API, where there is a way to it."""
+
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.descriptor import (
+    VERSION,
+    ExecutionAttempt,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.manifest import Manifest
+from graph_compiler.deployment.manifest_log import ManifestLog
+from graph_compiler.deployment.report import VERSION as REPORT_VERSION
+from graph_compiler.deployment.report import ExecutionReport, StagedRead
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.wire import to_json
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
+]
+
+
+class FakeApi(HTTPServer):
+    """Answers as Airflow's API does, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.succeeded = ["one", "two", "last"]
+        self.refuses = False
+        self.asked: list[tuple[str, str, Any]] = []
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request."""
+
+    server: FakeApi
+
+    def do_GET(self) -> None:  # http.server's name
+        found = [{"task_id": task_id} for task_id in self.server.succeeded]
+        self._answer(None, {"task_instances": found, "total_entries": len(found)})
+
+    def do_POST(self) -> None:  # http.server's name
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self._answer(body, {"access_token": "a-token"})
+
+    def _answer(self, body: Any, answer: object) -> None:
+        if self.path != "/auth/token":
+            assert self.headers["Authorization"] == "Bearer a-token"
+        self.server.asked.append((self.command, self.path.partition("?")[0], body))
+        is_refused = self.server.refuses and self.path.endswith("clearTaskInstances")
+        self.send_response(403 if is_refused else 200)
+        self.end_headers()
+        self.wfile.write(json.dumps(answer).encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Be quiet."""
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
+    server = FakeApi()
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    monkeypatch.setenv("AIRFLOW_CONN_API", f"http://u:p@127.0.0.1:{server.server_port}")
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+class Run:
+    """in → first ║ one ║ last, and first ║ two: a run of which first, one and two have finished."""
+
+    def __init__(self, root: Path) -> None:
+        from graph_compiler.airflow_backend import build_dag
+        from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+        from graph_compiler.deployment.describe import describe_regions
+
+        env = StreamExecutionEnvironment("p")
+        first = env.from_source(Csv("/in"), "first").stage("dear")
+        one = first.filter("v = 1").name("one")
+        one.sink_to(Parquet("/one")).name("one")
+        one.stage("dear").filter("v > 1").name("last").sink_to(Parquet("/last")).name("last_out")
+        first.filter("v = 2").name("two").sink_to(Parquet("/two")).name("two_out")
+        self.dag = build_dag(env, schedule=None, start_date=datetime(2020, 1, 1))
+        regions = describe_regions(compile_pipeline(env.pipeline()))
+        self.layout = StagingLayout(root=str(root), pipeline="p", run_id="r/1")
+        self.log = ManifestLog(store=LocalCommitStore(), layout=self.layout)
+        self.tasks = {
+            region.region_id.removesuffix("_out"): TaskDeploymentDescriptor(
+                version=VERSION,
+                region=region,
+                attempt=ExecutionAttempt(
+                    run_id="r/1", execution_id=region.region_id, attempt_number=0
+                ),
+                staging_root=str(root),
+                parameters=(),
+            )
+            for region in regions
+        }
+        self.commit("first", epoch=0, checksum="aa")
+        self.finish("first")
+        self.finish("one", reads=0)
+        self.finish("two", reads=0)
+
+    def commit(self, name: str, *, epoch: int, checksum: str | None) -> None:
+        task = self.tasks[name]
+        (result,) = task.region.results
+        self.log.commit(
+            Manifest(
+                version=2,
+                result_id=result.id,
+                epoch=epoch,
+                parent_epoch=None,
+                attempt=task.attempt,
+                plan_id=task.region.plan_id,
+                fingerprint=result.fingerprint,
+                location="/nowhere",
+                schema="{}",
+                partitions=(),
+                checksum=checksum,
+                contracts=(),
+            )
+        )
+
+    def finish(self, name: str, *, reads: int | None = None) -> None:
+        task, store = self.tasks[name], LocalCommitStore()
+        (result,) = self.tasks["first"].region.results
+        read = () if reads is None else (StagedRead(result_id=result.id, epoch=reads),)
+        report = ExecutionReport(
+            version=REPORT_VERSION,
+            application_id=None,
+            outputs=(),
+            contracts=(),
+            vertices=(),
+            actions=(),
+            reads=read,
+            recomputed=(),
+            failure=None,
+        )
+        where = task.region.region_id, task.attempt.execution_id
+        store.put_if_absent(self.layout.descriptor(*where), task.to_json().encode())
+        store.put_if_absent(self.layout.report(*where), to_json(report).encode())
+
+    def rerun_stale_consumers(self, of: str, conn_id: str | None) -> None:
+        from graph_compiler.airflow_backend.stale_consumers import rerun_stale_consumers
+
+        task = self.tasks[of]
+        operator = self.dag.get_task(task.region.region_id)
+        rerun_stale_consumers(task, operator, conn_id, logging.getLogger("task"))  # type: ignore[arg-type]  # a task of a Dag is one
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return Run(tmp_path)
+
+
+def test_nothing_is_asked_while_what_they_read_is_what_there_is(run: Run, api: FakeApi) -> None:
+    run.rerun_stale_consumers("first", "api")
+    run.commit("first", epoch=1, checksum="aa")
+    run.rerun_stale_consumers("first", "api")
+    assert api.asked == []
+
+
+@pytest.mark.parametrize("checksum", ["bb", None])
+def test_who_read_other_rows_is_cleared_with_all_behind_it(
+    checksum: str | None, run: Run, api: FakeApi
+) -> None:
+    run.commit("first", epoch=1, checksum=checksum)
+    api.succeeded = ["one", "last_out", "two_out", "first"]
+    run.rerun_stale_consumers("first", "api")
+    assert [(method, path) for method, path, _ in api.asked] == [
+        ("POST", "/auth/token"),
+        ("GET", "/api/v2/dags/p/dagRuns/r%2F1/taskInstances"),
+        ("POST", "/api/v2/dags/p/clearTaskInstances"),
+    ]
+    assert api.asked[0][2] == {"username": "u", "password": "p"}
+    body = api.asked[2][2]
+    assert sorted(body.pop("task_ids")) == ["last_out", "one", "two_out"]
+    assert body == {
+        "dry_run": False,
+        "dag_run_id": "r/1",
+        "only_failed": False,
+        "reset_dag_runs": True,
+    }
+
+
+def test_the_task_that_asks_is_not_cleared_nor_is_one_that_will_run_anyway(
+    run: Run, api: FakeApi
+) -> None:
+    run.commit("first", epoch=1, checksum="bb")
+    api.succeeded = ["one"]
+    run.rerun_stale_consumers("two", "api")
+    assert api.asked[2][2]["task_ids"] == ["one"]
+
+
+def test_without_a_connection_the_command_is_in_the_log(
+    run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    run.commit("first", epoch=1, checksum="bb")
+    with caplog.at_level(logging.INFO):
+        run.rerun_stale_consumers("first", None)
+    assert "airflow tasks clear -y -d -t '^(one|two_out)$' p" in caplog.text
+
+
+def test_an_api_that_refuses_fails_the_attempt_and_the_next_asks_again(
+    run: Run, api: FakeApi
+) -> None:
+    from airflow.sdk.exceptions import AirflowException
+
+    run.commit("first", epoch=1, checksum="bb")
+    api.succeeded, api.refuses = ["one"], True
+    with pytest.raises(AirflowException, match="Airflow's API \\(api\\): .*403"):
+        run.rerun_stale_consumers("first", "api")
+    api.refuses = False
+    run.rerun_stale_consumers("first", "api")
+    assert api.asked[-1][1].endswith("clearTaskInstances")
+
+
+def test_a_consumer_that_has_run_again_since_is_left_alone(run: Run, api: FakeApi) -> None:
+    run.commit("first", epoch=1, checksum="bb")
+    for name in ("one", "two"):
+        attempt = replace(run.tasks[name].attempt, execution_id=f"{name}-again", attempt_number=1)
+        run.tasks[name] = replace(run.tasks[name], attempt=attempt)
+        run.finish(name, reads=1)
+    run.rerun_stale_consumers("first", "api")
+    assert api.asked == []

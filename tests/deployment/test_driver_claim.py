@@ -1,0 +1,36 @@
+"""One driver for an execution: whoever comes second commits nothing."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from graph_compiler import Parquet, Range, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.descriptor import (
+    VERSION,
+    ExecutionAttempt,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.driver_claim import claim_execution
+from graph_compiler.errors import ExecutionClaimedError
+
+
+def test_who_comes_second_is_told_who_was_first(tmp_path: Path) -> None:
+    env = StreamExecutionEnvironment("p")
+    env.from_source(Range(0, 1), "in").sink_to(Parquet("/out")).name("out")
+    (region,) = describe_regions(compile_pipeline(env.pipeline()))
+    task = TaskDeploymentDescriptor(
+        version=VERSION,
+        region=region,
+        attempt=ExecutionAttempt(run_id="r", execution_id="e", attempt_number=0),
+        staging_root=str(tmp_path),
+        parameters=(),
+    )
+    claim_execution(LocalCommitStore(), task)
+    with pytest.raises(
+        ExecutionClaimedError, match=f"'out' has a driver already: process {os.getpid()} on "
+    ):
+        claim_execution(LocalCommitStore(), task)

@@ -1,0 +1,130 @@
+"""A run whose pipeline was edited on the way: what a task reads is unchanged, or what has changed is named."""
+
+from pathlib import Path
+
+import pytest
+
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.describe import PipelineDescriptor, describe_pipeline
+from graph_compiler.deployment.descriptor import (
+    VERSION,
+    ExecutionAttempt,
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.manifest import Manifest
+from graph_compiler.deployment.manifest_log import ManifestLog
+from graph_compiler.deployment.plan_record import check_inputs, find_plan, record_plan, what_changed
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.errors import StaleResultError
+
+
+def described(
+    kept: str = "v > 1", counted: str = "count(*)", extra: str | None = None
+) -> PipelineDescriptor:
+    """in → kept [→ extra] ║ counts → out, and beside them other → other_out."""
+    env = StreamExecutionEnvironment("p")
+    rows = env.from_source(Csv("/in"), "in").filter(kept).name("kept")
+    if extra:
+        rows = rows.filter(extra).name("extra")
+    rows.stage("dear").key_by("k").aggregate(n=counted).name("counts").sink_to(
+        Parquet("/out")
+    ).name("out")
+    env.from_source(Csv("/other"), "other").sink_to(Parquet("/other_out")).name("other_out")
+    return describe_pipeline(compile_pipeline(env.pipeline()))
+
+
+def region(pipeline: PipelineDescriptor, name: str) -> RegionDescriptor:
+    (found,) = [one for one in pipeline.regions if one.region_id.startswith(name)]
+    return found
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> ManifestLog:
+    layout = StagingLayout(root=str(tmp_path), pipeline="p", run_id="r")
+    return ManifestLog(store=LocalCommitStore(), layout=layout)
+
+
+def run_producer(pipeline: PipelineDescriptor, log: ManifestLog) -> None:
+    record_plan(log.store, log.layout, pipeline.plan)
+    (producer,) = [one for one in pipeline.regions if one.results]
+    (result,) = producer.results
+    attempt = ExecutionAttempt(run_id="r", execution_id="e", attempt_number=0)
+    task = TaskDeploymentDescriptor(
+        version=VERSION,
+        region=producer,
+        attempt=attempt,
+        staging_root=log.layout.root,
+        parameters=(),
+    )
+    key = log.layout.descriptor(producer.region_id, attempt.execution_id)
+    log.store.put_if_absent(key, task.to_json().encode())
+    log.commit(
+        Manifest(
+            version=2,
+            result_id=result.id,
+            epoch=0,
+            parent_epoch=None,
+            attempt=attempt,
+            plan_id=pipeline.plan.plan_id,
+            fingerprint=result.fingerprint,
+            location="/nowhere",
+            schema="{}",
+            partitions=(),
+            checksum=None,
+            contracts=(),
+        )
+    )
+
+
+def test_a_plan_is_recorded_once_and_found_again(log: ManifestLog) -> None:
+    plan = described().plan
+    record_plan(log.store, log.layout, plan)
+    record_plan(log.store, log.layout, plan)
+    assert find_plan(log.store, log.layout, plan.plan_id) == plan
+    assert find_plan(log.store, log.layout, "another") is None
+
+
+def test_a_task_goes_on_where_what_it_reads_is_unchanged(log: ManifestLog) -> None:
+    run_producer(described(), log)
+    edited = described(counted="count(v)")
+    check_inputs(log, region(edited, "out"), edited.plan)
+
+
+def test_a_task_that_reads_what_has_changed_names_plans_operators_and_ways_out(
+    log: ManifestLog,
+) -> None:
+    before, now = described(), described(kept="v > 2")
+    run_producer(before, log)
+    with pytest.raises(StaleResultError) as stale:
+        check_inputs(log, region(now, "out"), now.plan)
+    message = str(stale.value)
+    assert (
+        f"ran plan {before.plan.plan_id} (attempt 0), this one is of plan {now.plan.plan_id}"
+        in message
+    )
+    assert "\n  changed: kept\n" in message
+    assert "airflow tasks clear -y -d -t '^kept$' p" in message
+    assert f"or deploy the version of plan {before.plan.plan_id} again" in message
+
+
+def test_what_was_added_and_removed_is_named_and_nothing_beside_it() -> None:
+    before, now = described(), described(counted="count(v)", extra="k <> 'x'")
+    (old, _), (new, _) = before.plan.results[0], now.plan.results[0]
+    assert what_changed(before.plan, now.plan, [old], new) == ("added: extra",)
+    assert what_changed(now.plan, before.plan, [new], old) == ("removed: extra",)
+    assert what_changed(now.plan, now.plan, [new], new) == ()
+
+
+def test_an_operator_that_was_added_moves_ids_and_is_named_all_the_same(log: ManifestLog) -> None:
+    before, now = described(), described(extra="k <> 'x'")
+    run_producer(before, log)
+    with pytest.raises(StaleResultError, match="added: extra"):
+        check_inputs(log, region(now, "out"), now.plan)
+
+
+def test_what_is_not_committed_is_not_looked_at(log: ManifestLog) -> None:
+    now = described()
+    check_inputs(log, region(now, "out"), now.plan)
