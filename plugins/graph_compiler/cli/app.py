@@ -1,33 +1,33 @@
 """The command line: one function for each command.
 
-Exit codes: 0 done; 1 the run failed; 2 the declaration, or the call, is wrong.
+Exit codes: 0 done; 1 the run failed, or something is left for a person to do; 2 the declaration, or the call, is wrong.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from graph_compiler.cli.dry_run import analyse
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.history import history_json, run_history, show_history
 from graph_compiler.cli.pipelines import load_pipeline
+from graph_compiler.cli.plain_words import speaking_plainly
 from graph_compiler.cli.replay import find_execution, replay_execution
 from graph_compiler.cli.run import Run, follow_run
+from graph_compiler.cli.staging import staging
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline import ParameterValue
 from graph_compiler.deployment.parameters import parse_parameter
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import to_json
-from graph_compiler.errors import GraphCompilerError, ParameterError
+from graph_compiler.errors import ParameterError
 from graph_compiler.explain.deployment_json import deployment_json
 from graph_compiler.explain.text import explain_text
 
@@ -37,6 +37,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(staging)
 PipelineName = Annotated[
     str, typer.Argument(help="Name of a module in pipelines/, such as flights.")
 ]
@@ -57,7 +58,7 @@ def explain(
     """Show the tasks a pipeline compiles to, why each cut is where it is, and what a failure of each repeats."""
     if spark and as_json:
         raise typer.BadParameter("--spark shows text: leave it or --json out")
-    with _speaking_plainly():
+    with speaking_plainly():
         compiled = compile_pipeline(load_pipeline(pipeline))
         typer.echo(to_json(deployment_json(compiled)) if as_json else explain_text(compiled))
         if spark:
@@ -79,7 +80,7 @@ def run(
     ] = None,
 ) -> None:
     """Run a pipeline once under an Airflow of its own (`airflow dags test`), and show what comes out."""
-    with _speaking_plainly():
+    with speaking_plainly():
         compiled = compile_pipeline(load_pipeline(pipeline))
         request = Run(
             compiled=compiled,
@@ -102,7 +103,7 @@ def dry_run(
     spark: Plans = False,
 ) -> None:
     """Let Spark analyse a pipeline without its data: columns, types, SQL. Exit code 1 where it finds something."""
-    with _speaking_plainly():
+    with speaking_plainly():
         compiled = compile_pipeline(load_pipeline(pipeline))
         params = _assignments(param or [], dict(compiled.pipeline.params))
         found = analyse(compiled, _day(day), params, shows_plans=spark)
@@ -130,7 +131,7 @@ def replay(
 
     With --shell, open a PySpark session instead in which each of its operators is a DataFrame.
     """
-    with _speaking_plainly():
+    with speaking_plainly():
         root = EmbeddedAirflow(Path.cwd()).staging_root
         layout = StagingLayout(root=str(root), pipeline=dag, run_id=run_id)
         raise typer.Exit(
@@ -145,7 +146,7 @@ def history(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show every attempt at every task of a run: state, time, worker, and why it did not finish."""
-    with _speaking_plainly():
+    with speaking_plainly():
         layout = StagingLayout(
             root=str(EmbeddedAirflow(Path.cwd()).staging_root), pipeline=dag, run_id=run_id
         )
@@ -161,16 +162,6 @@ def env() -> None:
     """Print the environment `run` gives to Airflow: eval "$(python -m graph_compiler env)" makes it your shell's."""
     for name, value in EmbeddedAirflow(Path.cwd()).environment().items():
         typer.echo(f"export {name}={shlex.quote(value)}")
-
-
-@contextmanager
-def _speaking_plainly() -> Iterator[None]:
-    """Turn this package's errors into words on standard error and exit code 2; others keep their traceback."""
-    try:
-        yield
-    except GraphCompilerError as error:
-        Console(stderr=True).print(Text(str(error)), soft_wrap=True)
-        raise typer.Exit(2) from None
 
 
 def _day(text: str | None) -> str:

@@ -35,7 +35,7 @@ from graph_compiler.identifiers import RegionId, listing
 
 Document = TypeVar("Document")
 
-_ALL = 10_000
+ALL = 10_000
 """More attempts than a strategy looks back at."""
 DIED = "it ended without a word: its worker was killed, or lost"
 
@@ -117,7 +117,7 @@ def failure_times(run: Path, region_id: RegionId, *, but: str) -> tuple[float, .
     """Give when a region's attempts failed, first to last, but for one execution; of one that died, when it began."""
     return tuple(
         one.ended or one.started
-        for one in executions(run, region_id, size=_ALL)
+        for one in executions(run, region_id, size=ALL)
         if one.execution_id != but and one.state is not ExecutionState.FINISHED
     )
 

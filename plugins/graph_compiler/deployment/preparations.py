@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from graph_compiler.identifiers import OperatorId
+from graph_compiler.identifiers import OperatorId, path_segment
 
 
 class PlaceKind(StrEnum):
@@ -43,3 +43,15 @@ class Preparation:
 def beside(target: Path) -> Path:
     """Give the folder of what executions prepare for a target that is a folder."""
     return target.parent / f".{target.name}.graph_compiler"
+
+
+def is_folder_beside(folder: Path) -> bool:
+    """Say whether a folder is one that `beside` names."""
+    return folder.name.startswith(".") and folder.name.endswith(".graph_compiler")
+
+
+def is_beside(preparation: Preparation) -> bool:
+    """Say whether a record names a folder that only its execution has: nothing else may be removed for it."""
+    prepared = preparation.prepared
+    folder = beside(Path(prepared.target)) / path_segment(preparation.execution_id)
+    return prepared.kind is PlaceKind.FOLDER and Path(prepared.place) == folder

@@ -14,12 +14,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from graph_compiler.deployment.commit_store import CommitStore
+from graph_compiler.deployment.publications import GIVEN_UP
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import from_json, to_json
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId
-
-_GIVEN_UP = b'{"given_up": true}'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +70,7 @@ class Ledger:
             from_json(Publication, content)
             for number, content in contents
             if self._is_by(json.loads(content), operator_id)
-            and self.store.get(self.layout.done(target, number)) != _GIVEN_UP
+            and self.store.get(self.layout.done(target, number)) != GIVEN_UP
         )
 
     def decide(self, publication: Publication) -> None:
@@ -90,7 +89,7 @@ class Ledger:
     def give_up(self, publication: Publication) -> None:
         """Record that it will not be done: the target has refused it, and would again."""
         key = self.layout.done(publication.target, publication.number)
-        self.store.put_if_absent(key, _GIVEN_UP)
+        self.store.put_if_absent(key, GIVEN_UP)
 
     def _publication(self, target: str, number: int) -> Publication:
         return from_json(Publication, self._content(target, number))

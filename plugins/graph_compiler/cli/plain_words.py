@@ -1,0 +1,39 @@
+"""How commands speak to people: errors, sizes, ages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from graph_compiler.errors import GraphCompilerError
+
+
+@contextmanager
+def speaking_plainly() -> Iterator[None]:
+    """Turn this package's errors into words on standard error and exit code 2; others keep their traceback."""
+    try:
+        yield
+    except GraphCompilerError as error:
+        Console(stderr=True).print(Text(str(error)), soft_wrap=True)
+        raise typer.Exit(2) from None
+
+
+def size_words(size: float) -> str:
+    """Write a number of bytes: `12.3 MB`."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+def age_words(seconds: float) -> str:
+    """Write a time that has passed, in its largest unit: `3 d`."""
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds // length:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"

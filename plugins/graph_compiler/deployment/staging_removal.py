@@ -1,0 +1,74 @@
+"""Carry out a collection: a run's folder gets a name in `.trash` first, in one step, and is removed there.
+
+Killed in between, the next collection finds the trash. Two collections at once: the second finds nothing to rename. A
+run that has changed since it was looked at is left alone, and so is one of which something else could not be removed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from graph_compiler.deployment.preparations import is_folder_beside
+from graph_compiler.deployment.private_folders import make_private_folder
+from graph_compiler.deployment.staging_collection import Collection, Removal, RunKey, Waste
+from graph_compiler.deployment.staging_layout import TRASH, StagingLayout
+from graph_compiler.deployment.staging_survey import last_change
+
+
+def remove(collection: Collection, root: str) -> Iterator[Removal]:
+    """Remove what a collection names, and give what was removed."""
+    spared: dict[RunKey, bool] = {}
+    for removal in collection.removals:
+        key = (removal.pipeline, removal.run_id)
+        if key not in spared:
+            spared[key] = bool(removal.run_id) and _has_changed(removal, root)
+        if spared[key]:
+            continue
+        if _remove(removal, Path(root)):
+            yield removal
+        elif removal.run_id:
+            spared[key] = True
+
+
+def _has_changed(removal: Removal, root: str) -> bool:
+    layout = StagingLayout(root=root, pipeline=removal.pipeline, run_id=removal.run_id)
+    return last_change(Path(layout.run)) != removal.changed
+
+
+def _remove(removal: Removal, root: Path) -> bool:
+    """Remove one thing; False where it is still there, or another collection was first."""
+    path = Path(removal.path)
+    if removal.waste is Waste.RUN:
+        make_private_folder(root / TRASH)
+        trash = Path(tempfile.mkdtemp(dir=root / TRASH))
+        try:
+            path.rename(trash / "run")
+        except FileNotFoundError:
+            trash.rmdir()
+            return False
+        path = trash
+    if not path.exists():
+        return True
+    with _keeping_time(path.parent):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+    if is_folder_beside(path.parent):
+        with suppress(OSError):  # others have prepared there
+            path.parent.rmdir()
+    return not path.exists()
+
+
+@contextmanager
+def _keeping_time(folder: Path) -> Iterator[None]:
+    """Leave a folder's time as it was: to be tidied is no change of a run."""
+    before = folder.stat()
+    yield
+    with suppress(FileNotFoundError):
+        os.utime(folder, ns=(before.st_atime_ns, before.st_mtime_ns))
