@@ -11,7 +11,8 @@ from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId
-from graph_compiler.spark_runtime.publication import Intent, Publisher
+from graph_compiler.spark_runtime.intent import Intent
+from graph_compiler.spark_runtime.publication import Publisher
 
 pytestmark = pytest.mark.spark
 SINK = OperatorId("ab" * 16)

@@ -3,7 +3,7 @@
     settle     finish what others began with this target; take the next number of its ledger
     prepare    rows are written beside the target, where no reader looks
     decide     these files will be added, these removed; from here on the outcome is certain
-    publish    move the new files in, take the old ones away; done
+    publish    carry it out; done
 
 File names hold the execution's id, so doing a step again, or beside another process that does it, changes nothing.
 What is removed is the mode's business, and in every mode also what earlier attempts of the same run have added.
@@ -12,18 +12,21 @@ What is removed is the mode's business, and in every mode also what earlier atte
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors.connector import SinkMode
-from graph_compiler.deployment.commit_store import CommitStore, sync_folder
+from graph_compiler.deployment.commit_store import CommitStore
 from graph_compiler.deployment.places import local_path
 from graph_compiler.deployment.preparations import beside
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.errors import PublicationConflictError, PublicationError
+from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import OperatorId, path_segment
+from graph_compiler.spark_runtime.carry_out import carry_out, remove_empty
+from graph_compiler.spark_runtime.intent import WHOLE, Intent, data_files
 from graph_compiler.spark_runtime.ledger import Ledger, Publication
 from graph_compiler.spark_runtime.written_files import (
     PARQUET,
@@ -34,23 +37,7 @@ from graph_compiler.spark_runtime.written_files import (
 )
 
 _EMPTY = "empty-"  # a file that only says which columns there are, until there are rows
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedFile:
-    """A file to move from where it was prepared to the name it will have in the target; both may have folders."""
-
-    prepared: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Intent(Publication):
-    """What one execution is about to do to a folder; `remove` are paths relative to it."""
-
-    prepared: str
-    add: tuple[PublishedFile, ...]
-    remove: tuple[str, ...]
+_WRITTEN, _READY = "written", "ready"  # what Spark wrote, and the same under the names it will have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,11 +105,17 @@ class Publisher:
 
     def prepare(self, ticket: Ticket, rows: DataFrame, format: FileFormat = PARQUET) -> Intent:
         """Write the rows beside the target; nothing is visible yet."""
-        prepared = str(self.prepared_folder(ticket))
-        files, count = write_files(rows, prepared, format)
+        prepared = self.prepared_folder(ticket)
+        written = str(prepared / _WRITTEN)
+        files, count = write_files(rows, written, format)
         remove = _files_to_remove(ticket, files)
         if not files and not data_files(Path(ticket.target)) - remove:
-            files = write_empty_file(self.spark, rows, prepared, format)
+            files = write_empty_file(self.spark, rows, written, format)
+        names = {
+            file.name: self._published_name(file, number, format)
+            for number, file in enumerate(files)
+        }
+        _arrange(names, prepared)
         return Intent(
             number=ticket.number,
             pipeline=self.layout.pipeline,
@@ -130,12 +123,10 @@ class Publisher:
             operator_id=ticket.operator_id,
             execution_id=self.execution_id,
             target=ticket.target,
-            prepared=prepared,
-            add=tuple(
-                PublishedFile(prepared=file.name, name=self._published_name(file, number, format))
-                for number, file in enumerate(files)
-            ),
+            prepared=str(prepared),
+            add=tuple(names.values()),
             remove=tuple(sorted(remove)),
+            replaces=_folders_to_replace(ticket, files),
             rows=count,
             bytes=sum(file.bytes for file in files),
         )
@@ -147,14 +138,14 @@ class Publisher:
 
     def discard(self, ticket: Ticket) -> None:
         """Remove what was prepared and will not be published."""
-        _remove_prepared(self.prepared_folder(ticket))
+        shutil.rmtree(self.prepared_folder(ticket), ignore_errors=True)
+        remove_empty(self.prepared_folder(ticket))
 
     def _own_files(self, target: str, operator_id: OperatorId, before: int) -> frozenset[str]:
         earlier = self.ledger.of_this_run(target, operator_id, before)
-        added = (
-            file.name for intent in earlier if isinstance(intent, Intent) for file in intent.add
+        return frozenset(
+            name for intent in earlier if isinstance(intent, Intent) for name in intent.add
         )
-        return frozenset(added)
 
     def _published_name(self, file: WrittenFile, number: int, format: FileFormat) -> str:
         ending = f"{number:03}-{path_segment(self.execution_id)}{file.suffix}"
@@ -164,24 +155,8 @@ class Publisher:
 
     def _carry_out(self, intent: Publication) -> None:
         assert isinstance(intent, Intent), "a folder's ledger has nothing else"
-        target, prepared = Path(intent.target), Path(intent.prepared)
-        target.mkdir(parents=True, exist_ok=True)
-        for file in intent.add:
-            _move(prepared / file.prepared, target / file.name)
-        for name in intent.remove:
-            (target / name).unlink(missing_ok=True)
-        for name in intent.remove:
-            _remove_empty_folders(target, (target / name).parent)
-        for folder in sorted({(target / file.name).parent for file in intent.add} | {target}):
-            sync_folder(folder)
-        _remove_prepared(prepared)
+        carry_out(intent)
         self.ledger.finish(intent)
-
-
-def data_files(target: Path) -> frozenset[str]:
-    """List the files readers of the target see, those of partition folders too; `_` and `.` hide from Spark."""
-    found = [path.relative_to(target) for path in target.rglob("*") if path.is_file()]
-    return frozenset(str(path) for path in found if not any(part[0] in "_." for part in path.parts))
 
 
 def _files_to_remove(ticket: Ticket, written: tuple[WrittenFile, ...]) -> frozenset[str]:
@@ -201,26 +176,20 @@ def _files_to_remove(ticket: Ticket, written: tuple[WrittenFile, ...]) -> frozen
     )
 
 
-def _move(source: Path, destination: Path) -> None:
-    """Move a file, unless it has been moved; raises PublicationConflictError where it is in neither place."""
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        source.rename(destination)
-    except FileNotFoundError:
-        if not destination.exists():
-            raise PublicationConflictError(
-                f"{source} is gone, and {destination} is not there: another execution has published since"
-            ) from None
+def _folders_to_replace(ticket: Ticket, written: tuple[WrittenFile, ...]) -> tuple[str, ...]:
+    """Give the folders of the target whose files all go; without new rows, the partitions stay."""
+    if ticket.mode is SinkMode.OVERWRITE:
+        return (WHOLE,)
+    if ticket.mode is SinkMode.OVERWRITE_PARTITIONS:
+        return tuple(sorted({file.folder for file in written} - {"empty"}))
+    return ()
 
 
-def _remove_empty_folders(target: Path, folder: Path) -> None:
-    """Remove a partition's folder, and those around it, that hold no data; checksums may be left in them."""
-    while folder != target and not data_files(folder):
-        shutil.rmtree(folder, ignore_errors=True)
-        folder = folder.parent
-
-
-def _remove_prepared(prepared: Path) -> None:
-    shutil.rmtree(prepared, ignore_errors=True)
-    if prepared.parent.is_dir() and not any(prepared.parent.iterdir()):
-        prepared.parent.rmdir()
+def _arrange(names: Mapping[str, str], prepared: Path) -> None:
+    """Give written files the names they will have, in a folder with nothing else, the only one there."""
+    ready = prepared / _READY
+    ready.mkdir(parents=True)
+    for written, name in names.items():
+        (ready / name).parent.mkdir(parents=True, exist_ok=True)
+        (prepared / _WRITTEN / written).rename(ready / name)
+    shutil.rmtree(prepared / _WRITTEN, ignore_errors=True)

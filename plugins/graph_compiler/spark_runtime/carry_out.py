@@ -1,0 +1,179 @@
+"""Bring an execution's prepared files into their target, whoever does it, and however often it was begun before.
+
+    claim      rename the folder with the files to a name of this carrier's own; of several carriers one succeeds
+    bring in   exchange it for the folder it replaces, in one step; where that cannot be, move its files one by one
+    clear      a claimed folder without new files is what came out of the target: delete it
+
+A carrier that dies leaves its claim, which the next one claims in turn. One that wakes and finds its claim gone looks
+again at what there is. Nothing is done to a folder but by the name under which it was claimed, and old files are never
+brought back: names of new ones hold the execution's id.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+from graph_compiler.deployment.commit_store import sync_folder
+from graph_compiler.errors import PublicationConflictError
+from graph_compiler.spark_runtime.folder_exchange import exchange_folders
+from graph_compiler.spark_runtime.intent import WHOLE, Intent, data_files, is_hidden
+
+
+def carry_out(intent: Intent) -> None:
+    """Bring the files in, and take away what goes.
+
+    Raises PublicationConflictError where the files are neither prepared nor in the target.
+    """
+    for _ in steps(intent, carrier=uuid.uuid4().hex):
+        pass
+
+
+def steps(intent: Intent, carrier: str) -> Iterator[None]:
+    """Do the same step by step: at each yield the carrier may die, and others may have their turn."""
+    target, prepared = Path(intent.target), Path(intent.prepared)
+    for number in count():
+        folder = next(_folders(prepared), None)
+        if folder is None:
+            break
+        yield
+        with suppress(FileNotFoundError):  # another carrier has claimed it
+            claimed = folder.rename(prepared / f"{carrier}-{number}")
+            yield
+            yield from _empty(claimed, target, intent)
+    if lost := [name for name in intent.add if not (target / name).exists()]:
+        raise PublicationConflictError(
+            f"{lost[0]} is gone from {prepared}, and is not in {target}: another execution has published since"
+        )
+    yield
+    for name in intent.remove:
+        (target / name).unlink(missing_ok=True)
+        yield
+    for name in intent.remove:
+        _remove_empty_folders(target, (target / name).parent)
+    _sync(target, intent)
+    remove_empty(prepared)
+
+
+def remove_empty(prepared: Path) -> None:
+    """Remove an execution's folder, and the one around it when nobody else prepares anything there."""
+    for folder in (prepared, prepared.parent):
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def _folders(prepared: Path) -> Iterator[Path]:
+    # A folder that is renamed while names are listed may be in no list: it is looked for again.
+    for _ in range(3):
+        with suppress(FileNotFoundError):
+            yield from sorted(prepared.iterdir())
+
+
+def _empty(claimed: Path, target: Path, intent: Intent) -> Iterator[None]:
+    """Bring in the new files of a claimed folder, or delete it if it has none."""
+    if not any((claimed / name).exists() for name in intent.add):
+        yield
+        yield from _clear(claimed, target, intent)
+        return
+    yield
+    if not target.exists() and _holds(claimed, intent.add):
+        yield
+        if _rename(claimed, target):
+            _sync(target, intent)
+            return
+    for folder in intent.replaces:
+        if _holds(claimed, [name for name in intent.add if _is_in(folder, name)]):
+            yield
+            _put_in_place(claimed / folder, target / folder)
+            yield
+    for name in intent.add:
+        if (claimed / name).exists():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            yield
+            (claimed / name).rename(target / name)
+            yield
+    # What came out is deleted after this: a reader who has just opened the old folder has time to list it.
+    _sync(target, intent)
+
+
+def _clear(claimed: Path, target: Path, intent: Intent) -> Iterator[None]:
+    """Delete what came out of the target, but for what readers do not see: that goes back."""
+    for folder in intent.replaces:
+        if not (target / folder).is_dir():
+            continue
+        names = {path.name for path in (claimed / folder).glob("*")}
+        for name in sorted(filter(is_hidden, names)):
+            is_checksum = name.endswith(".crc") and name[1:-4] in names
+            if not is_checksum and not (target / folder / name).exists():
+                yield
+                (claimed / folder / name).rename(target / folder / name)
+    yield
+    shutil.rmtree(claimed, ignore_errors=True)
+    yield
+
+
+def _put_in_place(new: Path, place: Path) -> None:
+    """Let a folder take the place of another, or come where none is; leave both where that cannot be."""
+    if place.is_symlink():
+        return
+    if not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if _rename(new, place):
+            return
+    _make_alike(new, place)
+    exchange_folders(new, place)
+
+
+def _rename(new: Path, place: Path) -> bool:
+    """Rename a folder to a name that is free; False if it is not any more."""
+    try:
+        new.rename(place)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise
+        return False
+    return True
+
+
+def _make_alike(new: Path, place: Path) -> None:
+    """Give a folder the owner, mode and access list of the one it replaces, as far as this process may."""
+    there = place.stat()
+    for owner in ((there.st_uid, -1), (-1, there.st_gid)):
+        with suppress(PermissionError):
+            os.chown(new, *owner)
+    shutil.copystat(place, new)
+    os.utime(new)
+
+
+def _holds(folder: Path, names: tuple[str, ...] | list[str]) -> bool:
+    return all((folder / name).exists() for name in names)
+
+
+def _is_in(folder: str, name: str) -> bool:
+    return folder == WHOLE or str(Path(name).parent) == folder
+
+
+def _remove_empty_folders(target: Path, folder: Path) -> None:
+    """Remove a partition's folder, and those around it, that hold no data; checksums may be left in them.
+
+    File by file, for others may bring new ones in meanwhile.
+    """
+    while folder != target and not data_files(folder):
+        for path in folder.glob("*"):
+            if path.is_file() and is_hidden(path.name):
+                path.unlink(missing_ok=True)
+        with suppress(OSError):
+            folder.rmdir()
+        folder = folder.parent
+
+
+def _sync(target: Path, intent: Intent) -> None:
+    for folder in sorted({(target / name).parent for name in intent.add} | {target, target.parent}):
+        with suppress(FileNotFoundError):
+            sync_folder(folder)

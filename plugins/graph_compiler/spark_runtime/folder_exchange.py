@@ -1,0 +1,33 @@
+"""Two folders take each other's place in one step: a path never leads to nothing, nor to a mixture of both."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from pathlib import Path
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+_CANNOT = (
+    *(errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP),  # an old kernel, or NFS and others
+    *(errno.EXDEV, errno.EBUSY),  # one of them is mounted, or in the lower layer of an overlay
+    *(errno.EPERM, errno.EACCES),  # somebody else's, in a folder where only owners may rename
+)
+
+
+def exchange_folders(one: Path, other: Path) -> bool:
+    """Exchange two folders of one file system; False, having changed nothing, where it cannot (Linux: `renameat2`).
+
+    Raises FileNotFoundError where one of them is not there.
+    """
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if renameat2 is None:
+        return False
+    paths = (_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other))
+    if renameat2(*paths, ctypes.c_uint(_RENAME_EXCHANGE)) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in _CANNOT:
+        return False
+    raise OSError(code, os.strerror(code), str(one), None, str(other))

@@ -1,0 +1,36 @@
+"""What an execution is about to do to a folder, as its ledger keeps it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from graph_compiler.spark_runtime.ledger import Publication
+
+WHOLE = "."
+"""The target itself, among the folders an intent replaces."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent(Publication):
+    """Files to add and to remove, by their names in the target.
+
+    `prepared` holds one folder, with the new files under those names. `replaces` are the folders of the target, `.` for
+    all of it, whose files all go: where the file system can, they are exchanged for the new ones at once.
+    """
+
+    prepared: str
+    add: tuple[str, ...]
+    remove: tuple[str, ...]
+    replaces: tuple[str, ...]
+
+
+def data_files(target: Path) -> frozenset[str]:
+    """List the files readers of the target see, those of partition folders too; `_` and `.` hide from Spark."""
+    found = [path.relative_to(target) for path in target.rglob("*") if path.is_file()]
+    return frozenset(str(path) for path in found if not any(is_hidden(part) for part in path.parts))
+
+
+def is_hidden(name: str) -> bool:
+    """Say whether Spark's readers pass over a name."""
+    return name[0] in "_."

@@ -1,0 +1,26 @@
+"""Every promise of docs/sinks.md is held by a test, and that test is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROMISES = [
+    line
+    for line in (ROOT / "docs" / "sinks.md").read_text().partition("## Promises")[2].splitlines()
+    if line.startswith("| ") and not line.startswith(("| ---", "| target"))
+]
+FILES = {path.name: path.read_text() for path in (ROOT / "tests").rglob("test_*.py")}
+
+
+@pytest.mark.parametrize("promise", PROMISES, ids=[line.split("|")[1].strip() for line in PROMISES])
+def test_the_tests_that_hold_a_promise_are_there(promise: str) -> None:
+    tests = re.findall(r"`(test_\w+\.py)::(test_\w+)`", promise)
+    assert tests, "which test holds it?"
+    for file, name in tests:
+        assert f"def {name}(" in FILES[file], name
+
+
+def test_there_are_promises() -> None:
+    assert len(PROMISES) > 8

@@ -1,0 +1,69 @@
+"""Folders that are about to be published, without Spark: files hold text, and intents name them."""
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from graph_compiler.identifiers import OperatorId
+from graph_compiler.spark_runtime.intent import Intent
+
+SINK = OperatorId("ab" * 16)
+
+
+def put(folder: Path, names: Iterable[str], content: str = "") -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content)
+
+
+def prepare(
+    target: Path,
+    *,
+    add: Iterable[str],
+    remove: Iterable[str] = (),
+    replaces: Iterable[str] = (),
+    execution_id: str = "e1",
+) -> Intent:
+    """Put the new files where an execution prepares them; gives what it is about to do."""
+    prepared = target.parent / f".{target.name}.graph_compiler" / execution_id
+    put(prepared / "ready", add)
+    return Intent(
+        number=0,
+        pipeline="p",
+        run_id="r",
+        operator_id=SINK,
+        execution_id=execution_id,
+        target=str(target),
+        rows=0,
+        bytes=0,
+        prepared=str(prepared),
+        add=tuple(add),
+        remove=tuple(remove),
+        replaces=tuple(replaces),
+    )
+
+
+def seen(folder: Path) -> frozenset[str]:
+    """List what a reader finds, who lists a folder again if another has taken its place meanwhile."""
+    while True:
+        try:
+            opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            return frozenset()
+        try:
+            with os.scandir(opened) as entries:
+                names = frozenset(entry.name for entry in entries if entry.name[0] not in "_.")
+            if os.path.samestat(os.stat(folder), os.fstat(opened)):
+                return names
+        finally:
+            os.close(opened)
+
+
+@contextmanager
+def in_memory(otherwise: Path) -> Iterator[Path]:
+    """Give a folder to make and remove thousands of times: in memory, where there is any."""
+    shared = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else otherwise) as folder:
+        yield Path(folder)

@@ -1,0 +1,255 @@
+"""Two carriers of one intent, in every order of their steps, each dying at each of them: readers, and the end."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import GeneratorType
+from typing import Any
+
+import pytest
+
+from graph_compiler.errors import PublicationConflictError
+from graph_compiler.spark_runtime import carry_out as module
+from graph_compiler.spark_runtime.carry_out import carry_out, steps
+from graph_compiler.spark_runtime.folder_exchange import exchange_folders
+from graph_compiler.spark_runtime.intent import Intent
+from tests.spark.folders import in_memory, prepare, put, seen
+
+OLD, NEW = frozenset({"old-1", "old-2"}), frozenset({"new-1", "new-2"})
+Exchange = Callable[[Path, Path], bool]
+
+
+@pytest.fixture(autouse=True)
+def no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "sync_folder", lambda _: None)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[Path]:
+    with in_memory(tmp_path) as folder:
+        yield folder / "world"
+
+
+@dataclass
+class World:
+    """A target, two carriers of one intent for it, and all states that they can bring it to."""
+
+    root: Path
+    begin: Callable[[Path], Intent]
+    states: int = 0
+
+    def explore(self, check: Callable[[Path], None]) -> None:
+        """Check the target in every state; and from every state, let both die and a third roll forward."""
+        known: set[object] = set()
+        waiting: list[str] = [""]
+        while waiting:
+            order = waiting.pop()
+            target, intent, carriers, alive = self._replay(order)
+            state = (
+                _tree(self.root),
+                *(_position(carriers[name]) for name in "AB" if name in alive),
+            )
+            if state in known:
+                continue
+            known.add(state)
+            check(target)
+            waiting += [order + name for name in alive]
+            carry_out(intent)
+            check(target)
+            assert not Path(intent.prepared).parent.exists(), order
+        self.states = len(known)
+
+    def _replay(self, order: str) -> tuple[Path, Intent, dict[str, Iterator[None]], list[str]]:
+        shutil.rmtree(self.root, ignore_errors=True)
+        self.root.mkdir()
+        intent = self.begin(self.root / "out")
+        carriers = {name: steps(intent, carrier=name) for name in "AB"}
+        alive = ["A", "B"]
+        for name in order:
+            if next(carriers[name], "ended") == "ended":
+                alive.remove(name)
+        return self.root / "out", intent, carriers, alive
+
+
+def _tree(folder: Path) -> frozenset[str]:
+    return frozenset(_without_count(str(path.relative_to(folder))) for path in folder.rglob("*"))
+
+
+def _position(carrier: Any) -> tuple[object, ...]:
+    """Say where a carrier stands, and with what in its hands; how often it has claimed does not matter."""
+    found = []
+    while isinstance(carrier, GeneratorType):
+        if carrier.gi_frame is not None:
+            known = {
+                k: v for k, v in carrier.gi_frame.f_locals.items() if k not in ("number", "names")
+            }
+            found.append((carrier.gi_frame.f_lineno, _without_count(repr(known))))
+        carrier = carrier.gi_yieldfrom
+    return tuple(found)
+
+
+def _without_count(text: str) -> str:
+    return re.sub(r"/([AB])-\d+", r"/\1", text)
+
+
+def overwrite(target: Path) -> Intent:
+    put(target, [*OLD, "_SUCCESS", ".old-1.crc"])
+    return prepare(target, add=sorted(NEW), remove=sorted(OLD), replaces=["."])
+
+
+def create(target: Path) -> Intent:
+    return prepare(target, add=sorted(NEW), replaces=["."])
+
+
+def append(target: Path) -> Intent:
+    put(target, OLD)
+    return prepare(target, add=sorted(NEW))
+
+
+def partitions(target: Path) -> Intent:
+    put(target, ["k=1/old-1", "k=1/old-2", "k=3/old-3", "k=4/own"])
+    add = ["k=1/new-1", "k=1/new-2", "k=2/new-3"]
+    return prepare(
+        target, add=add, remove=["k=1/old-1", "k=1/old-2", "k=4/own"], replaces=["k=1", "k=2"]
+    )
+
+
+def test_readers_see_all_old_files_or_all_new_ones(world: Path) -> None:
+    views: set[frozenset[str]] = set()
+    explored = World(world, overwrite)
+    explored.explore(lambda target: views.add(seen(target)))
+    assert views == {OLD, NEW}
+    assert explored.states > 500
+
+
+def test_a_target_that_was_not_there_comes_whole(world: Path) -> None:
+    views: set[frozenset[str]] = set()
+    World(world, create).explore(lambda target: views.add(seen(target)))
+    assert views == {frozenset(), NEW}
+
+
+def test_appended_files_come_one_by_one_and_nothing_goes(world: Path) -> None:
+    views: set[frozenset[str]] = set()
+    World(world, append).explore(lambda target: views.add(seen(target)))
+    assert views == {OLD, OLD | {"new-1"}, OLD | NEW}
+
+
+def test_each_partition_is_replaced_at_once_and_others_stay(world: Path) -> None:
+    views: dict[str, set[frozenset[str]]] = {f"k={k}": set() for k in range(1, 5)}
+
+    def look(target: Path) -> None:
+        for name, found in views.items():
+            found.add(seen(target / name))
+
+    World(world, partitions).explore(look)
+    assert views == {
+        "k=1": {OLD, NEW},
+        "k=2": {frozenset(), frozenset({"new-3"})},
+        "k=3": {frozenset({"old-3"})},
+        "k=4": {frozenset({"own"}), frozenset()},
+    }
+
+
+def test_where_folders_cannot_be_exchanged_files_come_before_others_go(
+    world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "exchange_folders", lambda *_: False)
+    views: set[frozenset[str]] = set()
+    World(world, overwrite).explore(lambda target: views.add(seen(target)))
+    assert all(view >= OLD or view >= NEW for view in views)
+    assert {OLD, OLD | NEW, NEW} <= views
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_what_readers_do_not_see_stays_and_so_does_the_folders_mode(
+    can_exchange: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exchange: Exchange = exchange_folders if can_exchange else lambda *_: False
+    monkeypatch.setattr(module, "exchange_folders", exchange)
+    target = tmp_path / "out"
+    intent = overwrite(target)
+    put(target, ["_meta/notes"], "mine")
+    target.chmod(0o2751)
+    carry_out(intent)
+    assert seen(target) == NEW
+    assert (target / "_meta" / "notes").read_text() == "mine"
+    assert (target / "_SUCCESS").exists()
+    assert target.stat().st_mode & 0o7777 == 0o2751
+
+
+def test_a_carrier_that_can_exchange_goes_on_where_one_that_cannot_died(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    for stop in range(20):
+        shutil.rmtree(target, ignore_errors=True)
+        intent = overwrite(target)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "exchange_folders", lambda *_: False)
+            dying = steps(intent, carrier="dying")
+            for _ in range(stop):
+                next(dying, None)
+        for _ in steps(intent, carrier="next"):
+            assert seen(target) >= OLD or seen(target) >= NEW, stop
+        assert seen(target) == NEW, stop
+
+
+def test_a_target_that_is_a_link_stays_one(tmp_path: Path) -> None:
+    put(tmp_path / "elsewhere", OLD)
+    target = tmp_path / "out"
+    target.symlink_to(tmp_path / "elsewhere")
+    carry_out(prepare(target, add=sorted(NEW), remove=sorted(OLD), replaces=["."]))
+    assert target.is_symlink()
+    assert seen(tmp_path / "elsewhere") == NEW
+
+
+def test_a_carrier_that_wakes_after_a_later_publication_changes_nothing(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    for stop in range(20):
+        shutil.rmtree(target, ignore_errors=True)
+        intent = overwrite(target)
+        zombie = steps(intent, carrier="zombie")
+        for _ in range(stop):
+            next(zombie, None)
+        carry_out(intent)
+        later = prepare(
+            target, add=["later"], remove=sorted(NEW), replaces=["."], execution_id="e2"
+        )
+        carry_out(later)
+        try:
+            for _ in zombie:
+                pass
+        except PublicationConflictError:
+            pass
+        assert seen(target) == {"later"}, stop
+
+
+def test_a_folder_is_exchanged_only_where_it_can_be(tmp_path: Path) -> None:
+    put(tmp_path / "one", ["a"])
+    put(tmp_path / "two", ["b"])
+    assert exchange_folders(tmp_path / "one", tmp_path / "two")
+    assert seen(tmp_path / "one") == {"b"}
+    assert seen(tmp_path / "two") == {"a"}
+    assert not exchange_folders(tmp_path / "one", Path("/proc"))
+    with pytest.raises(FileNotFoundError):
+        exchange_folders(tmp_path / "one", tmp_path / "none")
+    assert seen(tmp_path / "one") == {"b"}
+
+
+def test_a_watcher_sees_whole_publications_while_carriers_are_killed(tmp_path: Path) -> None:
+    with in_memory(tmp_path) as folder:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.spark.killed_carriers", str(folder), "7", "150"],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        )
+    found = json.loads(done.stdout)
+    assert found["wrong"] == []
+    assert found["claims"] == []
+    assert found["published"] > 50
+    assert found["views"] > 50
