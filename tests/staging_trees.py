@@ -15,7 +15,7 @@ from graph_compiler.deployment.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.manifest import DataFile, Manifest, ManifestPartition
+from graph_compiler.deployment.manifest import VERSION, DataFile, Manifest, ManifestPartition
 from graph_compiler.deployment.outcome import Outcome
 from graph_compiler.deployment.preparations import (
     PlaceKind,
@@ -101,7 +101,7 @@ class Run:
         folder = self.data(owner, epoch, execution)
         file = DataFile(name="part-0.parquet", rows=3, bytes=4)
         manifest = Manifest(
-            version=1,
+            version=VERSION,
             result_id=IntermediateDataSetId(owner),
             epoch=epoch,
             parent_epoch=None,
@@ -111,6 +111,7 @@ class Run:
             location=str(folder),
             schema="{}",
             partitions=(ManifestPartition(index=0, files=(file,)),),
+            checksum=None,
             contracts=(),
         )
         key = self.layout.manifest(IntermediateDataSetId(owner), epoch)

@@ -19,6 +19,7 @@ from graph_compiler.deployment.descriptor import (
     ExecutionAttempt,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.manifest import VERSION as MANIFEST_VERSION
 from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.report import VERSION as REPORT_VERSION
@@ -119,7 +120,7 @@ class Run:
         (result,) = task.region.results
         self.log.commit(
             Manifest(
-                version=2,
+                version=MANIFEST_VERSION,
                 result_id=result.id,
                 epoch=epoch,
                 parent_epoch=None,

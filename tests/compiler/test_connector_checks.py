@@ -231,6 +231,37 @@ SINKS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
             "allowed: append, overwrite and error-if-exists",
         ],
     ),
+    "merge into files that do not carry their types": (
+        Csv("/out"),
+        {"mode": "merge", "keys": "id"},
+        [
+            "out: Csv has no mode 'merge'",
+            "allowed: append, overwrite, overwrite-partitions and error-if-exists",
+        ],
+    ),
+    "merge without keys": (
+        Parquet("/out"),
+        {"mode": "merge"},
+        [
+            "out: its mode is 'merge', and no keys say which row is which",
+            'allowed: names of columns: keys=("id",)',
+        ],
+    ),
+    "keys without merge": (
+        Jdbc(URL, table="t"),
+        {"mode": "append", "keys": "id"},
+        ["out: keys is set, and its mode is 'append'", "allowed: keys with mode='merge'"],
+    ),
+    "keys that are no names": (
+        Parquet("/out"),
+        {"mode": "merge", "keys": ("id", " ")},
+        ["out: keys is ('id', ' ')", 'allowed: names of columns: keys=("id",)'],
+    ),
+    "a key that is named twice": (
+        Parquet("/out"),
+        {"mode": "merge", "keys": ("id", "ID")},
+        ["out: keys names a column twice: id and ID"],
+    ),
     "partitions that nobody named": (
         Parquet("/out"),
         {"mode": "overwrite-partitions"},

@@ -14,6 +14,7 @@ from graph_compiler.deployment.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.manifest import VERSION as MANIFEST_VERSION
 from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.plan_record import check_inputs, find_plan, record_plan, what_changed
@@ -63,7 +64,7 @@ def run_producer(pipeline: PipelineDescriptor, log: ManifestLog) -> None:
     log.store.put_if_absent(key, task.to_json().encode())
     log.commit(
         Manifest(
-            version=2,
+            version=MANIFEST_VERSION,
             result_id=result.id,
             epoch=0,
             parent_epoch=None,

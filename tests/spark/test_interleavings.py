@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import DataFrame
 
 from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor
+from graph_compiler.deployment.manifest import VERSION as MANIFEST_VERSION
 from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.staging_layout import StagingLayout
@@ -50,7 +51,7 @@ class AreaInMemory(StagingArea):
         location = self.layout.data(result.id, epoch=epoch, execution_id=self.attempt.execution_id)
         self._step(f"write {location}", lambda: self.world.disk.add(location))
         return Manifest(
-            version=2,
+            version=MANIFEST_VERSION,
             result_id=result.id,
             epoch=epoch,
             parent_epoch=None,

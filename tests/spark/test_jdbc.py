@@ -237,17 +237,20 @@ def test_rows_the_table_refuses_are_refused_whole_and_block_nobody(
     assert postgres.sql("SELECT * FROM sales ORDER BY id") == [("7",), ("8",)]
 
 
+@pytest.mark.parametrize("mode", ["append", "merge"])
 @pytest.mark.parametrize("dies", ["before the transaction", "after the transaction"])
 def test_a_driver_that_dies_while_publishing_doubles_nothing(
     dies: str,
+    mode: str,
     sinks: Sinks,
     postgres: Postgres,
     spark: SparkSession,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sales = jdbc(postgres, "sales")
+    settings: dict[str, Any] = {"mode": mode, "keys": ("id",) if mode == "merge" else ()}
     sinks.write(sales, spark.range(0, 1), run="r0", mode="append")
-    prepared = sinks.prepare(sales, spark.range(1, 3), run="r1", mode="append")
+    prepared = sinks.prepare(sales, spark.range(1, 3), run="r1", **settings)
     real = Database.execute
 
     def dying(self: Database, table: str, statements: list[str]) -> None:
@@ -259,8 +262,47 @@ def test_a_driver_that_dies_while_publishing_doubles_nothing(
     with pytest.raises(KeyboardInterrupt):
         prepared.publish()
     monkeypatch.setattr(Database, "execute", real)
-    assert sinks.write(sales, spark.range(1, 3), run="r1", mode="append").rows == 2
+    assert sinks.write(sales, spark.range(1, 3), run="r1", **settings).rows == 2
     assert postgres.sql("SELECT id FROM sales ORDER BY id") == [("0",), ("1",), ("2",)]
+    assert tables(postgres) == ["sales"]
+
+
+def test_merge_replaces_rows_by_key_adds_others_and_may_be_done_again(
+    sinks: Sinks, postgres: Postgres
+) -> None:
+    merged: dict[str, Any] = {"mode": "merge", "keys": ("ID", "day")}
+    first = "SELECT * FROM VALUES (1, 'mon', 'a'), (2, 'mon', 'b') AS t(id, day, `what is`)"
+    second = "SELECT * FROM VALUES (2, 'mon', 'B'), (2, 'tue', NULL) AS t(id, day, `what is`)"
+    assert sinks.write(jdbc(postgres, "sales"), first, run="r1", **merged).rows == 2
+    postgres.sql("CREATE UNIQUE INDEX ON sales (id, day)")
+    for _ in range(2):
+        assert sinks.write(jdbc(postgres, "sales"), second, run="r2", **merged).rows == 2
+    assert postgres.sql("SELECT * FROM sales ORDER BY id, day") == [
+        ("1", "mon", "a"),
+        ("2", "mon", "B"),
+        ("2", "tue", ""),
+    ]
+    assert tables(postgres) == ["sales"]
+
+
+def test_merge_by_all_columns_adds_what_is_not_there(sinks: Sinks, postgres: Postgres) -> None:
+    postgres.sql("CREATE TABLE sales (id INT); INSERT INTO sales VALUES (1)")
+    query = "SELECT * FROM VALUES (1), (2) AS t(id)"
+    sinks.write(jdbc(postgres, "sales"), query, mode="merge", keys=("id",))
+    assert postgres.sql("SELECT * FROM sales ORDER BY id") == [("1",), ("2",)]
+
+
+@pytest.mark.parametrize(("ids", "words"), [("(1), (1)", "id=1"), ("(1), (NULL)", "id=None")])
+def test_merge_refuses_keys_that_are_there_twice_or_null(
+    ids: str, words: str, sinks: Sinks, postgres: Postgres
+) -> None:
+    postgres.sql("CREATE TABLE sales (id INT)")
+    sink = sinks.open(jdbc(postgres, "sales"), mode="merge", keys=("id",))
+    rows = sink.check(sinks.spark.sql(f"SELECT * FROM VALUES {ids} AS t(id)"))
+    with pytest.raises(PublicationError, match=f"keys more than once, or NULL: {words}"):
+        sink.prepare(rows)
+    sink.discard()
+    assert postgres.sql("SELECT * FROM sales") == []
     assert tables(postgres) == ["sales"]
 
 

@@ -26,6 +26,7 @@ def sinks(pipeline: Pipeline) -> Iterator[Problem]:
             yield problem_at(transformation, reason, allowed=allowed)
         else:
             yield from _mode(transformation, transformation.operator, connector)
+            yield from _keys(transformation, transformation.operator)
             yield from _folders(transformation, transformation.operator, connector)
 
 
@@ -70,6 +71,28 @@ def _mode(
             "its mode is 'overwrite-partitions', and it has no partitions",
             hint='name their columns: partition_by=("day",)',
         )
+
+
+def _keys(transformation: PhysicalTransformation, sink: Sink) -> Iterator[Problem]:
+    keys: tuple[object, ...] = sink.keys
+    allowed = 'names of columns: keys=("id",)'
+    if sink.mode is not SinkMode.MERGE:
+        if keys:
+            yield problem_at(
+                transformation,
+                f"keys is set, and its mode is '{sink.mode}'",
+                allowed="keys with mode='merge'",
+            )
+    elif not keys:
+        yield problem_at(
+            transformation,
+            "its mode is 'merge', and no keys say which row is which",
+            allowed=allowed,
+        )
+    elif not all(isinstance(key, str) and key.strip() for key in keys):
+        yield problem_at(transformation, f"keys is {sink.keys!r}", allowed=allowed)
+    elif len({str(key).lower() for key in keys}) < len(keys):
+        yield problem_at(transformation, f"keys names a column twice: {listing(map(str, keys))}")
 
 
 def _folders(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from graph_compiler.deployment.descriptor import ExecutionAttempt
 from graph_compiler.identifiers import IntermediateDataSetId
 
+VERSION = 2
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFile:

@@ -38,6 +38,8 @@ from graph_compiler.spark_runtime.written_files import (
 
 _EMPTY = "empty-"  # a file that only says which columns there are, until there are rows
 _WRITTEN, _READY = "written", "ready"  # what Spark wrote, and the same under the names it will have
+_REPLACES_ALL = (SinkMode.OVERWRITE, SinkMode.MERGE)
+_ASIDE = "aside"  # rows that are still to be merged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +91,9 @@ class Publisher:
                 f"its target {target} is a file; allowed: a folder, or a path that does not exist"
             )
         number = self.ledger.settle(target, operator_id, self._carry_out)
-        own = self._own_files(target, operator_id, number)
+        # Merged rows are in one set of files with all others: an earlier attempt's are merged again like those.
+        merges = mode is SinkMode.MERGE
+        own = frozenset() if merges else self._own_files(target, operator_id, number)
         ticket = Ticket(operator_id=operator_id, target=target, number=number, mode=mode, own=own)
         if mode is SinkMode.ERROR_IF_EXISTS and (old := ticket.old_files):
             raise PublicationError(
@@ -102,6 +106,15 @@ class Publisher:
         """Give the folder beside the target that rows are prepared in."""
         target = Path(ticket.target)
         return beside(target) / path_segment(self.execution_id)
+
+    def set_aside(
+        self, ticket: Ticket, rows: DataFrame, format: FileFormat
+    ) -> tuple[DataFrame, int]:
+        """Write rows where `prepare` can read them as often as it must; gives them, and how many they are."""
+        folder = str(self.prepared_folder(ticket) / _ASIDE)
+        _, count = write_files(rows, folder, FileFormat(name=format.name, options=format.options))
+        reader = self.spark.read.format(format.name).options(**format.options)
+        return reader.schema(rows.schema).load(folder), count
 
     def prepare(self, ticket: Ticket, rows: DataFrame, format: FileFormat = PARQUET) -> Intent:
         """Write the rows beside the target; nothing is visible yet."""
@@ -162,7 +175,7 @@ class Publisher:
 def _files_to_remove(ticket: Ticket, written: tuple[WrittenFile, ...]) -> frozenset[str]:
     """Give what goes when the new files come: by the mode, and what this run's earlier attempts have added."""
     there = data_files(Path(ticket.target))
-    if ticket.mode is SinkMode.OVERWRITE:
+    if ticket.mode in _REPLACES_ALL:
         return there
     touched: set[str] = set()
     if ticket.mode is SinkMode.OVERWRITE_PARTITIONS:
@@ -178,7 +191,7 @@ def _files_to_remove(ticket: Ticket, written: tuple[WrittenFile, ...]) -> frozen
 
 def _folders_to_replace(ticket: Ticket, written: tuple[WrittenFile, ...]) -> tuple[str, ...]:
     """Give the folders of the target whose files all go; without new rows, the partitions stay."""
-    if ticket.mode is SinkMode.OVERWRITE:
+    if ticket.mode in _REPLACES_ALL:
         return (WHOLE,)
     if ticket.mode is SinkMode.OVERWRITE_PARTITIONS:
         return tuple(sorted({file.folder for file in written} - {"empty"}))
@@ -192,4 +205,5 @@ def _arrange(names: Mapping[str, str], prepared: Path) -> None:
     for written, name in names.items():
         (ready / name).parent.mkdir(parents=True, exist_ok=True)
         (prepared / _WRITTEN / written).rename(ready / name)
-    shutil.rmtree(prepared / _WRITTEN, ignore_errors=True)
+    for name in (_WRITTEN, _ASIDE):
+        shutil.rmtree(prepared / name, ignore_errors=True)

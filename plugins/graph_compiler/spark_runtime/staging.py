@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
-from graph_compiler.deployment.manifest import ContractCount, Manifest, rows_of
+from graph_compiler.deployment.manifest import VERSION, ContractCount, Manifest, rows_of
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.private_folders import make_private_folder
 from graph_compiler.deployment.release import find_release
@@ -30,8 +30,6 @@ from graph_compiler.spark_runtime.data_files import written_partitions
 from graph_compiler.spark_runtime.pointwise_read import read_pointwise
 from graph_compiler.spark_runtime.row_checksum import ObservedChecksum
 from graph_compiler.spark_runtime.schemas import with_schema
-
-MANIFEST_VERSION = 2
 
 
 def _any(_: Manifest) -> None:
@@ -89,7 +87,7 @@ class StagingArea:
         )  # a partition is one file
         partitions = written_partitions(self.spark, location, partitions=result.partitions)
         return Manifest(
-            version=MANIFEST_VERSION,
+            version=VERSION,
             result_id=result.id,
             epoch=epoch,
             parent_epoch=epoch - 1 if epoch else None,

@@ -21,15 +21,18 @@ class SinkMode(StrEnum):
     """What a sink does to what its target holds.
 
     append: nothing. overwrite: replaces all of it. overwrite-partitions: replaces the partitions (`partition_by`)
-    that the new rows have, and leaves the others. error-if-exists: refuses a target that holds anything.
+    that the new rows have, and leaves the others. error-if-exists: refuses a target that holds anything. merge:
+    replaces the rows whose key (`keys`) comes again, and adds those of new keys.
 
-    A run counts once in each of them: what its own earlier attempts have published is replaced, not added to.
+    A run counts once in each of them: what its own earlier attempts have published is replaced, not added to. Merging
+    the same keys again gives the same; a key that only an earlier attempt had stays.
     """
 
     APPEND = "append"
     OVERWRITE = "overwrite"
     OVERWRITE_PARTITIONS = "overwrite-partitions"
     ERROR_IF_EXISTS = "error-if-exists"
+    MERGE = "merge"
 
     @property
     def verb(self) -> str:
@@ -42,6 +45,7 @@ _VERBS = {
     SinkMode.OVERWRITE: "replaces",
     SinkMode.OVERWRITE_PARTITIONS: "replaces partitions of",
     SinkMode.ERROR_IF_EXISTS: "creates",
+    SinkMode.MERGE: "merges into",
 }
 
 

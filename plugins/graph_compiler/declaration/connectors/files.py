@@ -34,7 +34,12 @@ class SchemaInFiles(StrEnum):
 class FileConnector(Connector):
     """Common shape of the file formats; `options` are those of Spark's reader and writer of the format."""
 
-    sink_modes: ClassVar[tuple[SinkMode, ...]] = tuple(SinkMode)
+    sink_modes: ClassVar[tuple[SinkMode, ...]] = (
+        SinkMode.APPEND,
+        SinkMode.OVERWRITE,
+        SinkMode.OVERWRITE_PARTITIONS,
+        SinkMode.ERROR_IF_EXISTS,
+    )
     has_folders: ClassVar[bool] = True
     source_hooks: ClassVar[tuple[MasterHook, ...]] = (MasterHook.INPUT_EXISTS,)
     sink_hooks: ClassVar[tuple[MasterHook, ...]] = (MasterHook.TARGET_CAN_BE_MADE,)
@@ -148,6 +153,8 @@ class Json(FileConnector):
 class Parquet(FileConnector):
     """Parquet files; they carry their schema."""
 
+    sink_modes: ClassVar[tuple[SinkMode, ...]] = tuple(SinkMode)
+
     @property
     def spark_format(self) -> str:
         """Name the format as Spark does."""
@@ -157,6 +164,8 @@ class Parquet(FileConnector):
 @dataclass(frozen=True, slots=True)
 class Orc(FileConnector):
     """ORC files; they carry their schema."""
+
+    sink_modes: ClassVar[tuple[SinkMode, ...]] = tuple(SinkMode)
 
     @property
     def spark_format(self) -> str:

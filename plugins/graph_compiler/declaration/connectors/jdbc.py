@@ -32,13 +32,15 @@ class Jdbc(Connector):
 
     As a sink: rows go to a table beside the target, and from there into it in one transaction, which takes the table
     away. Append counts a run once: rows of a table do not say who wrote them, so a second attempt of a run that has
-    appended leaves it at that. Overwrite deletes and inserts, and so keeps the table's definition and grants.
+    appended leaves it at that. Overwrite deletes and inserts, and so keeps the table's definition and grants. Merge is
+    the database's own MERGE.
     """
 
     sink_modes: ClassVar[tuple[SinkMode, ...]] = (
         SinkMode.APPEND,
         SinkMode.OVERWRITE,
         SinkMode.ERROR_IF_EXISTS,
+        SinkMode.MERGE,
     )
     never_rendered: ClassVar[tuple[str, ...]] = (
         *("schema", "on_schema_change"),

@@ -45,13 +45,15 @@ class Source(Operator):
 class Sink(Operator):
     """Brings rows to where the connector says, once its whole region has succeeded.
 
-    `mode` says what becomes of what is there. Columns of `partition_by` become folders (`carrier=UA/`); `files` tasks
-    write one file each (with `partition_by`, one in each folder they have rows for), None leaves that to the plan.
+    `mode` says what becomes of what is there, `keys` by which columns rows are merged. Columns of `partition_by` become
+    folders (`carrier=UA/`); `files` tasks write one file each (with `partition_by`, one in each folder they have rows
+    for), None leaves that to the plan.
     """
 
     default_name: ClassVar[str] = "Sink"
     connector: Connector
     mode: SinkMode = field(default=SinkMode.OVERWRITE, kw_only=True)
+    keys: tuple[str, ...] = field(default=(), kw_only=True)
     partition_by: tuple[str, ...] = field(default=(), kw_only=True)
     files: int | None = field(default=None, kw_only=True)
     has_writer: bool = field(default=False, kw_only=True)

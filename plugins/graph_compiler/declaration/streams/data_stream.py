@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from graph_compiler.declaration.environment import StreamExecutionEnvironment
 
 REDUCE_WITH = ("sum", "min", "max", "first", "last", "any_value", "bool_and", "bool_or")
-_NO_MERGE = "to merge rows by key, join them with what is there and overwrite it: no connector replaces single rows"
 _Columns = Mapping[str, str] | None
 
 
@@ -74,19 +73,22 @@ class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMeth
         sink: Connector,
         *,
         mode: Literal[
-            "append", "overwrite", "overwrite-partitions", "error-if-exists"
+            "append", "overwrite", "overwrite-partitions", "error-if-exists", "merge"
         ] = "overwrite",
+        keys: str | Sequence[str] = (),
         partition_by: str | Sequence[str] = (),
         files: int | None = None,
     ) -> DataStreamSink:
         """Write the rows, once the whole task has succeeded: `SinkMode` says what becomes of what is there.
 
-        Columns of `partition_by` become folders; `files` is how many files are written (see `Sink`).
+        `merge` replaces rows by their `keys`. Columns of `partition_by` become folders; `files` is how many files are
+        written (see `Sink`).
         """
         if mode not in set(SinkMode):
-            self.refuse(f"there is no mode '{mode}'", allowed=listing(SinkMode), hint=_NO_MERGE)
+            self.refuse(f"there is no mode '{mode}'", allowed=listing(SinkMode))
         folders = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
-        operator = Sink(sink, mode=SinkMode(mode), partition_by=folders, files=files)
+        names = (keys,) if isinstance(keys, str) else tuple(keys)
+        operator = Sink(sink, mode=SinkMode(mode), keys=names, partition_by=folders, files=files)
         id = self.environment.next_id()
         self.environment.add(
             SinkTransformation(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import DataType, StructType
 
 from graph_compiler.declaration.connectors import Jdbc
@@ -78,6 +78,15 @@ class Database:
             result = statement.executeQuery(f"SELECT count(*) FROM {table}")
             result.next()
             return int(result.getLong(1))
+
+    def unusable_keys(self, table: str, keys: tuple[str, ...]) -> list[Row]:
+        """Give some keys that are there more than once, or have a NULL, each with the number of its rows."""
+        names = [self.quote(key) for key in keys]
+        listed = ", ".join(names)
+        wrong = " OR ".join(["count(*) > 1", *(f"{name} IS NULL" for name in names)])
+        counts = f"SELECT {listed}, count(*) AS n FROM {table} GROUP BY {listed} HAVING {wrong}"
+        rows = self.spark.read.jdbc(self.url, f"({counts}) t_keys", properties=self.properties)
+        return rows.limit(4).collect()
 
     def quote(self, column: str) -> str:
         """Write a column's name as this database does."""

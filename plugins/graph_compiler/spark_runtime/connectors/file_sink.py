@@ -23,12 +23,19 @@ from graph_compiler.spark_runtime.connectors.sink import (
     conform_to_target,
     open_sink,
 )
+from graph_compiler.spark_runtime.merge_keys import (
+    key_columns,
+    merge,
+    refuse_keys,
+    unusable_keys,
+)
 from graph_compiler.spark_runtime.publication import Publisher, Ticket
 from graph_compiler.spark_runtime.schema_change import FILES_EVOLVE, ChangeKind
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.spark_runtime.written_files import FileFormat
 
 _KEEPS_FILES = (SinkMode.APPEND, SinkMode.OVERWRITE_PARTITIONS)
+_KEEPS_ROWS = (*_KEEPS_FILES, SinkMode.MERGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,24 +51,21 @@ class FileSink:
         """Compare with what is declared and what stays, and with what the format and its folders can hold."""
         check_names(rows.schema)
         old_files = self.ticket.old_files
-        keeps = self.sink.mode in _KEEPS_FILES and bool(old_files)
+        keeps = self.sink.mode in _KEEPS_ROWS and bool(old_files)
         asked = self.connector.on_schema_change is not None and self.connector.schema is None
         held = None
         if keeps:
             _check_folders(old_files, self.sink.partition_by)
         if old_files and (keeps or asked):
-            # Not what this run has added: a second attempt meets what the first one met.
-            # Nor that a column of these files has no NULL: that says what was once written, not what may be.
-            there = replace(self.connector, path=self.ticket.target)
-            alike = StructType([StructField(f.name, f.dataType) for f in rows.schema])
-            files = old_files if self.ticket.own else None
-            held = held_schema(there, self.publisher.spark, alike, files)
-        replaced = frozenset() if keeps else frozenset({ChangeKind.WIDENED})
+            held = self._held_schema(rows)
+        files_stay = keeps and self.sink.mode in _KEEPS_FILES
+        replaced = frozenset() if files_stay else frozenset({ChangeKind.WIDENED})
         target = Target(
             name=self.ticket.target, held=held, evolves=FILES_EVOLVE | replaced, follows=replaced
         )
         rows = conform_to_target(rows, self.connector, target)
         check_columns(rows.schema, self.connector.spark_format, self.sink.partition_by)
+        key_columns(self.sink.keys, rows.schema)
         return rows
 
     def prepares(self) -> PreparedPlace:
@@ -70,17 +74,21 @@ class FileSink:
         return PreparedPlace(kind=PlaceKind.FOLDER, place=str(folder), target=self.ticket.target)
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
-        """Write the files beside the target."""
+        """Write the files beside the target; what is merged is first written aside, and counted there."""
         format = FileFormat(
             name=self.connector.spark_format,
             options=reveal_all(self.connector.spark_options()),
             partition_by=self.sink.partition_by,
             files=self.sink.files,
         )
+        merged = None
+        if self.sink.mode is SinkMode.MERGE:
+            new, merged = self.publisher.set_aside(self.ticket, rows, format)
+            rows = self._merge(new)
         intent = self.publisher.prepare(self.ticket, rows, format)
         return PreparedSink(
             location=intent.target,
-            rows=intent.rows,
+            rows=intent.rows if merged is None else merged,
             bytes=intent.bytes,
             publish=partial(self.publisher.publish, intent),
         )
@@ -88,6 +96,24 @@ class FileSink:
     def discard(self) -> None:
         """Remove what was written beside the target."""
         self.publisher.discard(self.ticket)
+
+    def _merge(self, new: DataFrame) -> DataFrame:
+        """Give all rows the target will have."""
+        keys = key_columns(self.sink.keys, new.schema)
+        refuse_keys(unusable_keys(new, keys), keys)
+        if not self.ticket.old_files:
+            return new
+        options = reveal_all(self.connector.spark_options())
+        reader = self.publisher.spark.read.format(self.connector.spark_format).options(**options)
+        return merge(reader.schema(self._held_schema(new)).load(self.ticket.target), new, keys)
+
+    def _held_schema(self, rows: DataFrame) -> StructType:
+        # Not what this run has added: a second attempt meets what the first one met.
+        # Nor that a column of these files has no NULL: that says what was once written, not what may be.
+        there = replace(self.connector, path=self.ticket.target)
+        alike = StructType([StructField(f.name, f.dataType) for f in rows.schema])
+        files = self.ticket.old_files if self.ticket.own else None
+        return held_schema(there, self.publisher.spark, alike, files)
 
 
 @open_sink.register

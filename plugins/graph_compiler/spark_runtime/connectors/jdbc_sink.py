@@ -3,6 +3,7 @@
     check     columns are compared with the table's
     prepare   Spark writes a table of its own name beside the target; its rows are counted
     publish   one transaction: [DELETE FROM target]  INSERT INTO target SELECT … FROM it  DROP it
+              or: MERGE INTO target USING it …  DROP it
 
 Dropping it in the same transaction is the mark that it has been done: whoever finds the decision without it has nothing
 left to do. That holds where a database's DROP and CREATE are part of a transaction (PostgreSQL); elsewhere a driver
@@ -38,6 +39,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
 )
 from graph_compiler.spark_runtime.declared_schema import type_words
 from graph_compiler.spark_runtime.ledger import Ledger, Publication
+from graph_compiler.spark_runtime.merge_keys import key_columns, refuse_keys
 from graph_compiler.spark_runtime.observed_counts import observed_count
 from graph_compiler.spark_runtime.schema_change import TABLES_EVOLVE
 
@@ -52,6 +54,7 @@ class TablePublication(Publication):
     table: str
     staged: str
     columns: tuple[str, ...]
+    keys: tuple[str, ...]
     creates: bool
     replaces: bool
 
@@ -72,6 +75,7 @@ class JdbcSink:
         rows = _without_tinyint(rows, held)
         target = Target(name=to.table, held=held, evolves=TABLES_EVOLVE)
         rows = conform_to_target(rows, database.connector, target)
+        key_columns(to.keys, rows.schema)
         if wrong := [field for field in rows.schema if not database.can_hold(field.dataType)]:
             columns = [f"\n  column '{f.name}' is {type_words(f.dataType)}" for f in wrong]
             raise PublicationError(f"{to.table} cannot hold what it would write{''.join(columns)}")
@@ -97,7 +101,10 @@ class JdbcSink:
             raise PublicationConflictError(
                 f"{to.staged} holds {held} rows, and {sent} were sent: Spark ran a task again that had committed"
             )
-        written = replace(to, rows=held, columns=tuple(rows.columns))
+        keys = key_columns(to.keys, rows.schema)
+        if keys:
+            refuse_keys(database.unusable_keys(to.staged, keys), keys)
+        written = replace(to, rows=held, columns=tuple(rows.columns), keys=keys)
         return PreparedSink(
             location=f"jdbc:{to.table}",
             rows=written.rows,
@@ -137,8 +144,9 @@ def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext
         table=connector.table,
         staged=_beside(connector.table, context.execution_id),
         columns=(),
+        keys=sink.keys,
         creates=not exists,
-        replaces=exists and sink.mode is not SinkMode.APPEND,
+        replaces=exists and sink.mode not in (SinkMode.APPEND, SinkMode.MERGE),
     )
     return JdbcSink(database=database, ledger=ledger, publication=publication)
 
@@ -176,6 +184,8 @@ def _carry_out(publication: TablePublication, ledger: Ledger, database: Database
     columns = ", ".join(map(database.quote, to.columns))
     if to.creates:
         statements = [f"CREATE TABLE {to.table} AS SELECT {columns} FROM {to.staged}"]
+    elif to.keys:
+        statements = [_merge(to, database)]
     else:
         delete = [f"DELETE FROM {to.table}"] if to.replaces else []
         insert = f"INSERT INTO {to.table} ({columns}) SELECT {columns} FROM {to.staged}"
@@ -187,6 +197,21 @@ def _carry_out(publication: TablePublication, ledger: Ledger, database: Database
             if database.has_table(to.staged):  # else another process has carried it out meanwhile
                 raise
     ledger.finish(to)
+
+
+def _merge(to: TablePublication, database: Database) -> str:
+    """Write standard SQL's MERGE; its aliases are names that no database keeps for itself."""
+    quote = database.quote
+    on = " AND ".join(f"t_old.{quote(key)} = t_new.{quote(key)}" for key in to.keys)
+    others = [quote(name) for name in to.columns if name not in to.keys]
+    update = ", ".join(f"{name} = t_new.{name}" for name in others)
+    matched = [f"WHEN MATCHED THEN UPDATE SET {update}"] if others else []
+    columns = ", ".join(map(quote, to.columns))
+    values = ", ".join(f"t_new.{quote(name)}" for name in to.columns)
+    added = f"WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})"
+    return " ".join(
+        [f"MERGE INTO {to.table} t_old USING {to.staged} t_new ON ({on})", *matched, added]
+    )
 
 
 def _give_up(publication: TablePublication, ledger: Ledger, database: Database) -> None:

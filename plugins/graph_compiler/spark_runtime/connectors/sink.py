@@ -27,6 +27,7 @@ from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.spark_runtime.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.declared_schema import parse_schema
 from graph_compiler.spark_runtime.ledger import Ledger
+from graph_compiler.spark_runtime.merge_keys import key_columns
 from graph_compiler.spark_runtime.schema_change import ChangeKind, Expectation, conform
 
 
@@ -118,6 +119,7 @@ def check_without_target(sink: Sink, rows: DataFrame) -> None:
     check_names(rows.schema)
     target = Target(name="the target", held=None, evolves=frozenset())
     rows = conform_to_target(rows, sink.connector, target)
+    key_columns(sink.keys, rows.schema)
     if isinstance(sink.connector, FileConnector):
         check_columns(rows.schema, sink.connector.spark_format, sink.partition_by)
 

@@ -1,0 +1,70 @@
+"""Merge by key: rows of a target whose key comes again are replaced, all others stay, and new keys are added."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql.functions import col, count, lit
+from pyspark.sql.types import StructType
+
+from graph_compiler.errors import PublicationError
+from graph_compiler.identifiers import counted, listing, quoted
+
+_SHOWN = 3
+
+
+def key_columns(keys: tuple[str, ...], schema: StructType) -> tuple[str, ...]:
+    """Give the keys as the rows spell them; raises PublicationError for those that no column is."""
+    known = {name.lower(): name for name in schema.names}
+    if unknown := [key for key in keys if key.lower() not in known]:
+        raise PublicationError(
+            f"it merges by {listing(unknown)}, and its rows have no such column\n"
+            f"  allowed: {listing(schema.names)}"
+        )
+    return tuple(known[key.lower()] for key in keys)
+
+
+def refuse_keys(found: Sequence[Row], keys: tuple[str, ...]) -> None:
+    """Raise PublicationError if there are keys that say of no row, or of several, which one they mean.
+
+    `found` are such keys, each with the number of its rows as the last column.
+    """
+    if not found:
+        return
+    shown = [
+        f"{', '.join(f'{key}={value}' for key, value in zip(keys, row, strict=False))} ({counted(row[-1], 'row')})"
+        for row in found[:_SHOWN]
+    ]
+    more = ", …" if len(found) > _SHOWN else ""
+    raise PublicationError(
+        f"it merges by {listing(keys)}, and its rows have keys more than once, or NULL: {'; '.join(shown)}{more}\n"
+        "  allowed: one row for each key, and no NULL in it\n"
+        f"  hint: deduplicate({', '.join(map(repr, keys))}, order_by=…) before the sink, and filter out NULL"
+    )
+
+
+def unusable_keys(rows: DataFrame, keys: tuple[str, ...]) -> list[Row]:
+    """Give keys that are there more than once, or have a NULL, as `refuse_keys` wants them; one job."""
+    counts = rows.groupBy(*_columns(keys)).agg(count(lit(1)).alias("graph_compiler_rows"))
+    wrong = col("graph_compiler_rows") > 1
+    for key in _columns(keys):
+        wrong = wrong | key.isNull()
+    return counts.where(wrong).limit(_SHOWN + 1).collect()
+
+
+def merge(old: DataFrame, new: DataFrame, keys: tuple[str, ...]) -> DataFrame:
+    """Give the old rows whose key is not among the new ones, and the new ones; columns are the new rows'."""
+    held = {name.lower() for name in old.columns}
+    same = [
+        (col(quoted(f.name)) if f.name.lower() in held else lit(None))
+        .cast(f.dataType)
+        .alias(f.name)
+        for f in new.schema
+    ]
+    stays = old.select(*same).join(new.select(*_columns(keys)), list(keys), "left_anti")
+    return stays.select(*map(quoted, new.columns)).union(new)
+
+
+def _columns(keys: tuple[str, ...]) -> list[Column]:
+    return [col(quoted(key)) for key in keys]
