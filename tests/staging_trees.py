@@ -15,7 +15,8 @@ from graph_compiler.deployment.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.manifest import VERSION, DataFile, Manifest, ManifestPartition
+from graph_compiler.deployment.manifest import VERSION as MANIFEST_VERSION
+from graph_compiler.deployment.manifest import DataFile, Manifest, ManifestPartition
 from graph_compiler.deployment.outcome import Outcome
 from graph_compiler.deployment.preparations import (
     PlaceKind,
@@ -101,7 +102,7 @@ class Run:
         folder = self.data(owner, epoch, execution)
         file = DataFile(name="part-0.parquet", rows=3, bytes=4)
         manifest = Manifest(
-            version=VERSION,
+            version=MANIFEST_VERSION,
             result_id=IntermediateDataSetId(owner),
             epoch=epoch,
             parent_epoch=None,

@@ -8,8 +8,10 @@ import graph_compiler
 RUNTIME = Path(graph_compiler.__file__).parent / "spark_runtime"
 BRINGS_ROWS = re.compile(r"\.(collect|toPandas|toArrow|toLocalIterator|take|head|tail|first)\(")
 BOUNDED = {
+    "connectors/database.py": [".collect("],  # of at most four keys that are there twice
     "connectors/sampling.py": [".collect("],  # of at most SAMPLED_LINES lines, in a dry run
     "evaluate/function_operators.py": [".first("],  # of one row: whether a loop goes on
+    "merge_keys.py": [".collect("],  # of at most four keys, the same
 }
 
 
