@@ -34,6 +34,32 @@ def test_run_shows_tasks_outputs_and_the_headline_and_the_rows_are_right(home: H
         assert words in done.stdout
     assert str(home.output / "late_routes") in done.stdout.replace("\n", "")
     assert "Traceback" not in done.stdout + done.stderr
+    assert_private(home.folder / "staging")
+    assert_listed_by_airflows_word(home)
+
+
+def assert_private(root: Path) -> None:
+    """Everything is its owner's alone: by its own mode, or, where Spark made it, by that of a folder around it."""
+    found = {path: path.stat().st_mode & 0o777 for path in root.rglob("*")}
+    by_spark = {
+        path for path in found if any(up.name.startswith("epoch-") for up in (path, *path.parents))
+    }
+    assert by_spark
+    ours = {path: mode for path, mode in found.items() if path not in by_spark}
+    assert {mode for path, mode in ours.items() if path.is_dir()} == {0o700}
+    assert {mode for path, mode in ours.items() if path.is_file()} == {0o600}
+    assert {path.name for path in ours} >= {"run.json", "descriptor.json", "report.json", "0.json"}
+
+
+def assert_listed_by_airflows_word(home: Home) -> None:
+    (run,) = json.loads(home.cli("staging", "list", "--json").stdout)
+    assert (run["state"], run["reason"]) == ("FINISHED", "Airflow: success")
+    assert (run["attempts"], len(run["results_kept"])) == (2, 1)
+    shown = home.cli("staging", "show", "flights", run["run_id"]).stdout
+    assert "with_weather\n    for late_routes; was read by late_routes\n" in shown
+    dry = json.loads(home.cli("staging", "gc", "--older-than", "0 s", "--dry-run", "--json").stdout)
+    assert [removed["waste"] for removed in dry["removed"]] == ["RUN"]
+    assert (home.folder / "staging" / "flights").is_dir()
 
 
 def test_missing_input_paths_fail_at_once_and_together_in_words_and_write_nothing(
