@@ -1,3 +1,7 @@
+import warnings
+from datetime import datetime
+from typing import Any
+
 import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
@@ -31,3 +35,45 @@ def test_a_target_that_does_not_depend_on_the_run_is_shared(path: str, is_shared
     assert shared_targets(compile_pipeline(env.pipeline()), DAG("p").get_template_env()) == (
         ("out",) if is_shared else ()
     )
+
+
+def build(path: str, *, catchup: bool, mode: Any = "overwrite") -> Any:
+    from graph_compiler.airflow_backend import build_dag
+
+    env = StreamExecutionEnvironment("daily")
+    folders = "day" if mode == "overwrite-partitions" else ()
+    keys = "day" if mode == "merge" else ()
+    sink = env.from_source(Csv("/in"), "in").sink_to(
+        Parquet(path), mode=mode, partition_by=folders, keys=keys
+    )
+    sink.name("out")
+    return build_dag(env, schedule="@daily", start_date=datetime(2013, 1, 1), catchup=catchup)
+
+
+def test_catchup_over_a_target_that_every_run_overwrites_is_a_warning_that_names_the_sink() -> None:
+    with pytest.warns(UserWarning, match="Dag 'daily': Catchup runs .* target of out: ") as caught:
+        dag = build("/out/all", catchup=True)
+    assert {warning.filename for warning in caught if "Catchup" in str(warning.message)} == {
+        __file__
+    }
+    assert "One run at a time: every run writes the same target of out.\n\nCatchup" in dag.doc_md
+    assert "each run replaces all that the one before it wrote to the target of out" in dag.doc_md
+
+
+@pytest.mark.parametrize(
+    ("path", "catchup", "mode"),
+    [
+        ("/out/all", False, "overwrite"),
+        ("/out/{{ ds }}", True, "overwrite"),
+        ("/out/all", True, "append"),
+        ("/out/all", True, "overwrite-partitions"),
+        ("/out/all", True, "merge"),
+    ],
+)
+def test_nothing_is_said_where_catchup_loses_nothing(path: str, catchup: bool, mode: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("error", message=".*Catchup")
+        dag = build(path, catchup=catchup, mode=mode)
+    assert "Catchup" not in dag.doc_md
+    assert dag.max_active_runs == (16 if "ds" in path else 1)

@@ -6,6 +6,7 @@ dag = build_dag(env, schedule="@daily", start_date=datetime(2013, 1, 1))
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from airflow.sdk import DAG, Asset, Param
 from airflow.sdk.definitions.edges import EdgeInfoType
 
-from graph_compiler.airflow_backend.concurrency import shared_targets
+from graph_compiler.airflow_backend.concurrency import what_catchup_loses, why_one_run_at_a_time
 from graph_compiler.airflow_backend.region_operator import RegionOperator
 from graph_compiler.airflow_backend.restart_strategy import restart_strategy
 from graph_compiler.airflow_backend.settings import Settings, read_settings
@@ -23,7 +24,7 @@ from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe import describe_pipeline
 from graph_compiler.explain.text import explain_text
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.identifiers import RegionId, listing
+from graph_compiler.identifiers import RegionId
 
 _JSON_TYPE: Mapping[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 DEFAULT_ARGUMENTS: Mapping[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
@@ -41,7 +42,8 @@ def build_dag(
 ) -> DAG:
     """Compile the pipeline and give its Dag; the Dag id is the pipeline's name.
 
-    `default_args` are Airflow's, for every task. Raises InvalidPipelineError with every problem found.
+    `default_args` are Airflow's, for every task. Raises InvalidPipelineError with every problem found; warns where
+    `catchup` would have each run overwrite the rows of the one before.
     """
     pipeline = declared if isinstance(declared, Pipeline) else declared.pipeline()
     compiled = compile_pipeline(pipeline)
@@ -58,9 +60,13 @@ def build_dag(
         default_args={**DEFAULT_ARGUMENTS, **(default_args or {})},
     )
     dag.doc_md = f"```\n{explain_text(compiled)}\n```"
-    if shared := shared_targets(compiled, dag.get_template_env()):
+    templates = dag.get_template_env()
+    if reason := why_one_run_at_a_time(compiled, templates):
         dag.max_active_runs = 1
-        dag.doc_md += f"\nOne run at a time: every run writes the same target of {listing(shared)}."
+        dag.doc_md += f"\n{reason}"
+    if catchup and (loss := what_catchup_loses(compiled, templates)):
+        dag.doc_md += f"\n\n{loss}"
+        warnings.warn(f"Dag '{dag.dag_id}': {loss}", stacklevel=2)
     # Airflow takes the file that calls DAG(); the file that calls build_dag is meant.
     dag.fileloc = sys._getframe(1).f_code.co_filename
     _add_tasks(dag, compiled, read_settings())
