@@ -205,6 +205,26 @@ def test_rows_that_cannot_be_compared_count_as_different(
     assert "computed again it may differ: it has no checksum" in failure.message
 
 
+def test_readers_stay_where_the_operator_is_declared_deterministic(
+    source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    env = StreamExecutionEnvironment("p")
+    rows = env.from_source(Csv(str(source)), "in")
+    letters = rows.with_columns(k="k COLLATE UTF8_LCASE").name("letters").deterministic()
+    for name in ("one", "two"):
+        letters.stage("dear").filter(f"'{name}' != k").name(name).sink_to(
+            Parquet(f"{tmp_path}/{name}")
+        ).name(f"{name}_out")
+    tasks = Tasks(env, tmp_path, spark)
+    first, one, two = tasks.regions
+    tasks.run(first)
+    tasks.run(one)
+    remove_data(tasks.data(first)[0])
+    report = tasks.run(two)
+    assert report.failure is None, report.failure
+    assert not tasks.stale()
+
+
 def diamond(source: Path, folder: Path) -> StreamExecutionEnvironment:
     """in → first ║ middle ║ both, and first ║ both; beside them first ║ other."""
     env = StreamExecutionEnvironment("p")

@@ -103,6 +103,7 @@ class StreamGraphDraft:
             uid_hash=transformation.uid_hash,
             task_id=transformation.task_id,
             expensive=transformation.expensive,
+            deterministic=transformation.deterministic,
             keys=keys,
             declared_at=transformation.declared_at,
         )
@@ -182,6 +183,7 @@ class StreamGraphDraft:
             uid_hash=None,
             task_id=None,
             expensive=False,
+            deterministic=False,
             keys=(),
             declared_at=transformation.declared_at,
         )

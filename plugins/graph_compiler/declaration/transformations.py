@@ -35,7 +35,8 @@ class PhysicalTransformation(Transformation):
     """One that becomes a stream node. `parallelism` None means: not set on this operator.
 
     `resource_profile` is the group as declared here, where more than its name was; resources None are unknown.
-    `expensive`: computing it again is to be avoided, so AUTO stages what it gives out.
+    `expensive`: computing it again is to be avoided, so AUTO stages what it gives out. `deterministic`: that gives the
+    same rows, says the declaration.
     """
 
     is_root: ClassVar[bool] = True
@@ -54,6 +55,7 @@ class PhysicalTransformation(Transformation):
     co_location_group: str | None = None
     task_id: str | None = None
     expensive: bool = False
+    deterministic: bool = False
     chaining_strategy: ChainingStrategy
 
 

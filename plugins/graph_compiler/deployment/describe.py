@@ -268,6 +268,7 @@ def _describe_result(output: _Output, id: IntermediateDataSetId, facts: _Facts) 
         fingerprint=facts.fingerprint(output),
         partitions=facts.parallelism(node),
         consumers=facts.consumers[output],
+        deterministic=node.deterministic,
     )
 
 

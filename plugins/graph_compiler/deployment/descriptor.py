@@ -83,7 +83,8 @@ class VertexDescriptor:
 class ResultDescriptor:
     """A result this region stages: the output of `node_id`, under `output_tag` where it is a side output.
 
-    `partitions` None: as many as the plan gives. `consumers` are the regions that read it.
+    `partitions` None: as many as the plan gives. `consumers` are the regions that read it. `deterministic`: the
+    declaration says that every copy of it is as good as another.
     """
 
     id: IntermediateDataSetId
@@ -92,6 +93,7 @@ class ResultDescriptor:
     fingerprint: str
     partitions: int | None
     consumers: tuple[RegionId, ...]
+    deterministic: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

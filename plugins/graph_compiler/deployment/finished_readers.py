@@ -58,7 +58,7 @@ def differing_readers(
         reader.region_id
         for reader in readers
         if reader.epoch != manifest.epoch
-        and not log.manifest(manifest.result_id, reader.epoch).holds_the_rows_of(manifest)
+        and not manifest.replaces(log.manifest(manifest.result_id, reader.epoch))
     )
 
 

@@ -42,6 +42,7 @@ class Manifest:
     """One committed epoch. `schema` is Spark's schema JSON; `parent_epoch` None for the first.
 
     `checksum` is that of the rows, whatever their order (`spark_runtime/row_checksum.py`); None where they have none.
+    `deterministic`: the declaration says that every epoch is as good as another.
     """
 
     version: int
@@ -56,6 +57,7 @@ class Manifest:
     partitions: tuple[ManifestPartition, ...]
     checksum: str | None
     contracts: tuple[ContractCount, ...]
+    deterministic: bool = False
 
     @property
     def files(self) -> tuple[DataFile, ...]:
@@ -72,10 +74,14 @@ class Manifest:
         """Add up the sizes of all files."""
         return sum(file.bytes for file in self.files)
 
-    def holds_the_rows_of(self, other: Manifest) -> bool:
-        """Say whether both hold the same rows for certain; what has no checksum may hold others."""
-        known = self.checksum is not None
-        return known and self._identity == other._identity
+    def replaces(self, other: Manifest) -> bool:
+        """Say whether who has read the other may as well have read this: both hold the same rows, or are said to.
+
+        What has no checksum may hold others.
+        """
+        if self.deterministic and other.deterministic:
+            return self.schema == other.schema
+        return self.checksum is not None and self._identity == other._identity
 
     @property
     def _identity(self) -> tuple[int, str | None, str]:

@@ -49,6 +49,7 @@ class StreamNode:
     uid_hash: str | None
     task_id: str | None
     expensive: bool
+    deterministic: bool
     keys: tuple[str, ...]
     declared_at: SourceLocation | None
 

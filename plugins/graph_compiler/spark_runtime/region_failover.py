@@ -190,7 +190,7 @@ class RegionFailover:
 
     def _check(self, manifest: Manifest, copy: LostCopy, is_repeatable: bool) -> None:
         """Refuse a new copy that does not go with what is left of the old one."""
-        is_same = copy.manifest is not None and copy.manifest.holds_the_rows_of(manifest)
+        is_same = copy.manifest is not None and manifest.replaces(copy.manifest)
         if not is_repeatable and not is_same:
             raise copy.cannot("its rows would be others: what computes them is not deterministic")
         readers = differing_readers(self.area.log, manifest, copy.readers)

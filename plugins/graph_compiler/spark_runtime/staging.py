@@ -99,6 +99,7 @@ class StagingArea:
             partitions=partitions,
             checksum=observed.value(rows_of(partitions)),
             contracts=self.contracts(),
+            deterministic=result.deterministic,
         )
 
     def find(self, staged: StagedInput) -> Manifest:

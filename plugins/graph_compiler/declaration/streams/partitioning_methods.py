@@ -43,6 +43,14 @@ class PartitioningMethods(Stream):
         """
         return self._set("expensive", True)
 
+    def deterministic(self) -> Self:
+        """Say that the operator before gives the same rows whenever it is computed again, or such as count as the same.
+
+        Where its result is staged, lost, and computed again, tasks that had finished from the lost copy then stay as
+        they are, even if the two copies differ (sums of DOUBLE in another order) or cannot be compared.
+        """
+        return self._set("deterministic", True)
+
     def rebalance(self) -> DataStream:
         """Spread the rows evenly over all partitions of the next operator."""
         return self._partition(RebalancePartitioner())
