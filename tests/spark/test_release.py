@@ -14,7 +14,7 @@ from graph_compiler.deployment.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime import main
 from tests.reference import published
-from tests.spark.test_region_failover import Tasks
+from tests.spark.test_region_failover import Tasks, with_a_coin
 
 pytestmark = pytest.mark.spark
 Make = Callable[..., Tasks]
@@ -89,6 +89,20 @@ def test_a_reader_that_was_cleared_is_waited_for(make: Make) -> None:
     tasks.begin("one_rows")
     tasks.run("two_rows")
     assert len(tasks.data(first)) == 1
+
+
+def test_rows_an_execution_fixed_for_itself_go_with_it(tmp_path: Path, spark: SparkSession) -> None:
+    (tmp_path / "in.csv").write_text("k,v\na,1\na,2\nb,3\n")
+    env = StreamExecutionEnvironment("p")
+    coins = env.from_source(Csv(f"{tmp_path}/in.csv"), "in").transform(with_a_coin).name("coins")
+    for name in ("one", "two"):
+        coins.sink_to(Parquet(f"{tmp_path}/{name}")).name(name)
+    tasks = Tasks(env, tmp_path, spark, release=StagingRelease.LAST_CONSUMER)
+    (region,) = tasks.regions
+    assert tasks.run(region).failure is None
+    data = Path(tasks.layout.run, "data")
+    assert data.is_dir(), "rows were fixed"
+    assert list(data.iterdir()) == []
 
 
 def test_what_failed_releases_nothing(make: Make, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -12,6 +13,7 @@ from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
 from graph_compiler.deployment.run_liveness import AirflowRunState
 from graph_compiler.deployment.staging_collection import RunKey
 
+_DATABASE = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
 _PROGRAM = "graph_compiler.airflow_backend.run_states"
 
 
@@ -28,7 +30,7 @@ def ask_airflow(airflow: EmbeddedAirflow, pipelines: Iterable[str]) -> AirflowWo
     dag_ids = sorted(set(pipelines))
     if not dag_ids:
         return AirflowWord(states={}, silence=None)
-    if not airflow.home.is_dir():
+    if not airflow.home.is_dir() and _DATABASE not in os.environ:  # to ask would make a home
         return AirflowWord(states={}, silence=f"there is no {airflow.home}")
     done = subprocess.run(
         [sys.executable, "-m", _PROGRAM],

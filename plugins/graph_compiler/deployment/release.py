@@ -57,6 +57,7 @@ def release_inputs(
     for result_id, consumers in _consumers(task, report.recomputed).items():
         if all(_has_finished(run, region_id) for region_id in consumers):
             yield from _release(task, result_id, store)
+    _remove_fixed_rows(task)
 
 
 def find_release(
@@ -65,6 +66,13 @@ def find_release(
     """Give the record of a release, None where there was none."""
     content = store.get(layout.released(result_id, epoch))
     return None if content is None else from_json(ReleasedResult, content)
+
+
+def _remove_fixed_rows(task: TaskDeploymentDescriptor) -> None:
+    """Remove what this execution staged for itself (DESIGN D9): no other reads it, and it has ended."""
+    for folder in Path(task.layout.run, "data").glob("*"):
+        if folder.name.endswith(f"-{task.attempt.execution_id}"):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _consumers(
