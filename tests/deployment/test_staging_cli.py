@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from graph_compiler.cli.app import app
+from graph_compiler.deployment.staging_survey import survey
 from graph_compiler.graphs.execution import ExecutionState
 from tests.staging_trees import FIRST, OUT, SECOND, Run, age
 
@@ -93,9 +94,22 @@ def test_a_table_that_is_left_is_for_a_person_to_drop(run: Run) -> None:
     assert "left for jdbc:sales in jdbc:postgresql://db/dw\n" in said
     assert "  DROP TABLE IF EXISTS graph_compiler_0123;\n" in said
     assert "graph_compiler_0123" in call("gc", exit_code=1).stdout, "until somebody says so"
-    age(run.root, time.time(), 8 * DAY)
     call("gc", "--tables-dropped")
     assert not run.path.exists()
+
+
+def test_a_table_that_was_dropped_is_not_named_again(run: Run) -> None:
+    run.end(OUT, "e4", ExecutionState.FAILED)
+    run.prepare("e4", "jdbc:sales in jdbc:postgresql://db/dw", table="graph_compiler_0123")
+    age(run.root, time.time(), DAY)
+    (before,) = survey(str(run.root)).runs
+    call("gc", exit_code=1)
+    call("gc", "--tables-dropped", "--dry-run")
+    call("gc", exit_code=1)
+    call("gc", "--tables-dropped")
+    call("gc")
+    (after,) = survey(str(run.root)).runs
+    assert after.changed == before.changed, "no change of the run"
 
 
 def test_a_call_with_a_mistake_is_told_in_words(run: Run) -> None:

@@ -62,6 +62,7 @@ def runs(draw: st.DrawFn, run_id: str) -> StagedRun:
     waiting = draw(st.lists(st.tuples(st.just("ab-sink"), EXECUTIONS), max_size=2))
     prepared = [
         PreparedRows(
+            record="",
             preparation=Preparation(
                 operator_id=OperatorId("ab"),
                 execution_id=execution_id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -25,9 +26,9 @@ from graph_compiler.cli.staging_view import (
 from graph_compiler.declaration.durations import parse_duration
 from graph_compiler.deployment.executions import find_run
 from graph_compiler.deployment.run_liveness import MINIMUM_SILENCE
-from graph_compiler.deployment.staging_collection import Collection, Policy, collect
+from graph_compiler.deployment.staging_collection import Policy, collect
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.deployment.staging_removal import remove
+from graph_compiler.deployment.staging_removal import forget, remove
 from graph_compiler.deployment.staging_survey import survey, survey_run
 from graph_compiler.errors import ParameterError
 
@@ -105,8 +106,8 @@ def gc(
         )
         found = collect(inventory, policy)
         if not dry_run:
-            done = tuple(remove(found, root))
-            found = Collection(removals=done, tables=found.tables, kept=found.kept)
+            found = replace(found, removals=tuple(remove(found, root)))
+            forget(found.forgotten)
         if as_json:
             typer.echo(collection_json(found, is_dry=dry_run))
         else:

@@ -64,8 +64,9 @@ class Removal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftTable:
-    """A table a sink prepared in a database: who may connect drops it."""
+    """A table a sink prepared in a database, as the document `record` says: who may connect drops it."""
 
+    record: str
     pipeline: str
     run_id: str
     operator_id: OperatorId
@@ -92,11 +93,12 @@ class KeptRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """What goes, what only a person can remove, and what stays."""
+    """What goes, what only a person can remove, or says to have removed, and what stays."""
 
     removals: tuple[Removal, ...]
     tables: tuple[LeftTable, ...]
     kept: tuple[KeptRun, ...]
+    forgotten: tuple[LeftTable, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -132,6 +134,7 @@ def collect(inventory: StagingInventory, policy: Policy) -> Collection:
         if policy.now - document.changed >= MINIMUM_SILENCE
     ]
     tables: list[LeftTable] = []
+    forgotten: list[LeftTable] = []
     kept: list[KeptRun] = []
     for run in inventory.runs:
         undone = frozenset(
@@ -142,8 +145,14 @@ def collect(inventory: StagingInventory, policy: Policy) -> Collection:
         found = _collect_run(run, undone, policy)
         removals += found.removals
         tables += found.tables
+        forgotten += found.forgotten
         kept += found.kept
-    return Collection(removals=tuple(removals), tables=tuple(tables), kept=tuple(kept))
+    return Collection(
+        removals=tuple(removals),
+        tables=tuple(tables),
+        kept=tuple(kept),
+        forgotten=tuple(forgotten),
+    )
 
 
 def _collect_run(run: StagedRun, undone: frozenset[str], policy: Policy) -> Collection:
@@ -153,7 +162,9 @@ def _collect_run(run: StagedRun, undone: frozenset[str], policy: Policy) -> Coll
     is_old = silent >= _age_limit(run, policy)
     if not is_old and silent < MINIMUM_SILENCE:
         return Collection(removals=(), tables=(), kept=(_kept(run, found, found.reason),))
-    tables = () if policy.tables_dropped else tuple(_tables(run, undone))
+    tables, forgotten = tuple(_tables(run, undone)), tuple[LeftTable, ...]()
+    if policy.tables_dropped:
+        tables, forgotten = (), tables
     prepared = tuple(_prepared_folders(run, undone))
     if is_old and not undone and not tables:
         whole = _removal(run, Waste.RUN, run.path, run.bytes)
@@ -166,7 +177,10 @@ def _collect_run(run: StagedRun, undone: frozenset[str], policy: Policy) -> Coll
             reason = f"{counted(len(tables), 'table')} of a database must be dropped first"
     leftovers = () if run.facts.unreadable else tuple(_leftovers(run, undone, is_old=is_old))
     return Collection(
-        removals=(*prepared, *leftovers), tables=tables, kept=(_kept(run, found, reason),)
+        removals=(*prepared, *leftovers),
+        tables=tables,
+        kept=(_kept(run, found, reason),),
+        forgotten=forgotten,
     )
 
 
@@ -215,6 +229,7 @@ def _tables(run: StagedRun, undone: frozenset[str]) -> Iterator[LeftTable]:
         record = rows.preparation
         if record.prepared.kind is PlaceKind.TABLE:
             yield LeftTable(
+                record=rows.record,
                 pipeline=run.pipeline,
                 run_id=run.run_id,
                 operator_id=record.operator_id,

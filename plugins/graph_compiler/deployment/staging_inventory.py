@@ -54,11 +54,12 @@ class StagedResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedRows:
-    """What a sink prepared outside the run's folder, as recorded.
+    """What a sink prepared outside the run's folder, as the document `record` says.
 
     `is_there`: of a folder, whether it exists; of a table, whether nothing says that it was dropped.
     """
 
+    record: str
     preparation: Preparation
     is_there: bool
     bytes: int

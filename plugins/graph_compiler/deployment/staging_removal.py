@@ -9,14 +9,21 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.preparations import is_folder_beside
 from graph_compiler.deployment.private_folders import make_private_folder
-from graph_compiler.deployment.staging_collection import Collection, Removal, RunKey, Waste
-from graph_compiler.deployment.staging_layout import TRASH, StagingLayout
+from graph_compiler.deployment.staging_collection import (
+    Collection,
+    LeftTable,
+    Removal,
+    RunKey,
+    Waste,
+)
+from graph_compiler.deployment.staging_layout import REMOVED, TRASH, StagingLayout
 from graph_compiler.deployment.staging_survey import last_change
 
 
@@ -33,6 +40,17 @@ def remove(collection: Collection, root: str) -> Iterator[Removal]:
             yield removal
         elif removal.run_id:
             spared[key] = True
+
+
+def forget(tables: Iterable[LeftTable]) -> None:
+    """Record of tables that they are gone."""
+    for table in tables:
+        record = Path(table.record)
+        removed = record.with_name(f"{table.operator_id}{REMOVED}")
+        with _keeping_time(record.parent), suppress(FileNotFoundError):
+            before = record.stat()
+            LocalCommitStore().put_if_absent(str(removed), b"{}")
+            os.utime(removed, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 def _has_changed(removal: Removal, root: str) -> bool:

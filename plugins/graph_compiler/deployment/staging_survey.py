@@ -211,14 +211,13 @@ def _prepared(layout: StagingLayout) -> Iterator[PreparedRows]:
         place = record.prepared
         if place.kind is PlaceKind.FOLDER:
             folder = Path(place.place)
-            yield PreparedRows(
-                preparation=record, is_there=folder.is_dir(), bytes=_extent(folder)[0]
-            )
+            is_there, size = folder.is_dir(), _extent(folder)[0]
         else:
             is_gone = path.with_name(f"{record.operator_id}{REMOVED}").exists() or is_published(
                 _STORE, layout, place.target, record.execution_id
             )
-            yield PreparedRows(preparation=record, is_there=not is_gone, bytes=0)
+            is_there, size = not is_gone, 0
+        yield PreparedRows(record=str(path), preparation=record, is_there=is_there, bytes=size)
 
 
 def _stray(folder: Path) -> Iterator[StrayDocument]:
