@@ -39,6 +39,7 @@ def prepare(
         rows=0,
         bytes=0,
         prepared=str(prepared),
+        columns=(),
         add=tuple(add),
         remove=tuple(remove),
         replaces=tuple(replaces),

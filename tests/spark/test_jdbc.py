@@ -306,13 +306,31 @@ def test_merge_refuses_keys_that_are_there_twice_or_null(
     assert tables(postgres) == ["sales"]
 
 
-def test_two_runs_at_once_conflict(sinks: Sinks, postgres: Postgres, spark: SparkSession) -> None:
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_two_runs_at_once_conflict_over_what_they_replace_or_create(
+    mode: str, sinks: Sinks, postgres: Postgres, spark: SparkSession
+) -> None:
     sales = jdbc(postgres, "sales")
-    one = sinks.prepare(sales, spark.range(0, 1), run="r1", mode="append")
-    sinks.write(sales, spark.range(1, 2), run="r2", mode="append")
+    if mode == "overwrite":
+        postgres.sql("CREATE TABLE sales (id BIGINT)")
+    one = sinks.prepare(sales, spark.range(0, 1), run="r1", mode=mode)
+    sinks.write(sales, spark.range(1, 2), run="r2", mode=mode)
     with pytest.raises(PublicationConflictError):
         one.publish()
     assert postgres.sql("SELECT id FROM sales") == [("1",)]
+
+
+@pytest.mark.parametrize("settings", [{"mode": "append"}, {"mode": "merge", "keys": ("id",)}])
+def test_two_runs_that_add_at_once_both_count(
+    settings: dict[str, Any], sinks: Sinks, postgres: Postgres, spark: SparkSession
+) -> None:
+    postgres.sql("CREATE TABLE sales (id BIGINT)")
+    sales = jdbc(postgres, "sales")
+    one = sinks.prepare(sales, spark.range(0, 1), run="r1", **settings)
+    sinks.write(sales, spark.range(1, 2), run="r2", **settings)
+    one.publish()
+    assert postgres.sql("SELECT id FROM sales ORDER BY id") == [("0",), ("1",)]
+    assert tables(postgres) == ["sales"]
 
 
 def test_a_task_that_spark_ran_twice_is_noticed(

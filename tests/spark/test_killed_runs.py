@@ -12,7 +12,7 @@ from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.deployment.staging_collection import Policy, Waste, collect
 from graph_compiler.deployment.staging_removal import remove
 from graph_compiler.deployment.staging_survey import survey
-from graph_compiler.spark_runtime import publication, staging
+from graph_compiler.spark_runtime import carry_out, publication, staging
 from graph_compiler.spark_runtime.connectors.file_sink import FileSink
 from graph_compiler.spark_runtime.coordination import SinkCommitter
 from graph_compiler.spark_runtime.ledger import Ledger
@@ -48,7 +48,7 @@ POINTS = {
     "behind a sink's rows": (publication, "write_files", and_dies(write_files)),
     "before the intent": (Ledger, "decide", dies),
     "behind the intent": (Publisher, "_carry_out", dies),
-    "in the middle of publishing": (publication, "_move", and_dies(publication._move)),
+    "in the middle of publishing": (carry_out, "_rename", and_dies(carry_out._rename)),
     "before it is recorded as done": (Ledger, "finish", dies),
 }
 UNDONE = list(POINTS)[4:]

@@ -1,5 +1,7 @@
 """What becomes of what a target holds, in each mode, and that a run counts once."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Csv, Parquet, Range, StreamExecutionEnvironment
-from graph_compiler.errors import PublicationConflictError, PublicationError
+from graph_compiler.errors import PublicationConflictError, PublicationError, SchemaChangedError
 from tests.spark.conftest import RunPipeline
 from tests.spark.sinks import Sinks, files_of
 
@@ -76,15 +78,65 @@ def test_an_append_that_died_while_publishing_is_not_doubled(
     assert ids(spark, target) == [0, 0, 1, 2, 3]
 
 
-def test_two_runs_that_append_at_once_conflict_and_the_other_is_tried_again(
+def test_two_runs_that_append_at_once_both_count(
     spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
     one = sinks.prepare(target, spark.range(0, 1), run="r1", mode="append")
     sinks.write(target, spark.range(1, 2), run="r2", mode="append")
-    with pytest.raises(PublicationConflictError):
-        one.publish()
-    sinks.write(target, spark.range(0, 1), run="r1", mode="append")
+    one.publish()
     assert ids(spark, target) == [0, 1]
+
+
+def test_of_two_attempts_of_a_run_that_append_at_once_one_counts(
+    spark: SparkSession, sinks: Sinks, target: Parquet
+) -> None:
+    zombie = sinks.prepare(target, spark.range(0, 1), run="r1", mode="append")
+    sinks.write(target, spark.range(1, 2), run="r2", mode="append")
+    sinks.write(target, spark.range(0, 1), run="r1", mode="append")
+    with pytest.raises(PublicationConflictError):
+        zombie.publish()
+    assert ids(spark, target) == [0, 1]
+
+
+def test_an_append_behind_other_columns_is_refused(
+    spark: SparkSession, sinks: Sinks, target: Parquet
+) -> None:
+    sinks.write(target, spark.range(1), run="r0", mode="append")
+    evolving = Parquet(target.path, on_schema_change="evolve")
+    one = sinks.prepare(evolving, spark.sql("SELECT 1L AS id, 1 AS k"), run="r1", mode="append")
+    other = spark.sql("SELECT 1L AS id, 'a' AS k")
+    sinks.write(evolving, other, run="r2", mode="append")
+    before = files_of(Path(target.path))
+    with pytest.raises(PublicationConflictError, match="with other columns since this one began"):
+        one.publish()
+    assert files_of(Path(target.path)) == before
+    with pytest.raises(SchemaChangedError, match="'k' has another type"):
+        sinks.write(evolving, "SELECT 1L AS id, 1 AS k", run="r1", mode="append")
+
+
+@pytest.mark.parametrize("place", ["{root}/{day}", "{root}/all"])
+def test_a_concurrent_backfill_of_five_days_ends_with_five_days(
+    place: str, spark: SparkSession, sinks: Sinks, tmp_path: Path
+) -> None:
+    days = [f"2013-01-0{number}" for number in range(1, 6)]
+    begin = threading.Barrier(len(days))
+
+    def run(day: str) -> int:
+        target = Parquet(place.format(root=tmp_path / "out", day=day))
+        rows = spark.sql(f"SELECT id, '{day}' AS day FROM range(3)")
+        mode = "overwrite-partitions" if "all" in place else "overwrite"
+        prepared = sinks.prepare(target, rows, run=day, mode=mode, **FOLDERS)
+        begin.wait(timeout=120)
+        prepared.publish()
+        return prepared.rows
+
+    for _ in range(2):  # and once more, as if all were cleared
+        with ThreadPoolExecutor(len(days)) as pool:
+            assert list(pool.map(run, days)) == [3] * 5
+        reads = [spark.read.parquet(str(path)) for path in (tmp_path / "out").iterdir()]
+        found = sorted((str(row.day), row.id) for read in reads for row in read.collect())
+        assert found == [(day, id) for day in days for id in range(3)]
+    assert not list(tmp_path.rglob(".*.graph_compiler"))
 
 
 def test_error_if_exists_refuses_files_of_others_before_any_row_moves(

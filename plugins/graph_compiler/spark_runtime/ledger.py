@@ -4,14 +4,16 @@
     decide    put, under that number, what will be done; from here on the outcome is certain
     finish    put: it has been done
 
-Two executions that took the same number cannot both decide: the loser changes nothing, and is tried again.
+Two executions that took the same number cannot both decide: the loser changes nothing, and is tried again. Where what
+it would do does not depend on what others did, it takes the next number instead.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from graph_compiler.deployment.commit_store import CommitStore
 from graph_compiler.deployment.publications import GIVEN_UP
@@ -19,6 +21,8 @@ from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import from_json, to_json
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId
+
+Decided = TypeVar("Decided", bound="Publication")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +65,10 @@ class Ledger:
         return number
 
     def of_this_run(
-        self, target: str, operator_id: OperatorId, before: int
+        self, target: str, operator_id: OperatorId, before: int, *, since: int = 0
     ) -> tuple[Publication, ...]:
-        """Give what earlier attempts of this run's operator have published to the target, in order."""
-        contents = ((number, self._content(target, number)) for number in range(before))
+        """Give what attempts of this run's operator have published to the target, in order."""
+        contents = ((number, self._content(target, number)) for number in range(since, before))
         # A target that has been written for years has thousands: only those of this run are decoded.
         return tuple(
             from_json(Publication, content)
@@ -81,6 +85,30 @@ class Ledger:
                 f"another execution has published {publication.target} since this one began; "
                 "nothing of this one is visible"
             )
+
+    def decide_behind_others(
+        self,
+        publication: Decided,
+        carry_out: Callable[[Publication], None],
+        renew: Callable[[Decided, tuple[Publication, ...]], Decided] = lambda own, others: own,  # noqa: ARG005  # most need no look
+    ) -> Decided:
+        """Decide, under the next number if other runs were first; gives what was decided.
+
+        `renew` gives the publication as it must be behind what others have decided meanwhile. Raises
+        PublicationConflictError where an execution of this run was first: that one counts.
+        """
+        while True:
+            try:
+                self.decide(publication)
+                return publication
+            except PublicationConflictError:
+                target, operator_id = publication.target, publication.operator_id
+                number = self.settle(target, operator_id, carry_out)
+                if self.of_this_run(target, operator_id, number, since=publication.number):
+                    raise
+                others = range(publication.number, number)
+                known = tuple(self._publication(target, other) for other in others)
+                publication = replace(renew(publication, known), number=number)
 
     def finish(self, publication: Publication) -> None:
         """Record that it has been done."""

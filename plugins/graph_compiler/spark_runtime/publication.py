@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -23,7 +24,7 @@ from graph_compiler.deployment.commit_store import CommitStore
 from graph_compiler.deployment.places import local_path
 from graph_compiler.deployment.preparations import beside
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.errors import PublicationError
+from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId, path_segment
 from graph_compiler.spark_runtime.carry_out import carry_out, remove_empty
 from graph_compiler.spark_runtime.intent import WHOLE, Intent, data_files
@@ -121,7 +122,8 @@ class Publisher:
         prepared = self.prepared_folder(ticket)
         written = str(prepared / _WRITTEN)
         files, count = write_files(rows, written, format)
-        remove = _files_to_remove(ticket, files)
+        replaces = _folders_to_replace(ticket, files)
+        remove = _files_to_remove(ticket, replaces, has_rows=bool(files))
         if not files and not data_files(Path(ticket.target)) - remove:
             files = write_empty_file(self.spark, rows, written, format)
         names = {
@@ -137,16 +139,25 @@ class Publisher:
             execution_id=self.execution_id,
             target=ticket.target,
             prepared=str(prepared),
+            columns=tuple((name, type) for name, type in rows.dtypes),
             add=tuple(names.values()),
             remove=tuple(sorted(remove)),
-            replaces=_folders_to_replace(ticket, files),
+            replaces=replaces,
             rows=count,
             bytes=sum(file.bytes for file in files),
         )
 
-    def publish(self, intent: Intent) -> None:
-        """Record the intent and carry it out; raises PublicationConflictError if another execution was first."""
-        self.ledger.decide(intent)
+    def publish(self, intent: Intent, *, behind_others: Ticket | None = None) -> None:
+        """Record the intent and carry it out.
+
+        Raises PublicationConflictError if another execution was first; `behind_others` (its ticket, where files of
+        others stay) only if that was one of the same run, or wrote other columns.
+        """
+        if behind_others is None:
+            self.ledger.decide(intent)
+        else:
+            renew = partial(_renew, behind_others)
+            intent = self.ledger.decide_behind_others(intent, self._carry_out, renew)
         self._carry_out(intent)
 
     def discard(self, ticket: Ticket) -> None:
@@ -172,20 +183,19 @@ class Publisher:
         self.ledger.finish(intent)
 
 
-def _files_to_remove(ticket: Ticket, written: tuple[WrittenFile, ...]) -> frozenset[str]:
+def _files_to_remove(
+    ticket: Ticket, replaces: tuple[str, ...], *, has_rows: bool
+) -> frozenset[str]:
     """Give what goes when the new files come: by the mode, and what this run's earlier attempts have added."""
     there = data_files(Path(ticket.target))
     if ticket.mode in _REPLACES_ALL:
         return there
-    touched: set[str] = set()
-    if ticket.mode is SinkMode.OVERWRITE_PARTITIONS:
-        touched = {file.folder for file in written}
     return frozenset(
         name
         for name in there
         if name in ticket.own
-        or str(Path(name).parent) in touched
-        or (written and name.startswith(_EMPTY))
+        or str(Path(name).parent) in replaces
+        or (has_rows and name.startswith(_EMPTY))
     )
 
 
@@ -196,6 +206,19 @@ def _folders_to_replace(ticket: Ticket, written: tuple[WrittenFile, ...]) -> tup
     if ticket.mode is SinkMode.OVERWRITE_PARTITIONS:
         return tuple(sorted({file.folder for file in written} - {"empty"}))
     return ()
+
+
+def _renew(ticket: Ticket, intent: Intent, others: tuple[Publication, ...]) -> Intent:
+    """Give the intent as it must be behind others: what it removes is looked for again."""
+    only_says_columns = any(name.startswith(_EMPTY) for name in intent.add)
+    columns = {other.columns for other in others if isinstance(other, Intent)}
+    if only_says_columns or columns - {intent.columns}:
+        raise PublicationConflictError(
+            f"another execution has published {intent.target} with other columns since this one began; "
+            "nothing of this one is visible"
+        )
+    remove = _files_to_remove(ticket, intent.replaces, has_rows=True)
+    return replace(intent, remove=tuple(sorted(remove)))
 
 
 def _arrange(names: Mapping[str, str], prepared: Path) -> None:

@@ -85,12 +85,13 @@ class FileSink:
         if self.sink.mode is SinkMode.MERGE:
             new, merged = self.publisher.set_aside(self.ticket, rows, format)
             rows = self._merge(new)
+        behind_others = self.ticket if self.sink.mode in _KEEPS_FILES else None
         intent = self.publisher.prepare(self.ticket, rows, format)
         return PreparedSink(
             location=intent.target,
             rows=intent.rows if merged is None else merged,
             bytes=intent.bytes,
-            publish=partial(self.publisher.publish, intent),
+            publish=partial(self.publisher.publish, intent, behind_others=behind_others),
         )
 
     def discard(self) -> None:

@@ -152,7 +152,12 @@ def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext
 
 
 def _publish(publication: TablePublication, ledger: Ledger, database: Database) -> None:
-    ledger.decide(publication)
+    if publication.creates or publication.replaces:
+        ledger.decide(publication)
+    else:  # the database adds and merges to whatever the table holds by then
+        publication = ledger.decide_behind_others(
+            publication, lambda earlier: _finish(earlier, ledger, database)
+        )
     try:
         _carry_out(publication, ledger, database)
     except Py4JJavaError as error:

@@ -84,7 +84,13 @@ class TableSink:
         shutil.rmtree(self.publication.prepared, ignore_errors=True)
 
     def _publish(self, publication: InsertPublication) -> None:
-        self.ledger.decide(publication)
+        if publication.replaces:
+            self.ledger.decide(publication)
+        else:
+            finish = partial(
+                _finish, connector=self.connector, spark=self.spark, ledger=self.ledger
+            )
+            publication = self.ledger.decide_behind_others(publication, finish)
         try:
             _carry_out(publication, self.connector, self.spark, self.ledger)
         except (
@@ -104,14 +110,7 @@ def _(connector: Table, reading: Reading) -> Found:
 @open_sink.register
 def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContext) -> OpenSink:
     ledger, place = context.ledger, str(connector.place)
-
-    def finish(earlier: Publication) -> None:
-        assert isinstance(earlier, InsertPublication), "a table's ledger has nothing else"
-        try:
-            _carry_out(earlier, connector, context.spark, ledger)
-        except PySparkException:
-            ledger.give_up(earlier)
-
+    finish = partial(_finish, connector=connector, spark=context.spark, ledger=ledger)
     number = ledger.settle(place, operator_id, finish)
     own = ledger.of_this_run(place, operator_id, number)
     if own and sink.mode is SinkMode.APPEND:
@@ -136,6 +135,15 @@ def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContex
     return TableSink(
         connector=connector, spark=context.spark, ledger=ledger, publication=publication
     )
+
+
+def _finish(earlier: Publication, *, connector: Table, spark: SparkSession, ledger: Ledger) -> None:
+    """Carry out what another execution decided, or give it up if Spark does not take its rows."""
+    assert isinstance(earlier, InsertPublication), "a table's ledger has nothing else"
+    try:
+        _carry_out(earlier, connector, spark, ledger)
+    except PySparkException:
+        ledger.give_up(earlier)
 
 
 def _carry_out(
