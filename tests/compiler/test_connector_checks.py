@@ -223,6 +223,14 @@ SINKS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
             "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table",
         ],
     ),
+    "half of what tells attempts apart": (
+        Table("t", run_column="_run"),
+        {"mode": "append"},
+        [
+            "out: run_column is '_run', and attempt_column None",
+            "allowed: names of two columns, or neither",
+        ],
+    ),
     "a mode without folders": (
         Table("t"),
         {"mode": "overwrite-partitions"},

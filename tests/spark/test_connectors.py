@@ -2,9 +2,11 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from pyspark.errors import AnalysisException
@@ -31,6 +33,7 @@ from graph_compiler.spark_runtime.connectors import (
     sink_registry,
     source_registry,
 )
+from graph_compiler.spark_runtime.ledger import Ledger
 from tests.architecture.test_modules import leaves
 from tests.spark.conftest import RunPipeline
 from tests.spark.sinks import Sinks, files_of
@@ -296,6 +299,49 @@ def test_a_table_is_read_and_written_and_a_run_appends_once(
             sinks.open(Table("sales"), mode="error-if-exists", run="r4")
     finally:
         spark.sql("DROP TABLE IF EXISTS sales")
+
+
+@pytest.fixture
+def sales(spark: SparkSession) -> Iterator[Table]:
+    spark.sql("DROP TABLE IF EXISTS sales")
+    yield Table("sales", run_column="_run", attempt_column="_attempt")
+    spark.sql("DROP TABLE IF EXISTS sales")
+
+
+def test_rows_that_a_dying_driver_has_inserted_twice_can_be_told_apart(
+    spark: SparkSession, sinks: Sinks, sales: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sinks.write(sales, "SELECT id FROM range(2)", run="r1", mode="append")
+    prepared = sinks.prepare(sales, spark.range(10, 12), run="r2", mode="append")
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "finish", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            prepared.publish()
+    sinks.write(sales, spark.range(10, 12).toDF("id"), run="r2", mode="append")
+    assert sorted(row.id for row in spark.table("sales").collect()) == [0, 1, 10, 10, 11, 11]
+    once = spark.sql(
+        "SELECT id, _run FROM sales s "
+        "WHERE _attempt = (SELECT max(_attempt) FROM sales t WHERE t._run = s._run)"
+    )
+    assert sorted((row.id, row._run) for row in once.collect()) == [
+        *((0, "p/r1"), (1, "p/r1")),
+        *((10, "p/r2"), (11, "p/r2")),
+    ]
+
+
+def test_what_tells_attempts_apart_must_be_there_and_ours(
+    spark: SparkSession, sinks: Sinks, sales: Table
+) -> None:
+    spark.sql("CREATE TABLE sales (_run STRING, id BIGINT) USING parquet")
+    with pytest.raises(
+        PublicationError, match="no STRING column _attempt\n.*ALTER TABLE sales ADD"
+    ):
+        sinks.write(sales, spark.range(1), mode="append")
+    spark.sql("ALTER TABLE sales ADD COLUMNS (_attempt STRING)")
+    with pytest.raises(PublicationError, match="its rows have _run, which run_column"):
+        sinks.write(sales, "SELECT 1L AS id, 'x' AS _run", mode="append")
+    sinks.write(sales, spark.range(1), mode="append")
+    assert [(row.id, row._run) for row in spark.table("sales").collect()] == [(0, "p/r1")]
 
 
 @pytest.mark.parametrize("kind", [Csv, Json, Orc, Parquet])

@@ -17,6 +17,9 @@ class Table(Connector):
     As a sink: rows are prepared in the staging root, then Spark inserts them, which no other system makes atomic: a
     reader may see a part, and a driver that dies inside the insert may have inserted (at least once). Append counts a
     run once, as in `Jdbc`; overwrite keeps the table's definition.
+
+    `run_column` and `attempt_column` (STRING, both or none) let readers tell rows that were inserted twice: they get
+    `pipeline/run id`, and when the insert began; the greatest attempt of a run is the one that counts.
     """
 
     sink_modes: ClassVar[tuple[SinkMode, ...]] = (
@@ -24,7 +27,13 @@ class Table(Connector):
         SinkMode.OVERWRITE,
         SinkMode.ERROR_IF_EXISTS,
     )
+    never_rendered: ClassVar[tuple[str, ...]] = (
+        *("schema", "on_schema_change"),
+        *("run_column", "attempt_column"),
+    )
     name: str
+    run_column: str | None = field(default=None, kw_only=True)
+    attempt_column: str | None = field(default=None, kw_only=True)
     options: Options = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
@@ -36,14 +45,26 @@ class Table(Connector):
         """Give the name."""
         return f"table {self.name}"
 
+    @property
+    def attempt_columns(self) -> tuple[str, ...]:
+        """Give the run's column and the attempt's, or none."""
+        return tuple(name for name in (self.run_column, self.attempt_column) if name is not None)
+
     def spark_options(self) -> dict[str, SecretText]:
         """Give Spark's options."""
         return dict(as_pairs(self.options))
 
     def mistakes(self) -> tuple[Problem, ...]:
-        """Refuse an empty name."""
-        return (
-            ()
-            if self.name.strip()
-            else (Problem(message="its name is empty", allowed="database.table"),)
-        )
+        """Refuse an empty name, and half of what tells attempts apart."""
+        found = []
+        if not self.name.strip():
+            found.append(Problem(message="its name is empty", allowed="database.table"))
+        given = [name for name in (self.run_column, self.attempt_column) if name is not None]
+        if given and (len({name.lower() for name in given}) < 2 or not all(map(str.strip, given))):
+            found.append(
+                Problem(
+                    message=f"run_column is {self.run_column!r}, and attempt_column {self.attempt_column!r}",
+                    allowed="names of two columns, or neither",
+                )
+            )
+        return tuple(found)

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import lit
+from pyspark.sql.types import StringType, StructType
 
 from graph_compiler.declaration.connectors import SinkMode, Table
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.private_folders import make_private_folder
 from graph_compiler.errors import PublicationError
-from graph_compiler.identifiers import OperatorId
+from graph_compiler.identifiers import OperatorId, listing, quoted
 from graph_compiler.spark_runtime.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.connectors.once_in_a_run import AppendedBefore
 from graph_compiler.spark_runtime.connectors.sink import (
@@ -43,6 +46,7 @@ class InsertPublication(Publication):
 
     prepared: str
     replaces: bool
+    attempt_columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +63,7 @@ class TableSink:
         check_names(rows.schema)
         exists = self.spark.catalog.tableExists(self.connector.name)
         held = self.spark.table(self.connector.name).schema if exists else None
+        held = _without_attempt(self.connector, rows, held)
         target = Target(name=f"table {self.connector.name}", held=held, evolves=TABLES_EVOLVE)
         rows = conform_to_target(rows, self.connector, target)
         check_columns(rows.schema, "parquet", ())
@@ -131,10 +136,31 @@ def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContex
         bytes=0,
         prepared=context.layout.prepared(operator_id, context.execution_id),
         replaces=sink.mode is not SinkMode.APPEND,
+        attempt_columns=connector.attempt_columns,
     )
     return TableSink(
         connector=connector, spark=context.spark, ledger=ledger, publication=publication
     )
+
+
+def _without_attempt(
+    connector: Table, rows: DataFrame, held: StructType | None
+) -> StructType | None:
+    """Give the table's columns without those that tell attempts apart, which are ours to fill."""
+    ours = {name.lower() for name in connector.attempt_columns}
+    if taken := [name for name in rows.columns if name.lower() in ours]:
+        raise PublicationError(
+            f"its rows have {listing(taken)}, which run_column and attempt_column name"
+        )
+    if held is None:
+        return None
+    there = {field.name.lower() for field in held if field.dataType == StringType()}
+    if missing := [name for name in connector.attempt_columns if name.lower() not in there]:
+        raise PublicationError(
+            f"table {connector.name} has no STRING column {listing(missing)}\n"
+            f"  hint: ALTER TABLE {connector.name} ADD COLUMNS ({' STRING, '.join(missing)} STRING)"
+        )
+    return StructType([field for field in held if field.name.lower() not in ours])
 
 
 def _finish(earlier: Publication, *, connector: Table, spark: SparkSession, ledger: Ledger) -> None:
@@ -149,12 +175,18 @@ def _finish(earlier: Publication, *, connector: Table, spark: SparkSession, ledg
 def _carry_out(
     publication: InsertPublication, connector: Table, spark: SparkSession, ledger: Ledger
 ) -> None:
-    writer = spark.read.parquet(publication.prepared).write.options(
-        **reveal_all(connector.spark_options())
-    )
+    rows = spark.read.parquet(publication.prepared)
+    run = f"{publication.pipeline}/{publication.run_id}"
+    now = datetime.now(UTC).isoformat(timespec="microseconds")
+    said = zip(publication.attempt_columns, (run, now), strict=False)
+    rows = rows.withColumns({name: lit(text) for name, text in said})
+    options = reveal_all(connector.spark_options())
     if spark.catalog.tableExists(connector.name):
+        # Spark inserts by position.
+        rows = rows.select(*map(quoted, spark.table(connector.name).columns))
+        writer = rows.write.options(**options)
         writer.insertInto(connector.name, overwrite=publication.replaces)
     else:
-        writer.saveAsTable(connector.name)
+        rows.write.options(**options).saveAsTable(connector.name)
     ledger.finish(publication)
     shutil.rmtree(publication.prepared, ignore_errors=True)
