@@ -1,0 +1,145 @@
+"""Break real runs, and see that nothing is lost and nothing doubled: `python -m tests.faults`.
+
+A command and not a test: it takes an hour, and a second one goes on where the first was stopped. Its folder keeps a
+line for each finished case, the table, Airflow's home, and each case's targets and staged data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+from graph_compiler.deployment.staging_layout import StagingLayout
+from tests.end_to_end.conftest import ROOT, Home
+from tests.faults.cases import Case, all_cases
+from tests.faults.facts import outcome, problems
+from tests.faults.plan import FOLDER
+from tests.faults.results import Result, Results
+from tests.faults.trial import Trial
+from tests.faults.workloads import WORKLOADS
+from tests.standalone import Api, standalone
+
+_DAG_FILE = '''"""An airflow dag of {module}, tried again at once."""
+from datetime import datetime, timedelta
+
+from graph_compiler.airflow_backend import build_dag
+from {module} import env
+
+retries = {{"retries": 3, "retry_delay": timedelta(seconds=1)}}
+dag = build_dag(env, schedule=None, start_date=datetime(2013, 1, 1), default_args=retries)
+dag.max_active_tasks = 1  # one Spark at a time
+'''
+
+
+def main() -> int:
+    """Run what is not done yet; gives how many cases are not as they must be, 99 at most."""
+    arguments = _arguments()
+    folder = arguments.state.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    results = Results(folder)
+    done = results.load()
+    cases = [case for case in all_cases(arguments.seed) if arguments.only in case.id]
+    todo = [
+        case
+        for case in cases
+        if case.id not in done or (arguments.again and done[case.id].problems)
+    ]
+    print(f"{len(cases)} cases, {len(cases) - len(todo)} are done already", flush=True)
+    if arguments.list:
+        print(*(case.id for case in todo), sep="\n")
+    elif todo:
+        _run(todo, folder, results)
+    found = results.load()
+    return min(99, sum(bool(found[case.id].problems) for case in cases if case.id in found))
+
+
+def _run(todo: list[Case], folder: Path, results: Results) -> None:
+    home = Home(folder / "home")
+    for needed in (home.folder, folder / "plans", folder / "runs"):
+        needed.mkdir(exist_ok=True)
+    for workload in WORKLOADS.values():
+        workload.make_input(folder / "input" / workload.name)
+    dags = {name: _DAG_FILE.format(module=one.module) for name, one in WORKLOADS.items()}
+    with standalone(partial(_environment, home, folder), folder, dags) as api:
+        _end_unfinished(api)
+        for number, case in enumerate(todo, start=1):
+            print(f"[{number}/{len(todo)}] {case.id}", flush=True)
+            result = _carry_out(api, case, folder)
+            results.add(result)
+            words = "; ".join(result.problems) or "as it must be"
+            print(f"  {result.outcome}, {result.seconds:.0f} s: {words}", flush=True)
+    print(results.table.read_text())
+
+
+def _carry_out(api: Api, case: Case, folder: Path) -> Result:
+    run_id = f"{case.id}.{int(time.time())}"
+    trial = Trial(
+        api=api,
+        case=case,
+        run_id=run_id,
+        output=folder / "runs" / run_id,
+        input=folder / "input" / case.workload,
+        layout=StagingLayout(
+            root=str(folder / "home" / "staging"), pipeline=case.workload, run_id=run_id
+        ),
+        plans=folder / "plans",
+    )
+    facts, seconds = trial.carry_out()
+    return Result(
+        case=case.id,
+        workload=case.workload,
+        fault=case.fault,
+        point=case.point,
+        task=case.task,
+        lost=case.lost,
+        run_id=run_id,
+        seconds=round(seconds, 1),
+        outcome=outcome(facts),
+        rerun=facts.rerun,
+        recomputed=facts.recomputed,
+        beside=facts.beside,
+        problems=tuple(problems(case, facts)),
+    )
+
+
+def _end_unfinished(api: Api) -> None:
+    """Fail the runs of a harness that was stopped; their cases are run anew."""
+    for workload in WORKLOADS:
+        path = f"/api/v2/dags/{workload}/dagRuns"
+        for state in ("queued", "running"):
+            for run in api.call("GET", f"{path}?state={state}")["dag_runs"]:
+                api.call("PATCH", f"{path}/{run['dag_run_id']}", {"state": "failed"})
+
+
+def _environment(home: Home, folder: Path, **settings: str) -> dict[str, str]:
+    """Give Airflow's environment: drivers are armed, and a supervisor that died is noticed in seconds."""
+    spark = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "3"}
+    environment = home.environment(
+        **settings,
+        AIRFLOW__GRAPH_COMPILER__SPARK_CONF=json.dumps(spark),
+        AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT="15",
+        AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL="2",
+        AIRFLOW__WORKERS__MIN_HEARTBEAT_INTERVAL="2",
+    )
+    driver = str(ROOT / "tests" / "faults" / "driver")
+    environment["PYTHONPATH"] = os.pathsep.join([driver, environment["PYTHONPATH"]])
+    return environment | {FOLDER: str(folder / "plans")}
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
+    parser.add_argument("--state", type=Path, default=ROOT / ".faults", help="its folder")
+    parser.add_argument("--seed", type=int, default=1, help="chooses tasks, and the order of cases")
+    parser.add_argument("--only", default="", help="cases with this in their name")
+    parser.add_argument("--again", action="store_true", help="also those that had problems")
+    parser.add_argument("--list", action="store_true", help="name what is to do, and end")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

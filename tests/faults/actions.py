@@ -1,0 +1,111 @@
+"""Make a fault happen, inside the driver it is for."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+from tests.faults.plan import LOSSES, Fault, Firing, Plan
+
+_NOBODY = 65534
+_FILE_SIZE_LIMIT = 1024  # less than any staged partition has
+_HELD: list[Any] = []
+_SIGNALS = {
+    Fault.KILL_JVM: (signal.SIGKILL, ("jvm",)),
+    Fault.KILL_DRIVER: (signal.SIGKILL, ("driver",)),
+    Fault.KILL_RUNNER: (signal.SIGKILL, ("runner",)),
+    Fault.KILL_SUPERVISOR: (signal.SIGKILL, ("supervisor",)),
+    Fault.HANG_AND_WAKE: (signal.SIGSTOP, ("supervisor", "runner", "jvm", "driver")),
+    Fault.HANG_AND_FAIL: (signal.SIGSTOP, ("jvm", "driver")),
+}
+"""The driver comes last: it is what sends them."""
+
+
+def processes() -> Firing:
+    """Give this driver, and up its parents spark-submit's JVM, Airflow's task runner and its supervisor."""
+    driver, jvm = os.getpid(), os.getppid()
+    runner = _parent(jvm)
+    supervisor = _parent(runner)
+    pids = {"driver": driver, "jvm": jvm, "runner": runner, "supervisor": supervisor}
+    return Firing(**pids, names={name: _command(pid) for name, pid in pids.items()})
+
+
+def act(plan: Plan, run: Path, firing: Firing) -> None:
+    """Do what the plan says; some faults are an exception for who is at the point."""
+    if plan.fault in LOSSES:
+        for result_id in plan.lost:
+            _damage(run / "manifests" / result_id, plan.fault)
+    elif plan.fault in _SIGNALS:
+        signal_number, names = _SIGNALS[plan.fault]
+        for name in names:
+            os.kill(getattr(firing, name), signal_number)
+    else:
+        _deny(plan.fault, firing)
+
+
+def _deny(fault: Fault, firing: Firing) -> None:
+    match fault:
+        case Fault.FILE_SIZE_LIMIT:
+            resource.prlimit(
+                firing.jvm, resource.RLIMIT_FSIZE, (_FILE_SIZE_LIMIT, _FILE_SIZE_LIMIT)
+            )
+        case Fault.NO_SPACE:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        case Fault.NO_PERMISSION if os.geteuid() == 0:
+            os.setegid(_NOBODY)
+            os.seteuid(_NOBODY)
+        case Fault.NO_PERMISSION | Fault.DENIED:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        case Fault.OUT_OF_MEMORY:
+            _fill_heap()
+        case _:
+            raise AssertionError(f"nothing to do in a driver for {fault}")
+
+
+def _damage(manifests: Path, fault: Fault) -> None:
+    """Damage the data of the newest epoch; the manifest stays."""
+    newest = max(manifests.glob("*.json"), key=lambda path: int(path.stem))
+    manifest = json.loads(newest.read_text())
+    location = Path(manifest["location"])
+    if fault is Fault.LOSE_FOLDER:
+        shutil.rmtree(location)
+        return
+    names = [file["name"] for partition in manifest["partitions"] for file in partition["files"]]
+    file = location / names[-1]
+    if fault is Fault.LOSE_FILE:
+        file.unlink()
+    else:
+        os.truncate(file, file.stat().st_size // 2)
+
+
+def _fill_heap() -> None:
+    """Hold the JVM's memory, so that what Spark does next finds none."""
+    from py4j.protocol import Py4JError
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    assert session is not None
+    gateway = session.sparkContext._gateway
+    assert gateway is not None
+    size = 64 << 20
+    while size >= 1 << 20:
+        try:
+            _HELD.append(gateway.new_array(gateway.jvm.byte, size))
+        except Py4JError:  # OutOfMemoryError
+            size //= 2
+
+
+def _parent(pid: int) -> int:
+    # The command's name stands in parentheses and may hold anything.
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def _command(pid: int) -> str:
+    words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    return b" ".join(words).decode(errors="replace").strip()[:200]

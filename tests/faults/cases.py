@@ -1,0 +1,134 @@
+"""Which faults happen, where: the same for the same seed, in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+
+from tests.faults.plan import LOSSES, Fault, Point
+from tests.faults.workloads import DIAMOND, FLIGHTS, WORKLOADS, Workload
+
+KILLS = (Fault.KILL_JVM, Fault.KILL_DRIVER, Fault.KILL_RUNNER, Fault.KILL_SUPERVISOR)
+KILL_POINTS = (
+    Point.BEFORE_WORK,
+    Point.WHILE_WRITING,
+    Point.BEFORE_MANIFEST,
+    Point.AFTER_MANIFEST,
+    Point.AFTER_INTENT,
+    Point.MID_PUBLISH,
+)
+_ELSEWHERE = (
+    (Fault.FILE_SIZE_LIMIT, (Point.BEFORE_WORK, Point.SPARK_UP)),
+    (Fault.NO_SPACE, (Point.BEFORE_MANIFEST, Point.AFTER_INTENT)),
+    (Fault.NO_PERMISSION, (Point.BEFORE_MANIFEST, Point.AFTER_INTENT)),
+    (Fault.DENIED, (Point.AFTER_MANIFEST, Point.MID_PUBLISH)),
+    (
+        Fault.HANG_AND_WAKE,
+        (Point.WHILE_WRITING, Point.BEFORE_MANIFEST, Point.AFTER_INTENT, Point.MID_PUBLISH),
+    ),
+    (Fault.HANG_AND_FAIL, (Point.WHILE_WRITING, Point.MID_PUBLISH)),
+    (Fault.OUT_OF_MEMORY, (Point.SPARK_UP, Point.SPARK_UP)),
+)
+# The task that finds something lost, and whose results are: one step up, two steps up, and what others have read too.
+_LOST = (
+    (FLIGHTS, "late_routes", ("with_weather",)),
+    (DIAMOND, "by_customer", ("valid",)),
+    (DIAMOND, "large", ("valid",)),
+    (DIAMOND, "report", ("large",)),
+    (DIAMOND, "report", ("by_customer", "large")),
+    (DIAMOND, "report", ("valid", "large")),
+    (DIAMOND, "report", ("valid",)),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One fault in one run; `task` empty where no execution is hit, `lost` tasks whose staged results are damaged."""
+
+    workload: str
+    fault: Fault
+    point: Point
+    task: str
+    seed: int
+    lost: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Give a name that is a file's and a run's as well."""
+        words = [self.workload, self.fault.name, self.point.name, self.task, *self.lost]
+        return ".".join([*filter(None, words), str(self.seed)]).lower()
+
+
+def undisturbed(workload: Workload) -> Case:
+    """Give the run that others are measured against."""
+    return Case(workload=workload.name, fault=Fault.NONE, point=Point.BEFORE_WORK, task="", seed=0)
+
+
+def all_cases(seed: int) -> tuple[Case, ...]:
+    """Give every case of a seed, first the undisturbed runs; of the rest neighbours differ, for who stops early."""
+    random = Random(seed)
+    cases = [*_kills(random, seed), *_losses(random, seed), *_others(random, seed)]
+    random.shuffle(cases)
+    return (*map(undisturbed, WORKLOADS.values()), *cases, *_clearing(seed))
+
+
+def _kills(random: Random, seed: int) -> Iterator[Case]:
+    """Kill every process at every point; each process and each point in both pipelines."""
+    for row, fault in enumerate(KILLS):
+        for column, point in enumerate(KILL_POINTS):
+            yield _somewhere(random, seed, fault, point, turn=row + column)
+
+
+def _others(random: Random, seed: int) -> Iterator[Case]:
+    for fault, points in _ELSEWHERE:
+        for turn, point in enumerate(points):
+            yield _somewhere(random, seed, fault, point, turn=turn)
+
+
+def _losses(random: Random, seed: int) -> Iterator[Case]:
+    ways = random.sample(LOSSES, len(LOSSES))
+    for turn, (workload, task, lost) in enumerate(_LOST):
+        yield Case(
+            workload=workload.name,
+            fault=ways[turn % len(ways)],
+            point=Point.BEFORE_WORK,
+            task=task,
+            seed=seed,
+            lost=lost,
+        )
+
+
+def _clearing(seed: int) -> Iterator[Case]:
+    for workload in WORKLOADS.values():
+        for point in (Point.AT_ONCE, Point.ONE_BY_ONE):
+            yield Case(workload=workload.name, fault=Fault.CLEAR, point=point, task="", seed=seed)
+
+
+def _somewhere(random: Random, seed: int, fault: Fault, point: Point, *, turn: int) -> Case:
+    workload = (FLIGHTS, DIAMOND)[(turn + seed) % 2]
+    task = random.choice([task for task in workload.tasks if point in workload.points[task]])
+    return Case(workload=workload.name, fault=fault, point=point, task=task, seed=seed)
+
+
+def every_order(tasks: tuple[str, ...]) -> tuple[str, ...]:
+    """Give a sequence in which every order of the tasks occurs: of four tasks 33 steps, not 24 times 4.
+
+    The usual superpermutation: each order of n − 1 tasks becomes itself, the n-th, itself again, overlapping.
+    """
+    if len(tasks) <= 1:
+        return tasks
+    *others, last = tasks
+    shorter = every_order(tuple(others))
+    size = len(others)
+    found: list[str] = []
+    for start in range(len(shorter) - size + 1):
+        window = shorter[start : start + size]
+        if len(set(window)) == size:
+            _append(found, [*window, last, *window])
+    return tuple(found)
+
+
+def _append(found: list[str], more: list[str]) -> None:
+    overlap = next(n for n in range(len(more), -1, -1) if n == 0 or found[-n:] == more[:n])
+    found.extend(more[overlap:])

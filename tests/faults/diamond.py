@@ -1,0 +1,30 @@
+"""A diamond with four staged edges: two tasks read what one stages, and a fourth joins what these make of it.
+
+orders ─▶ cleaned ─┬─▶ by_customer ─┬─▶ joined ─▶ report
+            │      └─▶ large ───────┘
+            └─▶ rejected
+"""
+
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+
+env = StreamExecutionEnvironment("diamond", params={"input": "/in", "output": "/out"})
+
+orders = env.from_source(
+    Csv("{{ params.input }}/orders.csv", schema="id INT, customer INT, amount INT"), "orders"
+)
+valid = orders.filter("amount IS NOT NULL", rejects="rejected").name("valid")
+cleaned = valid.stage("two tasks read it")
+by_customer = (
+    cleaned.key_by("customer")
+    .aggregate(orders="count(*)", total="sum(amount)")
+    .name("by_customer")
+    .stage("the join reads it")
+)
+large = cleaned.filter("amount >= 900").name("large").stage("the join reads it")
+
+large.join(by_customer, on="customer").name("joined").sink_to(
+    Parquet("{{ params.output }}/report"), files=3
+).name("report")
+valid.get_side_output("rejected").sink_to(
+    Parquet("{{ params.output }}/rejected"), mode="append", files=2
+).name("rejected")

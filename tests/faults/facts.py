@@ -1,0 +1,164 @@
+"""What a run left, and what of it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from graph_compiler.deployment.executions import executions, regions_of
+from graph_compiler.graphs.execution import ExecutionState
+from tests.faults.cases import KILLS, Case, every_order
+from tests.faults.plan import LOSSES, Fault, Point
+from tests.faults.points import is_visible
+from tests.faults.workloads import WORKLOADS
+
+REFUSED = "airflow tasks clear"
+_ALL = 100
+# The first execution goes on beside the second, which may lose to it and be tried again.
+_LIVES_ON = (Fault.KILL_RUNNER, Fault.KILL_SUPERVISOR, Fault.HANG_AND_WAKE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One execution of a task, as the history has it; `recomputed` are tasks whose results it computed again."""
+
+    state: ExecutionState
+    reason: str
+    recomputed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What a run left.
+
+    `fired`: the fault has happened. `cleared`: tasks that were cleared since the run said they must be, and how often
+    each had run by then. `rows`: how targets differ from the reference. `beside`: hidden files
+    that are left where targets are.
+    `alive`: processes of the run that did not end.
+    """
+
+    fired: bool
+    state: str
+    attempts: Mapping[str, tuple[Attempt, ...]]
+    cleared: Mapping[str, int]
+    rows: str
+    beside: tuple[str, ...]
+    alive: int
+
+    @property
+    def rerun(self) -> tuple[str, ...]:
+        """Give the tasks that ran more than once."""
+        return tuple(task for task, attempts in self.attempts.items() if len(attempts) > 1)
+
+    @property
+    def recomputed(self) -> tuple[str, ...]:
+        """Give the tasks whose results were computed again, and by whom, in the order in which it was done."""
+        return tuple(
+            f"{producer} in {task}"
+            for task, attempts in self.attempts.items()
+            for attempt in attempts
+            for producer in attempt.recomputed
+        )
+
+
+def attempts_of(run: Path) -> dict[str, tuple[Attempt, ...]]:
+    """Read the history of a run."""
+    return {
+        str(region_id): tuple(
+            Attempt(
+                state=found.state,
+                reason=found.reason or "",
+                recomputed=tuple(
+                    str(one.producer) for one in (found.report.recomputed if found.report else ())
+                ),
+            )
+            for found in executions(run, region_id, size=_ALL)
+        )
+        for region_id in regions_of(run)
+    }
+
+
+def leftovers(output: Path) -> tuple[str, ...]:
+    """List hidden files below an output folder, but for Spark's checksums and marks of success."""
+    found = (path.relative_to(output) for path in output.rglob("*") if path.is_file())
+    return tuple(sorted(str(path) for path in found if not is_visible(output / path, output)))
+
+
+def difference(compare: Callable[[Path, Path], None], input: Path, output: Path) -> str:
+    """Give how targets differ from the reference, empty where they do not."""
+    try:
+        compare(input, output)
+    except (
+        Exception
+    ) as error:  # a target that is not there is DuckDB's error, rows that differ an assertion's
+        return f"{type(error).__name__}: {str(error)[:300]}"
+    return ""
+
+
+def outcome(facts: Facts) -> str:
+    """Say in a few words how the run ended."""
+    if facts.cleared:
+        return f"refused in words; {', '.join(facts.cleared)} cleared as told; {facts.state}"
+    return facts.state
+
+
+def problems(case: Case, facts: Facts) -> Iterator[str]:
+    """Give what is not as it must be."""
+    if case.task and not facts.fired:
+        yield f"no execution of {case.task} came to the point"
+    if facts.state != "success":
+        yield f"the run ended in {facts.state}: {_last_reason(facts)}"
+    if facts.rows:
+        yield f"rows: {facts.rows}"
+    if facts.alive:
+        yield f"{facts.alive} processes of the run are still there"
+    yield from _attempt_problems(case, facts)
+    yield from _recompute_problems(case, facts)
+
+
+def expected_attempts(case: Case, facts: Facts) -> dict[str, range]:
+    """Give how often each task runs: once, but for the one that is hit, and what must be cleared."""
+    tasks = WORKLOADS[case.workload].tasks
+    if case.fault is Fault.CLEAR:
+        order = every_order(tasks) if case.point is Point.ONE_BY_ONE else tasks
+        return {task: range(1 + order.count(task), 2 + order.count(task)) for task in tasks}
+    least = dict.fromkeys(tasks, 1)
+    if case.task and case.fault not in LOSSES:
+        least[case.task] = 2
+    least |= {task: ran + 1 for task, ran in facts.cleared.items()}
+    most = 1 if case.fault in _LIVES_ON else 0
+    return {
+        task: range(count, count + 1 + (most if task == case.task else 0))
+        for task, count in least.items()
+    }
+
+
+def _attempt_problems(case: Case, facts: Facts) -> Iterator[str]:
+    for task, wanted in expected_attempts(case, facts).items():
+        attempts = facts.attempts.get(task, ())
+        if len(attempts) not in wanted:
+            yield f"{task} ran {len(attempts)} times; expected: {wanted.start} to {wanted.stop - 1}"
+        elif attempts[-1].state is not ExecutionState.FINISHED:
+            yield f"{task} is {attempts[-1].state} in the history"
+    if case.fault in (*KILLS[:2], Fault.OUT_OF_MEMORY, Fault.FILE_SIZE_LIMIT):
+        first = facts.attempts.get(case.task, ())[:1]
+        if first and (first[0].state is not ExecutionState.FAILED or not first[0].reason):
+            yield f"{case.task} #0 is {first[0].state} ({first[0].reason or 'no reason'}) in the history"
+
+
+def _recompute_problems(case: Case, facts: Facts) -> Iterator[str]:
+    """See that nothing was computed again but what is read and lost."""
+    found = set(facts.recomputed)
+    allowed = {f"{lost} in {task}" for lost in case.lost for task in (case.task, *facts.cleared)}
+    if unexpected := sorted(found - allowed):
+        yield f"computed again: {', '.join(unexpected)}"
+    reads = WORKLOADS[case.workload].reads.get(case.task, ())
+    needed = {f"{lost} in {case.task}" for lost in case.lost if lost in reads}
+    if not facts.cleared and (missing := sorted(needed - found)):
+        yield f"not computed again: {', '.join(missing)}"
+
+
+def _last_reason(facts: Facts) -> str:
+    reasons = [attempt.reason for attempts in facts.attempts.values() for attempt in attempts[-1:]]
+    return next((reason for reason in reversed(reasons) if reason), "no reason")[:300]

@@ -1,0 +1,104 @@
+"""What is to go wrong in one run, and where: written by the harness, read by the driver it happens in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+
+FOLDER = "GRAPH_COMPILER_FAULTS"
+"""The environment variable that names the folder of plans: <run id>.json, and <run id>.fired once it has happened."""
+
+
+class Fault(StrEnum):
+    """What goes wrong."""
+
+    NONE = "none"
+    KILL_JVM = "kill -9 JVM"
+    KILL_DRIVER = "kill -9 Python driver"
+    KILL_RUNNER = "kill -9 task runner"
+    KILL_SUPERVISOR = "kill -9 supervisor"
+    LOSE_FILE = "staged file deleted"
+    LOSE_FOLDER = "staged folder deleted"
+    TRUNCATE = "staged file truncated"
+    FILE_SIZE_LIMIT = "disk full (RLIMIT_FSIZE of the JVM)"
+    NO_SPACE = "disk full (ENOSPC)"
+    NO_PERMISSION = "driver becomes an unprivileged user"
+    DENIED = "no permission (EACCES)"
+    HANG_AND_WAKE = "worker hangs, is superseded, wakes"
+    HANG_AND_FAIL = "application hangs, is marked failed"
+    OUT_OF_MEMORY = "driver's heap full"
+    CLEAR = "finished tasks cleared"
+
+
+LOSSES = (Fault.LOSE_FILE, Fault.TRUNCATE, Fault.LOSE_FOLDER)
+"""Of data that is committed, before its consumer reads it."""
+
+
+class Point(StrEnum):
+    """Where in an execution."""
+
+    BEFORE_WORK = "before work"
+    SPARK_UP = "when Spark is up"
+    WHILE_WRITING = "while writing a partition"
+    BEFORE_MANIFEST = "between data and manifest"
+    AFTER_MANIFEST = "after the manifest"
+    AFTER_INTENT = "between intent and publish"
+    MID_PUBLISH = "in the middle of publishing"
+    ONE_BY_ONE = "after the run, one by one in every order"
+    AT_ONCE = "after the run, last to first, without waiting"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A fault in the first execution of `region` that comes to `point`.
+
+    `output` is the folder of the run's targets; `lost` are ids of staged results that are damaged.
+    """
+
+    fault: Fault
+    point: Point
+    region: str
+    output: str
+    lost: tuple[str, ...] = ()
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        found = json.loads(text)
+        return cls(
+            fault=Fault(found["fault"]),
+            point=Point(found["point"]),
+            region=found["region"],
+            output=found["output"],
+            lost=tuple(found["lost"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Firing:
+    """A fault that has happened, and the processes it happened among; `names` are their command lines."""
+
+    driver: int
+    jvm: int
+    runner: int
+    supervisor: int
+    names: dict[str, str]
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Firing:
+        return cls(**json.loads(text))
+
+
+def plan_path(folder: Path, run_id: str) -> Path:
+    return folder / f"{run_id}.json"
+
+
+def firing_path(folder: Path, run_id: str) -> Path:
+    return folder / f"{run_id}.fired"

@@ -1,0 +1,96 @@
+"""Recognise where a driver is by the files it is about to make: `sys.addaudithook` sees every one.
+
+Only documented places are looked at (`deployment/staging_layout.py`), and none of the product's functions:
+
+    <run>/manifests/<data set id>/<epoch>.json      a result is committed
+    <root>/.targets/<target>/<n>.intent.json        it is decided what will be published
+    <output>/<target>/<file>                        a file becomes visible
+    …/_temporary/0/_temporary/<attempt>/part-…      Spark is writing a partition
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.faults.plan import Point
+
+_INTENT = re.compile(r"/\.targets/[^/]+/\d+\.intent\.json$")
+_WRITING = "_temporary/0/_temporary/*/part-*"
+
+
+class FilePoints:
+    """An audit hook that calls `fire` once, from the thread that is at the point."""
+
+    def __init__(self, point: Point, run: Path, output: Path, fire: Callable[[], None]) -> None:
+        self._point = point
+        self._manifest = re.compile(re.escape(str(run)) + r"/manifests/[^/]+/\d+\.json$")
+        self._output = output
+        self._fire = fire
+        self._awaited: str | None = None
+        self._moved: set[str] = set()
+        self._is_armed = True
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """See an event of the interpreter, before it happens."""
+        if self._is_armed and self._is_there(event, arguments):
+            self._is_armed = False
+            self._fire()
+
+    def _is_there(self, event: str, arguments: tuple[Any, ...]) -> bool:
+        if self._awaited is not None:  # what was about to be made: has it been?
+            return os.path.exists(self._awaited)
+        made = made_file(event, arguments)
+        if made is None:
+            return False
+        match self._point:
+            case Point.BEFORE_MANIFEST:
+                return self._manifest.match(made) is not None
+            case Point.AFTER_MANIFEST if self._manifest.match(made):
+                self._awaited = made
+            case Point.AFTER_INTENT if _INTENT.search(made):
+                self._awaited = made
+            case Point.MID_PUBLISH if is_visible(Path(made), self._output):
+                self._moved.add(made)
+                return len(self._moved) > 1
+            case _:
+                pass
+        return False
+
+
+def made_file(event: str, arguments: tuple[Any, ...]) -> str | None:
+    """Give the path that an event is about to make."""
+    if event in ("os.link", "os.rename"):
+        return os.fsdecode(arguments[1])
+    if event == "open":
+        path, _, flags = arguments
+        if isinstance(path, str | bytes) and isinstance(flags, int) and flags & os.O_CREAT:
+            return os.fsdecode(path)
+    return None
+
+
+def is_visible(file: Path, output: Path) -> bool:
+    """Say whether readers of a target below `output` see a file; `_` and `.` hide."""
+    if not file.is_relative_to(output):
+        return False
+    return not any(part[0] in "_." for part in file.relative_to(output).parts)
+
+
+def watch_partitions(folders: tuple[Path, ...], fire: Callable[[], None]) -> None:
+    """Call `fire` from a thread of its own as soon as Spark has opened a partition's file below a folder."""
+
+    def look() -> None:
+        while not any(
+            glob.glob(f"{folder}/**/{_WRITING}", recursive=True, include_hidden=True)
+            for folder in folders
+        ):
+            time.sleep(0.002)
+        fire()
+
+    threading.Thread(target=look, daemon=True).start()

@@ -1,0 +1,56 @@
+"""The fault harness chooses its cases by seed; what it chooses covers what it must."""
+
+from itertools import permutations
+
+import pytest
+
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.describe import describe_regions
+from tests.faults.cases import KILL_POINTS, KILLS, all_cases, every_order
+from tests.faults.plan import Fault, Plan, Point
+from tests.faults.workloads import WORKLOADS, Workload
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_at_least_forty_real_cases_in_both_pipelines(seed: int) -> None:
+    cases = [case for case in all_cases(seed) if case.fault is not Fault.NONE]
+    assert len({case.id for case in cases}) == len(cases) >= 40
+    assert {case.workload for case in cases} == set(WORKLOADS)
+    assert {case.fault for case in cases} == set(Fault) - {Fault.NONE}
+    assert {case.point for case in cases} == set(Point)
+
+
+@pytest.mark.parametrize("fault", KILLS)
+def test_every_process_is_killed_at_every_point_and_in_both_pipelines(fault: Fault) -> None:
+    cases = [case for case in all_cases(1) if case.fault is fault]
+    assert sorted(case.point for case in cases) == sorted(KILL_POINTS)
+    assert {case.workload for case in cases} == set(WORKLOADS)
+
+
+def test_a_seed_gives_the_same_cases_again_and_another_seed_others() -> None:
+    assert all_cases(1) == all_cases(1)
+    assert {case.task for case in all_cases(1)} == {case.task for case in all_cases(2)}
+    chosen = {seed: [(case.task, case.point) for case in all_cases(seed)] for seed in (1, 2)}
+    assert chosen[1] != chosen[2]
+
+
+@pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
+def test_a_workload_knows_its_tasks(workload: Workload) -> None:
+    regions = describe_regions(compile_pipeline(workload.environment().pipeline()))
+    assert set(workload.tasks) == set(workload.reads) == {region.region_id for region in regions}
+    for region in regions:
+        assert (Point.BEFORE_MANIFEST in workload.points[region.region_id]) == bool(region.results)
+
+
+@pytest.mark.parametrize("tasks", ["a", "ab", "abc", "abcd"])
+def test_every_order_of_the_tasks_is_in_the_sequence(tasks: str) -> None:
+    steps = "".join(every_order(tuple(tasks)))
+    assert all("".join(order) in steps for order in permutations(tasks))
+    assert len(steps) == {1: 1, 2: 3, 3: 9, 4: 33}[len(tasks)]
+
+
+def test_a_plan_crosses_to_the_driver_unchanged() -> None:
+    plan = Plan(
+        fault=Fault.TRUNCATE, point=Point.BEFORE_WORK, region="r", output="/out", lost=("a", "b")
+    )
+    assert Plan.from_json(plan.to_json()) == plan

@@ -1,0 +1,80 @@
+"""A fault happens once, where it is planned: recognised by the files a driver makes."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.staging_layout import StagingLayout
+from tests.faults.plan import Point
+from tests.faults.points import FilePoints, is_visible, made_file
+
+pytestmark = pytest.mark.spark  # the store stands beside what imports pyspark
+
+
+def seen(point: Point, tmp_path: Path) -> tuple[list[str], FilePoints, StagingLayout]:
+    """Give an armed hook, and what has happened by the time it fires."""
+    layout = StagingLayout(root=f"{tmp_path}/staging", pipeline="p", run_id="r")
+    fired: list[str] = []
+
+    def fire() -> None:
+        made = tmp_path.rglob("*.json")
+        fired.append(",".join(sorted(path.name for path in made if path.name[0] != ".")))
+
+    return fired, FilePoints(point, Path(layout.run), tmp_path / "out", fire), layout
+
+
+def link(hook: FilePoints, source: Path, destination: Path) -> None:
+    """Do what `os.link` does, its audit event first, then that of the next thing that is done."""
+    hook("os.link", (str(source), destination))
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    os.link(source, destination)
+    hook("os.remove", (str(source),))
+
+
+@pytest.mark.parametrize(
+    ("point", "there"),
+    [
+        (Point.BEFORE_MANIFEST, [""]),
+        (Point.AFTER_MANIFEST, ["0.json"]),
+        (Point.AFTER_INTENT, ["0.intent.json,0.json"]),
+    ],
+)
+def test_before_and_after_a_document(point: Point, there: list[str], tmp_path: Path) -> None:
+    fired, hook, layout = seen(point, tmp_path)
+    document = tmp_path / "document"
+    document.touch()
+    link(hook, document, Path(layout.manifest("d-0", 0)))  # type: ignore[arg-type]
+    link(hook, document, Path(layout.intent("/out/a", 0)))
+    link(hook, document, Path(layout.manifest("d-0", 1)))  # type: ignore[arg-type]
+    assert fired == there
+
+
+def test_the_middle_is_before_the_second_file_that_readers_see(tmp_path: Path) -> None:
+    fired, hook, _ = seen(Point.MID_PUBLISH, tmp_path)
+    for name in (".out.graph_compiler/a", "a", "a", "part/b", "c"):
+        assert len(fired) == (name == "c")
+        hook("os.rename", ("elsewhere", str(tmp_path / "out" / name), -1, -1))
+    assert len(fired) == 1
+
+
+def test_a_store_makes_the_events_that_are_looked_for(tmp_path: Path) -> None:
+    events: list[str] = []
+    looks = True
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        if looks and (made := made_file(event, arguments)):
+            events.append(Path(made).name)
+
+    sys.addaudithook(hook)
+    LocalCommitStore().put_if_absent(f"{tmp_path}/manifests/d/0.json", b"{}")
+    looks = False
+    assert "0.json" in events
+
+
+def test_readers_do_not_see_what_is_hidden(tmp_path: Path) -> None:
+    visible = {"a/b": True, ".a/b": False, "a/_temporary/b": False, "a/.b": False}
+    assert {name: is_visible(tmp_path / name, tmp_path) for name in visible} == visible
+    assert not is_visible(Path("/elsewhere/a"), tmp_path)

@@ -1,0 +1,203 @@
+"""Carry out one case in a running Airflow."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.executions import executions
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.identifiers import RegionId
+from tests.faults.cases import Case, every_order
+from tests.faults.facts import REFUSED, Facts, attempts_of, difference, leftovers
+from tests.faults.plan import Fault, Firing, Plan, Point, firing_path, plan_path
+from tests.faults.workloads import WORKLOADS, Workload
+from tests.standalone import Api, processes_of, until
+
+_RUN_SECONDS = 420
+_END_SECONDS = 12
+"""A task that is marked failed has TERM, five seconds, KILL; and a heartbeat before it notices."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One run of one case; its targets are below `output`, what is to go wrong is written below `plans`."""
+
+    api: Api
+    case: Case
+    run_id: str
+    layout: StagingLayout
+    plans: Path
+    input: Path
+    output: Path
+
+    @property
+    def workload(self) -> Workload:
+        return WORKLOADS[self.case.workload]
+
+    @property
+    def run(self) -> Path:
+        return Path(self.layout.run)
+
+    @property
+    def path(self) -> str:
+        return f"/api/v2/dags/{self.workload.name}/dagRuns/{self.run_id}"
+
+    def carry_out(self) -> tuple[Facts, float]:
+        """Trigger the run, do what the case wants done from outside, and look; gives the run's seconds too."""
+        self.output.mkdir(parents=True)
+        self.workload.fill_targets(self.output)
+        if self.case.task:
+            plan_path(self.plans, self.run_id).write_text(self._plan().to_json())
+        started = time.monotonic()
+        self._trigger()
+        if self.case.fault is Fault.HANG_AND_FAIL:
+            self._fail_by_hand()
+        state = self._ended()
+        cleared: dict[str, int] = {}
+        if state == "failed" and self.case.lost:
+            cleared = self._clear_as_told()
+            state = self._ended()
+        if self.case.fault is Fault.CLEAR:
+            state = self._clear_all()
+        seconds = time.monotonic() - started
+        alive = self._wake_and_wait()
+        facts = Facts(
+            fired=self._firing() is not None,
+            state=state,
+            attempts=attempts_of(self.run),
+            cleared=cleared,
+            rows=difference(self.workload.compare, self.input, self.output),
+            beside=leftovers(self.output),
+            alive=alive,
+        )
+        return facts, seconds
+
+    def _plan(self) -> Plan:
+        compiled = compile_pipeline(self.workload.environment().pipeline())
+        staged = {
+            str(region.region_id): [str(result.id) for result in region.results]
+            for region in describe_regions(compiled)
+        }
+        return Plan(
+            fault=self.case.fault,
+            point=self.case.point,
+            region=self.case.task,
+            output=str(self.output),
+            lost=tuple(id for task in self.case.lost for id in staged[task]),
+        )
+
+    def _trigger(self) -> None:
+        conf = {"input": str(self.input), "output": str(self.output)}
+        body = {"logical_date": None, "dag_run_id": self.run_id, "conf": conf}
+        self.api.call("POST", f"/api/v2/dags/{self.workload.name}/dagRuns", body)
+
+    def _ended(self) -> str:
+        """Wait for the end of the run; give its state."""
+
+        def state() -> str | None:
+            found = self.api.attempt("GET", self.path)
+            return (
+                str(found["state"]) if found and found["state"] in ("success", "failed") else None
+            )
+
+        try:
+            return until(state, "the run to end", seconds=_RUN_SECONDS)
+        except AssertionError:
+            self.api.call("PATCH", self.path, {"state": "failed"})
+            return f"not at all within {_RUN_SECONDS} s"
+
+    def _firing(self) -> Firing | None:
+        path = firing_path(self.plans, self.run_id)
+        return Firing.from_json(path.read_text()) if path.exists() else None
+
+    def _fail_by_hand(self) -> None:
+        """Mark the task failed that hangs, see its application end, and clear it."""
+        with suppress(AssertionError):  # it never came to the point: the facts say so
+            until(self._firing, "the fault", seconds=_RUN_SECONDS)
+            self.api.call(
+                "PATCH", f"{self.path}/taskInstances/{self.case.task}", {"new_state": "failed"}
+            )
+            until(lambda: not self._processes(), "its processes to end", seconds=2 * _END_SECONDS)
+            until(partial(self._is_closed, self.case.task), "its outcome", seconds=_END_SECONDS)
+            self._ended()
+            self._clear([self.case.task], downstream=True)
+
+    def _is_closed(self, task: str) -> bool:
+        return executions(self.run, RegionId(task))[-1].ended is not None
+
+    def _clear_as_told(self) -> dict[str, int]:
+        """Clear what the failed task's message says; give all that runs again, and how often it has run."""
+        history = attempts_of(self.run)
+        reasons = [attempt.reason for attempts in history.values() for attempt in attempts]
+        told = [
+            found[1]
+            for reason in reasons
+            if REFUSED in reason and (found := re.search(r"-t '?\^\(([^)]*)\)\$", reason))
+        ]
+        if not told:
+            return {}
+        cleared = self._clear(told[-1].split("|"), downstream=True)
+        return {task: len(history.get(task, ())) for task in cleared}
+
+    def _clear_all(self) -> str:
+        tasks = self.workload.tasks
+        if self.case.point is Point.AT_ONCE:
+            for task in reversed(tasks):
+                self._clear([task])
+            return self._ended()
+        state = "success"
+        for task in every_order(tasks):
+            self._clear([task])
+            state = self._ended()
+            if state != "success" or difference(self.workload.compare, self.input, self.output):
+                break
+        return state
+
+    def _clear(self, tasks: list[str], *, downstream: bool = False) -> tuple[str, ...]:
+        answer = self.api.call(
+            "POST",
+            f"/api/v2/dags/{self.workload.name}/clearTaskInstances",
+            {
+                "dry_run": False,
+                "only_failed": False,
+                "dag_run_id": self.run_id,
+                "task_ids": tasks,
+                "include_downstream": downstream,
+            },
+        )
+        return tuple(found["task_id"] for found in answer["task_instances"])
+
+    def _wake_and_wait(self) -> int:
+        """Let what was stopped go on, and wait until nothing of the run lives; give how many processes do."""
+        if firing := self._firing():
+            for pid in self._still(firing):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
+        with suppress(AssertionError):
+            until(lambda: not self._processes(), "the run's processes to end", seconds=90)
+        time.sleep(1)
+        alive = self._processes()
+        for pid in alive:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return len(alive)
+
+    def _still(self, firing: Firing) -> Iterator[int]:
+        """Give the processes of a firing that are stopped now: their ids may be others' by then."""
+        for pid in (firing.supervisor, firing.runner, firing.jvm, firing.driver):
+            with suppress(OSError):
+                if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T":
+                    yield pid
+
+    def _processes(self) -> list[int]:
+        return processes_of(f"{self.run}/tasks/")
