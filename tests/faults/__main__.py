@@ -20,6 +20,7 @@ from tests.faults.cases import Case, all_cases
 from tests.faults.facts import outcome, problems
 from tests.faults.plan import FOLDER
 from tests.faults.results import Result, Results
+from tests.faults.shared_classes import with_shared_classes
 from tests.faults.trial import Trial
 from tests.faults.workloads import WORKLOADS
 from tests.standalone import Api, standalone
@@ -128,6 +129,7 @@ def _environment(home: Home, folder: Path, **settings: str) -> dict[str, str]:
     )
     driver = str(ROOT / "tests" / "faults" / "driver")
     environment["PYTHONPATH"] = os.pathsep.join([driver, environment["PYTHONPATH"]])
+    environment = with_shared_classes(environment, folder / "spark.jsa")
     return environment | {FOLDER: str(folder / "plans")}
 
 
