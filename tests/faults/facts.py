@@ -62,6 +62,9 @@ class Facts:
         )
 
 
+NO_FACTS = Facts(fired=False, state="unknown", attempts={}, cleared={}, rows="", beside=(), alive=0)
+
+
 def attempts_of(run: Path) -> dict[str, tuple[Attempt, ...]]:
     """Read the history of a run."""
     return {
