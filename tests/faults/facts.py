@@ -35,7 +35,7 @@ class Facts:
     `fired`: the fault has happened. `cleared`: tasks that were cleared since the run said they must be, and how often
     each had run by then. `rows`: how targets differ from the reference. `beside`: hidden files
     that are left where targets are.
-    `alive`: processes of the run that did not end.
+    `alive`: processes of the run that did not end. `late`: what did not happen in time.
     """
 
     fired: bool
@@ -45,6 +45,7 @@ class Facts:
     rows: str
     beside: tuple[str, ...]
     alive: int
+    late: str = ""
 
     @property
     def rerun(self) -> tuple[str, ...]:
@@ -110,6 +111,8 @@ def problems(case: Case, facts: Facts) -> Iterator[str]:
     """Give what is not as it must be."""
     if case.task and not facts.fired:
         yield f"no execution of {case.task} came to the point"
+    if facts.late:
+        yield facts.late
     if facts.state != "success":
         yield f"the run ended in {facts.state}: {_last_reason(facts)}"
     if facts.rows:
