@@ -17,26 +17,11 @@ Types it cannot hash (variants, strings with a collation, user-defined types) gi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
-from itertools import chain
 
-from pyspark.sql import Column, DataFrame, Observation
-from pyspark.sql.functions import (
-    array_size,
-    col,
-    count,
-    isnull,
-    lit,
-    map_entries,
-    shiftrightunsigned,
-    sort_array,
-    transform,
-    try_sum,
-    when,
-    xxhash64,
-)
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql.functions import expr
 from pyspark.sql.types import (
     ArrayType,
     DataType,
@@ -55,8 +40,8 @@ from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.observed_counts import observed_numbers
 
 _OPAQUE = (VariantType, UserDefinedType, GeographyType, GeometryType)
-_PART_BITS = 28
-"""A hash is summed up in two parts: no sum overflows below 2³⁵ rows. 56 bits of each hash count."""
+_PART_BITS = 24
+"""A hash is summed up in two parts: no sum overflows below 2³⁹ rows, which ANSI mode takes for an error."""
 _PARTS = ("low", "high")
 _BITS_OF_NULL = 60
 """How many columns share a number that says which of them are NULL: one number is cheaper than a hash of each."""
@@ -75,13 +60,13 @@ class ObservedChecksum:
         row_hash = _row_hash(rows.schema)
         if row_hash is None:
             return cls.none(rows)
-        observation = Observation()
-        mask = lit((1 << _PART_BITS) - 1)
+        observation, mask = Observation(), (1 << _PART_BITS) - 1
+        # `sum`, not `try_sum`: Spark then computes the hash once for both.
         sums = (
-            try_sum(shiftrightunsigned(row_hash, number * _PART_BITS).bitwiseAND(mask)).alias(name)
+            expr(f"sum(shiftrightunsigned({row_hash}, {number * _PART_BITS}) & {mask}L) AS {name}")
             for number, name in enumerate(_PARTS)
         )
-        observed = rows.observe(observation, count(lit(1)).alias("rows"), *sums)
+        observed = rows.observe(observation, expr("count(1) AS rows"), *sums)
         return cls(rows=observed, observation=observation)
 
     @classmethod
@@ -97,56 +82,56 @@ class ObservedChecksum:
         if self.observation is None:
             return None
         found = observed_numbers(self.observation)
-        if found.get("rows", 0) != rows:
+        if (found.get("rows") or 0) != rows:
             return None
-        sums = [found.get(name) for name in _PARTS]
-        if rows and None in sums:
-            return None  # too many rows for a sum
-        total = sum((part or 0) << number * _PART_BITS for number, part in enumerate(sums))
+        sums = (found.get(name) or 0 for name in _PARTS)
+        total = sum(part << number * _PART_BITS for number, part in enumerate(sums))
         return f"{total % (1 << 64):016x}"
 
 
-def _row_hash(schema: StructType) -> Column | None:
-    return _hash([(col(quoted(field.name)), field.dataType, field.nullable) for field in schema])
+def _row_hash(schema: StructType) -> str | None:
+    """Write the expression of a row's hash; text, since a call to the JVM for each function is dear."""
+    return _hash([(quoted(field.name), field.dataType, field.nullable) for field in schema])
 
 
-def _hash(values: Sequence[tuple[Column, DataType, bool]]) -> Column | None:
+def _hash(values: Sequence[tuple[str, DataType, bool]], depth: int = 0) -> str | None:
     """Hash values, each with its type and whether it may be NULL; None where one cannot be hashed."""
-    hashed = [_parts(value, data_type) for value, data_type, _ in values]
-    known = [parts for parts in hashed if parts is not None]
-    if len(known) < len(hashed):
+    parts = [_parts(value, data_type, depth) for value, data_type, _ in values]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
         return None
-    may_be_null = [value if nullable else None for value, _, nullable in values]
-    return xxhash64(*chain.from_iterable(known), *_which_are_null(may_be_null), lit(0))
+    return f"xxhash64({', '.join([*known, *_which_are_null(values), '0'])})"
 
 
-def _which_are_null(values: Sequence[Column | None]) -> Iterator[Column]:
-    """Give numbers with a bit for each place, set where the value there is NULL; those of None never are."""
+def _which_are_null(values: Sequence[tuple[str, DataType, bool]]) -> list[str]:
+    """Write numbers with a bit for each value, set where it is NULL."""
+    numbers = []
     for start in range(0, len(values), _BITS_OF_NULL):
-        bits = (
-            when(isnull(value), lit(1 << number)).otherwise(lit(0)).cast("bigint")
-            for number, value in enumerate(values[start : start + _BITS_OF_NULL])
-            if value is not None
-        )
-        yield reduce(Column.bitwiseOR, bits, lit(0).cast("bigint"))
+        bits = [
+            f"if(isnull({value}), {1 << place}L, 0L)"
+            for place, (value, _, nullable) in enumerate(values[start : start + _BITS_OF_NULL])
+            if nullable
+        ]
+        numbers.append(" + ".join(bits) or "0L")
+    return numbers
 
 
-def _parts(value: Column, data_type: DataType) -> list[Column] | None:
-    """Give what stands for a value that is not NULL, None where the type cannot be hashed."""
+def _parts(value: str, data_type: DataType, depth: int) -> str | None:
+    """Write what stands for a value that is not NULL, None where the type cannot be hashed."""
     if _is_opaque(data_type):
         return None
     if isinstance(data_type, FloatType | DoubleType):
-        return [value, when(value == 0, value.cast("string"))]
+        return f"{value}, if({value} = 0, CAST({value} AS STRING), NULL)"
     if isinstance(data_type, StructType):
-        fields = [(value.getField(f.name), f.dataType, True) for f in data_type]
-        hashed = _hash(fields)
-        return None if hashed is None else [when(value.isNotNull(), hashed)]
+        fields = [(f"{value}.{quoted(f.name)}", f.dataType, True) for f in data_type]
+        hashed = _hash(fields, depth)
+        return None if hashed is None else f"if(isnull({value}), NULL, {hashed})"
     if isinstance(data_type, ArrayType):
-        return _elements(value, data_type.elementType)
+        return _elements(value, data_type.elementType, depth)
     if isinstance(data_type, MapType):
         entry = StructType().add("key", data_type.keyType).add("value", data_type.valueType)
-        return _elements(map_entries(value), entry, in_order=False)
-    return [value]
+        return _elements(f"map_entries({value})", entry, depth, in_order=False)
+    return value
 
 
 def _is_opaque(data_type: DataType) -> bool:
@@ -156,14 +141,10 @@ def _is_opaque(data_type: DataType) -> bool:
     return isinstance(data_type, _OPAQUE)
 
 
-def _elements(array: Column, data_type: DataType, *, in_order: bool = True) -> list[Column] | None:
-    if _parts(lit(None), data_type) is None:
+def _elements(array: str, data_type: DataType, depth: int, *, in_order: bool = True) -> str | None:
+    element = f"graph_compiler_element_{depth}"
+    hashed = _hash([(element, data_type, True)], depth + 1)
+    if hashed is None:
         return None
-    hashes = transform(array, lambda element: _element_hash(element, data_type))
-    return [array_size(array), hashes if in_order else sort_array(hashes)]
-
-
-def _element_hash(element: Column, data_type: DataType) -> Column:
-    hashed = _hash([(element, data_type, True)])
-    assert hashed is not None, "its type has been looked at"
-    return hashed
+    hashes = f"transform({array}, {element} -> {hashed})"
+    return f"array_size({array}), {hashes if in_order else f'sort_array({hashes})'}"

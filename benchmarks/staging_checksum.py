@@ -1,0 +1,137 @@
+"""What the checksum of a staged result adds to staging it: `python -m benchmarks.staging_checksum --rounds 10`.
+
+Each result is staged with it and without it in every round, in one Spark session, in turns:
+
+    copied     the benchmark's orders as they are: reading and writing are all there is
+    enriched   the orders cleaned and joined with customers and products, as its pipeline stages them
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from benchmarks.peers.gen_data import generate
+from benchmarks.peers.measured_app import Clock, read_clock
+from benchmarks.peers.paired_ratios import paired_ratio
+from benchmarks.peers.steps import (
+    clean_customers,
+    clean_orders,
+    clean_products,
+    enrich_customers,
+    enrich_products,
+)
+from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.describe import SESSION
+from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor
+from graph_compiler.deployment.manifest_log import ManifestLog
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.identifiers import IntermediateDataSetId, RegionId
+from graph_compiler.spark_runtime.staging import StagingArea
+
+Rows = Callable[[], DataFrame]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """Seconds of one staged write."""
+
+    cpu: float
+    wall: float
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Run all rounds, and print every pair with the ratios."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--orders", type=int, default=2_000_000, help="a multiple of 8")
+    options = parser.parse_args(words)
+    with tempfile.TemporaryDirectory(prefix="staging-checksum-") as folder:
+        generate(options.orders, Path(folder, "data"))
+        spark = _session()
+        for name, rows in _results(spark, Path(folder, "data")).items():
+            _compare(name, rows, options.rounds, _area(spark, Path(folder, "staging")))
+        spark.stop()
+
+
+def _compare(name: str, rows: Rows, rounds: int, area: StagingArea) -> None:
+    for is_compared in (
+        True,
+        False,
+    ):  # the first of each is slow: classes are loaded, code compiled
+        _stage(rows, area, is_compared=is_compared)
+    pairs: list[tuple[Cost, Cost]] = []
+    for round in range(rounds):
+        order = (True, False) if round % 2 == 0 else (False, True)
+        found = {is_compared: _stage(rows, area, is_compared=is_compared) for is_compared in order}
+        pairs.append((found[True], found[False]))
+        print(f"{name} {round}: {_words(found[True])} with, {_words(found[False])} without")
+    cpu = paired_ratio([one.cpu for one, _ in pairs], [other.cpu for _, other in pairs])
+    wall = paired_ratio([one.wall for one, _ in pairs], [other.wall for _, other in pairs])
+    print(f"{name}: CPU {cpu}, wall {wall}")
+
+
+def _stage(rows: Rows, area: StagingArea, *, is_compared: bool) -> Cost:
+    """Stage once; a result that no other task reads has no checksum."""
+    result = ResultDescriptor(
+        id=IntermediateDataSetId("d-0"),
+        node_id=1,
+        output_tag=None,
+        fingerprint="f",
+        partitions=None,
+        consumers=(RegionId("reader"),) if is_compared else (),
+    )
+    begun = read_clock(area.spark)
+    manifest = area.beginning(result.id).stage(result, rows())
+    ended = read_clock(area.spark)
+    assert (manifest.checksum is not None) is is_compared
+    shutil.rmtree(manifest.location)
+    return Cost(cpu=_cpu(ended) - _cpu(begun), wall=ended.wall - begun.wall)
+
+
+def _results(spark: SparkSession, data: Path) -> Mapping[str, Rows]:
+    def read(name: str) -> DataFrame:
+        return spark.read.parquet(f"{data}/{name}")
+
+    def enriched() -> DataFrame:
+        orders = enrich_customers(clean_orders(read("orders")), clean_customers(read("customers")))
+        return enrich_products(orders, clean_products(read("products")))
+
+    return {"copied": lambda: read("orders"), "enriched": enriched}
+
+
+def _session() -> SparkSession:
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
+    for key, value in SESSION.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _area(spark: SparkSession, root: Path) -> StagingArea:
+    layout = StagingLayout(root=str(root), pipeline="benchmark", run_id="run")
+    return StagingArea(
+        spark=spark,
+        log=ManifestLog(store=LocalCommitStore(), layout=layout),
+        attempt=ExecutionAttempt(run_id="run", execution_id="e", attempt_number=0),
+        plan_id="plan",
+        contracts=tuple,
+    )
+
+
+def _cpu(clock: Clock) -> float:
+    return clock.python + clock.jvm
+
+
+def _words(cost: Cost) -> str:
+    return f"{cost.cpu:.2f} CPU s, {cost.wall:.2f} s"
+
+
+if __name__ == "__main__":
+    main()
