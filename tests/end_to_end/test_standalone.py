@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from tests.end_to_end.conftest import Home
@@ -29,6 +30,19 @@ from graph_compiler.airflow_backend import build_dag
 env = StreamExecutionEnvironment("slow")
 env.from_source(Range(0, 10**14), "numbers").filter("hash(id) = 7").sink_to(Parquet("{output}")).name("out")
 dag = build_dag(env, schedule=None, start_date=datetime(2013, 1, 1))
+'''
+
+DAILY_DAG_FILE = '''"""An airflow dag whose runs write a place of their own, and a partition of one they share."""
+from datetime import datetime
+
+from graph_compiler import Parquet, Range, StreamExecutionEnvironment
+from graph_compiler.airflow_backend import build_dag
+
+env = StreamExecutionEnvironment("daily")
+rows = env.from_source(Range(0, 3), "numbers").select(id="id", day=":run_date")
+rows.sink_to(Parquet("{output}/own/{{{{ ds }}}}")).name("own")
+rows.sink_to(Parquet("{output}/all"), mode="overwrite-partitions", partition_by="day").name("all")
+dag = build_dag(env, schedule="@daily", start_date=datetime(2013, 1, 1))
 '''
 
 
@@ -67,8 +81,46 @@ def test_a_task_marked_failed_ends_its_whole_spark_application(home: Home, tmp_p
     assert "#0   CANCELED" in history.stdout, history.stdout + history.stderr
 
 
+def test_a_backfill_of_five_days_at_once_ends_with_five_days(home: Home, tmp_path: Path) -> None:
+    days = [f"2013-01-0{number}" for number in range(1, 6)]
+    with standalone(home.environment, tmp_path, dag_files(tmp_path)) as api:
+        asked = {
+            "dag_id": "daily",
+            "from_date": f"{days[0]}T00:00:00Z",
+            "to_date": f"{days[-1]}T00:00:00Z",
+            "reprocess_behavior": "none",
+            "max_active_runs": 5,
+        }
+        api.call("POST", "/api/v2/backfills", asked)
+        path = "/api/v2/dags/daily/dagRuns?run_type=backfill"
+
+        def states() -> list[str] | None:
+            found = [run["state"] for run in api.call("GET", path)["dag_runs"]]
+            return found if len(found) == 5 and all(map(ended, found)) else None
+
+        found = until(states, "five runs to end", seconds=600)
+        path = "/api/v2/dags/daily/dagRuns/~/taskInstances"
+        tasks = api.call("GET", path)["task_instances"]
+        tasks = [task for task in tasks if task["dag_run_id"].startswith("backfill")]
+    assert found == ["success"] * 5
+    began = sorted((task["start_date"], task["end_date"]) for task in tasks)
+    assert began[1][0] < began[0][1], "at least two ran at once"
+    print(f"tries: {sorted(task['try_number'] for task in tasks)}")
+    # Airflow itself starts today's run as well, as soon as the Dag is not paused.
+    assert sorted(path.name for path in (tmp_path / "daily/own").glob("2013-*")) == days
+    with duckdb.connect() as connection:
+        for where in ("all/day=2013-*/*.parquet", "own/2013-*/*.parquet"):
+            query = f"SELECT CAST(day AS VARCHAR), id FROM '{tmp_path}/daily/{where}' ORDER BY ALL"
+            rows = connection.execute(query).fetchall()
+            assert rows == [(day, id) for day in days for id in range(3)]
+
+
 def dag_files(folder: Path) -> dict[str, str]:
-    return {"flights": DAG_FILE, "slow": SLOW_DAG_FILE.format(output=folder / "slow")}
+    return {
+        "flights": DAG_FILE,
+        "slow": SLOW_DAG_FILE.format(output=folder / "slow"),
+        "daily": DAILY_DAG_FILE.format(output=folder / "daily"),
+    }
 
 
 DESCRIPTORS = "staging/slow/*/tasks/out/*/descriptor.json"
