@@ -32,7 +32,7 @@ from graph_compiler.deployment.describe import SESSION
 from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.identifiers import IntermediateDataSetId, RegionId
+from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.staging import StagingArea
 
 Rows = Callable[[], DataFrame]
@@ -78,14 +78,16 @@ def _compare(name: str, rows: Rows, rounds: int, area: StagingArea) -> None:
 
 
 def _stage(rows: Rows, area: StagingArea, *, is_compared: bool) -> Cost:
-    """Stage once; a result that no other task reads has no checksum."""
+    """Stage once; only a result that may be compared with another copy has a checksum."""
     result = ResultDescriptor(
         id=IntermediateDataSetId("d-0"),
         node_id=1,
         output_tag=None,
         fingerprint="f",
         partitions=None,
-        consumers=(RegionId("reader"),) if is_compared else (),
+        consumers=(),
+        is_compared=is_compared,
+        deterministic=False,
     )
     begun = read_clock(area.spark)
     manifest = area.beginning(result.id).stage(result, rows())

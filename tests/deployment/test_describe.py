@@ -61,6 +61,32 @@ def test_a_staged_input_names_its_result_and_a_pipelined_one_does_not() -> None:
     assert [edge.staged for edge in inputs["with_carrier_name"]] == [None, None]
 
 
+@pytest.mark.parametrize(
+    ("has_sink_between", "has_second_reader", "compared"),
+    [
+        pytest.param(False, False, [], id="first ║ second ║ out: who reads computes again, unfinished"),
+        pytest.param(True, False, ["first"], id="second has a sink: it stays finished for that"),
+        pytest.param(False, True, ["first"], id="another reader of first may have finished"),
+    ],
+)
+def test_results_are_compared_where_a_reader_may_have_finished_from_another_copy(
+    has_sink_between: bool, has_second_reader: bool, compared: list[str]
+) -> None:
+    env = StreamExecutionEnvironment("p")
+    first = env.from_source(Csv("/in"), "first").stage("dear")
+    second = first.filter("a > 1").name("second")
+    if has_sink_between:
+        second.sink_to(Parquet("/second")).name("second_out")
+    if has_second_reader:
+        first.filter("a > 2").name("third").sink_to(Parquet("/third")).name("third_out")
+    second.stage("dear").filter("a > 3").name("last").sink_to(Parquet("/out")).name("out")
+    compiled = compile_pipeline(env.pipeline())
+    names = {node.id: node.declared_name for node in compiled.stream_graph.nodes}
+    results = [result for region in describe_regions(compiled) for result in region.results]
+    assert len(results) == 2
+    assert [names[result.node_id] for result in results if result.is_compared] == compared
+
+
 def test_what_a_pipeline_wishes_for_its_results_reaches_every_task_and_is_no_part_of_its_plan() -> (
     None
 ):

@@ -27,6 +27,8 @@ RESULT = ResultDescriptor(
     fingerprint="f",
     partitions=None,
     consumers=(),
+    is_compared=False,
+    deterministic=False,
 )
 NO_ROWS: DataFrame = None  # type: ignore[assignment]  # nothing looks at them
 

@@ -68,6 +68,8 @@ def stage(area: StagingArea, rows: DataFrame, partitions: int | None) -> StagedI
         fingerprint="f",
         partitions=partitions,
         consumers=(),
+        is_compared=False,
+        deterministic=False,
     )
     manifest = area.beginning(result.id).stage(result, rows)
     assert partitions is None or len(manifest.partitions) == partitions

@@ -23,6 +23,8 @@ RESULT = ResultDescriptor(
     fingerprint="f",
     partitions=None,
     consumers=(),
+    is_compared=False,
+    deterministic=False,
 )
 STAGED = StagedInput(
     id=RESULT.id, fingerprint=RESULT.fingerprint, producer=RegionId("producer"), consumers=()

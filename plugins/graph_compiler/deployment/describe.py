@@ -19,6 +19,12 @@ from graph_compiler.deployment.descriptor import (
 from graph_compiler.deployment.fingerprints import digest, fingerprints, own_digests
 from graph_compiler.deployment.plan_record import PlanRecord, plan_record
 from graph_compiler.deployment.resource_profiles import pinned_settings
+from graph_compiler.deployment.result_consumers import (
+    Output,
+    compared_results,
+    region_of,
+    result_consumers,
+)
 from graph_compiler.deployment.wire import to_wire
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
@@ -34,8 +40,6 @@ SESSION: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
 }
 """Settings pinned for every application, since they can change a result."""
-
-_Output = tuple[int, str | None]  # a node and the tag of its output, None for the main one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,13 +91,15 @@ def _check_deployable(compiled: CompiledPipeline) -> None:
 
 def _facts(compiled: CompiledPipeline) -> _Facts:
     digests = own_digests(compiled.stream_graph)
+    consumers = result_consumers(compiled)
     return _Facts(
         compiled=compiled,
         staged_edge_ids=frozenset(
             cut.edge.stream_edge.id for cut in compiled.deployment.staged_edges
         ),
         staged_results=_staged_results(compiled),
-        consumers=_consumers(compiled),
+        consumers=consumers,
+        compared=compared_results(compiled, consumers),
         digests=digests,
         fingerprints=fingerprints(compiled.stream_graph, digests, _session()),
         operator_ids=_operator_ids(compiled),
@@ -126,8 +132,9 @@ class _Facts:
 
     compiled: CompiledPipeline
     staged_edge_ids: frozenset[str]
-    staged_results: Mapping[_Output, IntermediateDataSetId]
-    consumers: Mapping[_Output, tuple[RegionId, ...]]
+    staged_results: Mapping[Output, IntermediateDataSetId]
+    consumers: Mapping[Output, tuple[RegionId, ...]]
+    compared: frozenset[Output]
     digests: Mapping[int, str]
     fingerprints: Mapping[int, str]
     operator_ids: Mapping[int, OperatorId]
@@ -137,15 +144,14 @@ class _Facts:
         if edge.id not in self.staged_edge_ids:
             return None
         output = (edge.source_id, edge.output_tag)
-        vertex = self.compiled.job_graph.vertex_of_node[edge.source_id]
         return StagedInput(
             id=self.staged_results[output],
             fingerprint=self.fingerprint(output),
-            producer=self.compiled.deployment.region_of_vertex[vertex.id].id,
+            producer=region_of(self.compiled, edge.source_id),
             consumers=self.consumers[output],
         )
 
-    def fingerprint(self, output: _Output) -> str:
+    def fingerprint(self, output: Output) -> str:
         """Give the fingerprint of what a node gives out under a tag."""
         return digest([self.fingerprints[output[0]], output[1]])
 
@@ -154,28 +160,17 @@ class _Facts:
         return node.parallelism if node.parallelism_configured else None
 
 
-def _staged_results(compiled: CompiledPipeline) -> dict[_Output, IntermediateDataSetId]:
+def _staged_results(compiled: CompiledPipeline) -> dict[Output, IntermediateDataSetId]:
     """Give one result for each staged output, however many data sets the job graph has for it.
 
     Two consumers that hash by different keys have two data sets in Flink, each in its own partitioning. Staged data is
     written once, in the producer's partitioning (DESIGN D7), and has the id of the first of them.
     """
-    found: dict[_Output, IntermediateDataSetId] = {}
+    found: dict[Output, IntermediateDataSetId] = {}
     for staged in compiled.deployment.staged_edges:
         edge = staged.edge.stream_edge
         found.setdefault((edge.source_id, edge.output_tag), staged.edge.data_set_id)
     return found
-
-
-def _consumers(compiled: CompiledPipeline) -> dict[_Output, tuple[RegionId, ...]]:
-    """Give the regions that read each staged output."""
-    region_of = compiled.deployment.region_of_vertex
-    found: dict[_Output, dict[RegionId, None]] = {}
-    for staged in compiled.deployment.staged_edges:
-        edge = staged.edge.stream_edge
-        readers = found.setdefault((edge.source_id, edge.output_tag), {})
-        readers[region_of[staged.edge.target_id].id] = None
-    return {output: tuple(readers) for output, readers in found.items()}
 
 
 def _operator_ids(compiled: CompiledPipeline) -> dict[int, OperatorId]:
@@ -259,7 +254,7 @@ def _describe_operator(node: StreamNode, facts: _Facts) -> OperatorDescriptor:
     )
 
 
-def _describe_result(output: _Output, id: IntermediateDataSetId, facts: _Facts) -> ResultDescriptor:
+def _describe_result(output: Output, id: IntermediateDataSetId, facts: _Facts) -> ResultDescriptor:
     node = facts.compiled.stream_graph.node[output[0]]
     return ResultDescriptor(
         id=id,
@@ -268,6 +263,7 @@ def _describe_result(output: _Output, id: IntermediateDataSetId, facts: _Facts) 
         fingerprint=facts.fingerprint(output),
         partitions=facts.parallelism(node),
         consumers=facts.consumers[output],
+        is_compared=output in facts.compared,
         deterministic=node.deterministic,
     )
 

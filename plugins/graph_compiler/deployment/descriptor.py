@@ -83,8 +83,9 @@ class VertexDescriptor:
 class ResultDescriptor:
     """A result this region stages: the output of `node_id`, under `output_tag` where it is a side output.
 
-    `partitions` None: as many as the plan gives. `consumers` are the regions that read it. `deterministic`: the
-    declaration says that every copy of it is as good as another.
+    `partitions` None: as many as the plan gives. `consumers` are the regions that read it. `is_compared`: one of them
+    may have finished from a copy of it when another copy is made. `deterministic`: the declaration says that every copy
+    is as good as another.
     """
 
     id: IntermediateDataSetId
@@ -93,7 +94,8 @@ class ResultDescriptor:
     fingerprint: str
     partitions: int | None
     consumers: tuple[RegionId, ...]
-    deterministic: bool = False
+    is_compared: bool
+    deterministic: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

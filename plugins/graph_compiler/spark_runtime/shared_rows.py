@@ -52,6 +52,8 @@ class FixedRows:
             fingerprint=digest([self.area.plan_id, operator.operator_id, name]),
             partitions=partitions,
             consumers=(),
+            is_compared=False,
+            deterministic=False,
         )
         before = self._latest.get(result.id)
         with self.metrics.running(operator, Phase.SHARE):

@@ -80,8 +80,7 @@ class StagingArea:
         epoch = self.epochs[result.id]
         location = self.layout.data(result.id, epoch=epoch, execution_id=self.attempt.execution_id)
         make_private_folder(Path(location).parent)
-        # A result that only this execution reads is never compared with another.
-        observed = ObservedChecksum.of(rows) if result.consumers else ObservedChecksum.none(rows)
+        observed = ObservedChecksum.of(rows) if result.is_compared else ObservedChecksum.none(rows)
         observed.rows.write.option("maxRecordsPerFile", 0).parquet(
             location
         )  # a partition is one file

@@ -1,0 +1,54 @@
+"""Which regions read each staged result, and whether copies of it may have to be compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.identifiers import RegionId
+
+Output = tuple[int, str | None]
+"""A node and the tag of its output, None for the main one."""
+
+
+def result_consumers(compiled: CompiledPipeline) -> dict[Output, tuple[RegionId, ...]]:
+    """Give the regions that read each staged output."""
+    found: dict[Output, dict[RegionId, None]] = {}
+    for staged in compiled.deployment.staged_edges:
+        edge = staged.edge.stream_edge
+        readers = found.setdefault((edge.source_id, edge.output_tag), {})
+        readers[region_of(compiled, edge.target_id)] = None
+    return {output: tuple(readers) for output, readers in found.items()}
+
+
+def compared_results(
+    compiled: CompiledPipeline, consumers: Mapping[Output, tuple[RegionId, ...]]
+) -> frozenset[Output]:
+    """Give the staged outputs of which a consumer may have finished when they are computed again.
+
+    Who computes a result again has not finished. So it is one of several consumers; or it reads from the only one,
+    whose own result is lost too, and who has left something beside it.
+    """
+    staged = Counter(region_of(compiled, node_id) for node_id, _ in consumers)
+    sinks = Counter(
+        region_of(compiled, node.id)
+        for node in compiled.stream_graph.nodes
+        if isinstance(node.operator, Sink)
+    )
+    found = set()
+    for output, readers in consumers.items():
+        others = [reader for reader in readers if reader != region_of(compiled, output[0])]
+        left_beside = [
+            reader for reader in others if staged[reader] and staged[reader] + sinks[reader] > 1
+        ]
+        if len(others) > 1 or left_beside:
+            found.add(output)
+    return frozenset(found)
+
+
+def region_of(compiled: CompiledPipeline, node_id: int) -> RegionId:
+    """Give the region a node is in."""
+    vertex = compiled.job_graph.vertex_of_node[node_id]
+    return compiled.deployment.region_of_vertex[vertex.id].id
