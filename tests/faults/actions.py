@@ -8,14 +8,14 @@ import os
 import resource
 import shutil
 import signal
+import threading
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from tests.faults.plan import LOSSES, Fault, Firing, Plan
 
 _NOBODY = 65534
 _FILE_SIZE_LIMIT = 1024  # less than any staged partition has
-_HELD: list[Any] = []
 _SIGNALS = {
     Fault.KILL_JVM: (signal.SIGKILL, ("jvm",)),
     Fault.KILL_DRIVER: (signal.SIGKILL, ("driver",)),
@@ -63,7 +63,7 @@ def _deny(fault: Fault, firing: Firing) -> None:
         case Fault.NO_PERMISSION | Fault.DENIED:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         case Fault.OUT_OF_MEMORY:
-            _fill_heap()
+            _exhaust_heap()
         case _:
             raise AssertionError(f"nothing to do in a driver for {fault}")
 
@@ -84,21 +84,20 @@ def _damage(manifests: Path, fault: Fault) -> None:
         os.truncate(file, file.stat().st_size // 2)
 
 
-def _fill_heap() -> None:
-    """Hold the JVM's memory, so that what Spark does next finds none."""
-    from py4j.protocol import Py4JError
+def _exhaust_heap() -> None:
+    """Let a query ask for more memory than the JVM has, beside what the driver does next: Spark ends with it."""
     from pyspark.sql import SparkSession
 
     session = SparkSession.getActiveSession()
     assert session is not None
-    gateway = session.sparkContext._gateway
-    assert gateway is not None
-    size = 64 << 20
-    while size >= 1 << 20:
-        try:
-            _HELD.append(gateway.new_array(gateway.jvm.byte, size))
-        except Py4JError:  # OutOfMemoryError
-            size //= 2
+    # Of a column: of a constant the optimizer would ask, in the thread that answers the driver.
+    query = session.range(1, 5).selectExpr("max(length(repeat(string(id), 2000000000)))")
+
+    def run() -> None:
+        with suppress(Exception):
+            query.collect()
+
+    threading.Thread(target=run, daemon=True).start()
 
 
 def _parent(pid: int) -> int:

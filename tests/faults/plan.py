@@ -28,7 +28,7 @@ class Fault(StrEnum):
     DENIED = "no permission (EACCES)"
     HANG_AND_WAKE = "worker hangs, is superseded, wakes"
     HANG_AND_FAIL = "application hangs, is marked failed"
-    OUT_OF_MEMORY = "driver's heap full"
+    OUT_OF_MEMORY = "driver out of memory"
     CLEAR = "finished tasks cleared"
 
 
