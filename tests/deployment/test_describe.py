@@ -64,7 +64,9 @@ def test_a_staged_input_names_its_result_and_a_pipelined_one_does_not() -> None:
 @pytest.mark.parametrize(
     ("has_sink_between", "has_second_reader", "compared"),
     [
-        pytest.param(False, False, [], id="first ║ second ║ out: who reads computes again, unfinished"),
+        pytest.param(
+            False, False, [], id="first ║ second ║ out: who reads computes again, unfinished"
+        ),
         pytest.param(True, False, ["first"], id="second has a sink: it stays finished for that"),
         pytest.param(False, True, ["first"], id="another reader of first may have finished"),
     ],

@@ -41,6 +41,8 @@ def act(plan: Plan, run: Path, firing: Firing) -> None:
     if plan.fault in LOSSES:
         for result_id in plan.lost:
             _damage(run / "manifests" / result_id, plan.fault)
+        if plan.fault is Fault.LOSE_AND_CHANGE:
+            _add_an_order(Path(plan.input, "orders.csv"))
     elif plan.fault in _SIGNALS:
         signal_number, names = _SIGNALS[plan.fault]
         for name in names:
@@ -73,7 +75,7 @@ def _damage(manifests: Path, fault: Fault) -> None:
     newest = max(manifests.glob("*.json"), key=lambda path: int(path.stem))
     manifest = json.loads(newest.read_text())
     location = Path(manifest["location"])
-    if fault is Fault.LOSE_FOLDER:
+    if fault in (Fault.LOSE_FOLDER, Fault.LOSE_AND_CHANGE):
         shutil.rmtree(location)
         return
     names = [file["name"] for partition in manifest["partitions"] for file in partition["files"]]
@@ -82,6 +84,12 @@ def _damage(manifests: Path, fault: Fault) -> None:
         file.unlink()
     else:
         os.truncate(file, file.stat().st_size // 2)
+
+
+def _add_an_order(orders: Path) -> None:
+    """Let the diamond's source have a row more, which passes every filter."""
+    with orders.open("a") as file:
+        file.write("-2,7,950\n")
 
 
 def _exhaust_heap() -> None:

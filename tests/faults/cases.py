@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
-from tests.faults.plan import LOSSES, Fault, Point
+from tests.faults.plan import WAYS_TO_LOSE, Fault, Point
 from tests.faults.workloads import DIAMOND, FLIGHTS, WORKLOADS, Workload
 
 KILLS = (Fault.KILL_JVM, Fault.KILL_DRIVER, Fault.KILL_RUNNER, Fault.KILL_SUPERVISOR)
@@ -87,7 +87,7 @@ def _others(random: Random, seed: int) -> Iterator[Case]:
 
 
 def _losses(random: Random, seed: int) -> Iterator[Case]:
-    ways = random.sample(LOSSES, len(LOSSES))
+    ways = random.sample(WAYS_TO_LOSE, len(WAYS_TO_LOSE))
     for turn, (workload, task, lost) in enumerate(_LOST):
         yield Case(
             workload=workload.name,
@@ -97,6 +97,15 @@ def _losses(random: Random, seed: int) -> Iterator[Case]:
             seed=seed,
             lost=lost,
         )
+
+    yield Case(
+        workload=DIAMOND.name,
+        fault=Fault.LOSE_AND_CHANGE,
+        point=Point.BEFORE_WORK,
+        task="report",
+        seed=seed,
+        lost=("valid", "large"),
+    )
 
 
 def _clearing(seed: int) -> Iterator[Case]:

@@ -160,6 +160,10 @@ def _recompute_problems(case: Case, facts: Facts) -> Iterator[str]:
     if unexpected := sorted(found - allowed):
         yield f"computed again: {', '.join(unexpected)}"
     reads = WORKLOADS[case.workload].reads.get(case.task, ())
+    if bool(facts.cleared) is not (case.fault is Fault.LOSE_AND_CHANGE):
+        yield "who had read other rows must be cleared, and nobody else: " + (
+            f"cleared: {', '.join(facts.cleared) or 'none'}"
+        )
     needed = {f"{lost} in {case.task}" for lost in case.lost if lost in reads}
     if not facts.cleared and (missing := sorted(needed - found)):
         yield f"not computed again: {', '.join(missing)}"

@@ -21,6 +21,7 @@ class Fault(StrEnum):
     KILL_SUPERVISOR = "kill -9 supervisor"
     LOSE_FILE = "staged file deleted"
     LOSE_FOLDER = "staged folder deleted"
+    LOSE_AND_CHANGE = "staged folder deleted, and its input is another one"
     TRUNCATE = "staged file truncated"
     FILE_SIZE_LIMIT = "disk full (RLIMIT_FSIZE of the JVM)"
     NO_SPACE = "disk full (ENOSPC)"
@@ -32,7 +33,8 @@ class Fault(StrEnum):
     CLEAR = "finished tasks cleared"
 
 
-LOSSES = (Fault.LOSE_FILE, Fault.TRUNCATE, Fault.LOSE_FOLDER)
+WAYS_TO_LOSE = (Fault.LOSE_FILE, Fault.TRUNCATE, Fault.LOSE_FOLDER)
+LOSSES = (*WAYS_TO_LOSE, Fault.LOSE_AND_CHANGE)
 """Of data that is committed, before its consumer reads it."""
 
 
@@ -54,12 +56,14 @@ class Point(StrEnum):
 class Plan:
     """A fault in the first execution of `region` that comes to `point`.
 
-    `output` is the folder of the run's targets; `lost` are ids of staged results that are damaged.
+    `input` and `output` are the folders of the run's sources and targets; `lost` are ids of staged results that are
+    damaged.
     """
 
     fault: Fault
     point: Point
     region: str
+    input: str
     output: str
     lost: tuple[str, ...] = ()
 
@@ -73,6 +77,7 @@ class Plan:
             fault=Fault(found["fault"]),
             point=Point(found["point"]),
             region=found["region"],
+            input=found["input"],
             output=found["output"],
             lost=tuple(found["lost"]),
         )

@@ -4,7 +4,7 @@ Only documented places are looked at (`deployment/staging_layout.py`), and none 
 
     <run>/manifests/<data set id>/<epoch>.json      a result is committed
     <root>/.targets/<target>/<n>.intent.json        it is decided what will be published
-    <output>/<target>/<file>                        a file becomes visible
+    <output>/<target>[/<file>]                      rows become visible
     …/_temporary/0/_temporary/<attempt>/part-…      Spark is writing a partition
 """
 
@@ -34,7 +34,6 @@ class FilePoints:
         self._output = output
         self._fire = fire
         self._awaited: str | None = None
-        self._moved: set[str] = set()
         self._is_armed = True
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -57,8 +56,7 @@ class FilePoints:
             case Point.AFTER_INTENT if _INTENT.search(made):
                 self._awaited = made
             case Point.MID_PUBLISH if is_visible(Path(made), self._output):
-                self._moved.add(made)
-                return len(self._moved) > 1
+                self._awaited = made
             case _:
                 pass
         return False

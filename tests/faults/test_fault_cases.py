@@ -51,6 +51,11 @@ def test_every_order_of_the_tasks_is_in_the_sequence(tasks: str) -> None:
 
 def test_a_plan_crosses_to_the_driver_unchanged() -> None:
     plan = Plan(
-        fault=Fault.TRUNCATE, point=Point.BEFORE_WORK, region="r", output="/out", lost=("a", "b")
+        fault=Fault.TRUNCATE,
+        point=Point.BEFORE_WORK,
+        region="r",
+        input="/in",
+        output="/out",
+        lost=("a", "b"),
     )
     assert Plan.from_json(plan.to_json()) == plan

@@ -89,6 +89,7 @@ class Trial:
             fault=self.case.fault,
             point=self.case.point,
             region=self.case.task,
+            input=str(self.input),
             output=str(self.output),
             lost=tuple(id for task in self.case.lost for id in staged[task]),
         )
