@@ -89,6 +89,19 @@ def test_results_are_compared_where_a_reader_may_have_finished_from_another_copy
     assert [names[result.node_id] for result in results if result.is_compared] == compared
 
 
+def test_nothing_is_compared_where_the_pipeline_wants_no_checksums() -> None:
+    env = StreamExecutionEnvironment("p", config={"staging.checksum": "false"})
+    first = env.from_source(Csv("/in"), "first").stage("dear")
+    for name in ("one", "two"):
+        first.filter("a > 1").name(name).sink_to(Parquet(f"/{name}")).name(f"{name}_out")
+    results = [
+        one
+        for region in describe_regions(compile_pipeline(env.pipeline()))
+        for one in region.results
+    ]
+    assert [result.is_compared for result in results] == [False]
+
+
 def test_what_a_pipeline_wishes_for_its_results_reaches_every_task_and_is_no_part_of_its_plan() -> (
     None
 ):

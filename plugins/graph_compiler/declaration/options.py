@@ -226,6 +226,11 @@ class PipelineOptions(BaseModel):
         alias="staging.release",
         description="Who releases a staged result: its last consumer, or `graph-compiler staging gc`.",
     )
+    staging_checksum: bool = Field(
+        default=True,
+        alias="staging.checksum",
+        description="Whether staged results have a checksum where a copy may have to be compared with a lost one.",
+    )
     staging_ttl: Duration = Field(
         default=timedelta(seconds=DEFAULT_TTL),
         gt=timedelta(0),

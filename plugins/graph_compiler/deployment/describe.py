@@ -99,7 +99,9 @@ def _facts(compiled: CompiledPipeline) -> _Facts:
         ),
         staged_results=_staged_results(compiled),
         consumers=consumers,
-        compared=compared_results(compiled, consumers),
+        compared=compared_results(compiled, consumers)
+        if compiled.options.staging_checksum
+        else frozenset(),
         digests=digests,
         fingerprints=fingerprints(compiled.stream_graph, digests, _session()),
         operator_ids=_operator_ids(compiled),
