@@ -276,3 +276,35 @@ def test_a_task_that_reads_what_another_plan_computed_fails_at_once(
     assert not list(tmp_path.rglob("submission.json"))[1:], "no spark-submit"
     outcome = next(path for path in tmp_path.rglob("outcome.json") if "01a2" in path.parts)
     assert "FAILED" in outcome.read_text()
+
+
+def test_a_task_that_is_ended_says_so_before_it_is_killed_itself(
+    operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+
+    run(operator, finished(), monkeypatch)
+    (outcome,) = tmp_path.rglob("outcome.json")
+    finished_words = outcome.read_text()
+    monkeypatch.setattr(SparkSubmitOperator, "on_kill", lambda _: None)
+    operator.on_kill()
+    assert outcome.read_text() == finished_words, "the first word stands"
+    outcome.unlink()
+    operator.on_kill()
+    assert '"state": "CANCELED"' in outcome.read_text()
+
+
+def test_a_jvm_without_memory_ends_beside_whatever_options_there_are(
+    operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graph_compiler.airflow_backend.driver_environment import driver_environment
+
+    ends = "-XX:+ExitOnOutOfMemoryError"
+    found = []
+    for options in (None, "-Xss4m", f"{ends} -Xss4m"):
+        if options is None:
+            monkeypatch.delenv("SPARK_SUBMIT_OPTS", raising=False)
+        else:
+            monkeypatch.setenv("SPARK_SUBMIT_OPTS", options)
+        found.append(driver_environment(operator._region)["SPARK_SUBMIT_OPTS"])
+    assert found == [ends, f"-Xss4m {ends}", f"{ends} -Xss4m"]

@@ -212,7 +212,7 @@ def test_without_a_connection_the_command_is_in_the_log(
     run.commit("first", epoch=1, checksum="bb")
     with caplog.at_level(logging.INFO):
         run.rerun_stale_consumers("first", None)
-    assert "airflow tasks clear -y -d -t '^(one|two_out)$' p" in caplog.text
+    assert "in Airflow's UI, clear one and two_out of run 'r/1'" in caplog.text
 
 
 def test_an_api_that_refuses_fails_the_attempt_and_the_next_asks_again(

@@ -1,5 +1,6 @@
 """A run whose pipeline was edited on the way: what a task reads is unchanged, or what has changed is named."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,6 @@ from graph_compiler.deployment.describe import PipelineDescriptor, describe_pipe
 from graph_compiler.deployment.descriptor import (
     VERSION,
     ExecutionAttempt,
-    RegionDescriptor,
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.manifest import VERSION as MANIFEST_VERSION
@@ -37,9 +37,16 @@ def described(
     return describe_pipeline(compile_pipeline(env.pipeline()))
 
 
-def region(pipeline: PipelineDescriptor, name: str) -> RegionDescriptor:
+def task(pipeline: PipelineDescriptor, name: str) -> TaskDeploymentDescriptor:
     (found,) = [one for one in pipeline.regions if one.region_id.startswith(name)]
-    return found
+    return TaskDeploymentDescriptor(
+        version=VERSION,
+        region=found,
+        attempt=ExecutionAttempt(run_id="r", execution_id="now", attempt_number=0),
+        staging_root="/root",
+        parameters=(),
+        logical_date="2013-01-01T00:00:00+00:00",
+    )
 
 
 @pytest.fixture
@@ -53,15 +60,9 @@ def run_producer(pipeline: PipelineDescriptor, log: ManifestLog) -> None:
     (producer,) = [one for one in pipeline.regions if one.results]
     (result,) = producer.results
     attempt = ExecutionAttempt(run_id="r", execution_id="e", attempt_number=0)
-    task = TaskDeploymentDescriptor(
-        version=VERSION,
-        region=producer,
-        attempt=attempt,
-        staging_root=log.layout.root,
-        parameters=(),
-    )
+    ran = replace(task(pipeline, producer.region_id), attempt=attempt)
     key = log.layout.descriptor(producer.region_id, attempt.execution_id)
-    log.store.put_if_absent(key, task.to_json().encode())
+    log.store.put_if_absent(key, ran.to_json().encode())
     log.commit(
         Manifest(
             version=MANIFEST_VERSION,
@@ -91,7 +92,7 @@ def test_a_plan_is_recorded_once_and_found_again(log: ManifestLog) -> None:
 def test_a_task_goes_on_where_what_it_reads_is_unchanged(log: ManifestLog) -> None:
     run_producer(described(), log)
     edited = described(counted="count(v)")
-    check_inputs(log, region(edited, "out"), edited.plan)
+    check_inputs(log, task(edited, "out"), edited.plan)
 
 
 def test_a_task_that_reads_what_has_changed_names_plans_operators_and_ways_out(
@@ -100,14 +101,15 @@ def test_a_task_that_reads_what_has_changed_names_plans_operators_and_ways_out(
     before, now = described(), described(kept="v > 2")
     run_producer(before, log)
     with pytest.raises(StaleResultError) as stale:
-        check_inputs(log, region(now, "out"), now.plan)
+        check_inputs(log, task(now, "out"), now.plan)
     message = str(stale.value)
     assert (
         f"ran plan {before.plan.plan_id} (attempt 0), this one is of plan {now.plan.plan_id}"
         in message
     )
     assert "\n  changed: kept\n" in message
-    assert "airflow tasks clear -y -d -t '^kept$' p" in message
+    date = "2013-01-01T00:00:00+00:00"
+    assert f"airflow tasks clear -y -d -s {date} -e {date} -t '^(kept)$' p" in message
     assert f"or deploy the version of plan {before.plan.plan_id} again" in message
 
 
@@ -123,9 +125,9 @@ def test_an_operator_that_was_added_moves_ids_and_is_named_all_the_same(log: Man
     before, now = described(), described(extra="k <> 'x'")
     run_producer(before, log)
     with pytest.raises(StaleResultError, match="added: extra"):
-        check_inputs(log, region(now, "out"), now.plan)
+        check_inputs(log, task(now, "out"), now.plan)
 
 
 def test_what_is_not_committed_is_not_looked_at(log: ManifestLog) -> None:
     now = described()
-    check_inputs(log, region(now, "out"), now.plan)
+    check_inputs(log, task(now, "out"), now.plan)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
@@ -96,7 +97,11 @@ class Trial:
 
     def _trigger(self) -> None:
         conf = {"input": str(self.input), "output": str(self.output)}
-        body = {"logical_date": None, "dag_run_id": self.run_id, "conf": conf}
+        body = {
+            "logical_date": datetime.now(UTC).isoformat(),
+            "dag_run_id": self.run_id,
+            "conf": conf,
+        }
         self.api.call("POST", f"/api/v2/dags/{self.workload.name}/dagRuns", body)
 
     def _ended(self) -> str:

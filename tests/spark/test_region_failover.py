@@ -71,6 +71,7 @@ class Tasks:
             ),
             staging_root=str(self.root),
             parameters=(),
+            logical_date="2013-01-01T00:00:00+00:00",
             clears_others=self.clears_others,
         )
         path = Path(self.layout.descriptor(region.region_id, task.attempt.execution_id))
@@ -180,7 +181,9 @@ def test_a_new_copy_that_differs_from_what_others_finished_from_is_not_committed
     assert report.failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
     assert f"{second} finished from the copy that is lost" in report.failure.message
     assert "computed again it has other rows" in report.failure.message
-    assert f"airflow tasks clear -y -t '^({first}|{second})$' p" in report.failure.message
+    date = "2013-01-01T00:00:00+00:00"
+    words = f"airflow tasks clear -y -d -s {date} -e {date} -t '^({first}|{second})$' p"
+    assert words in report.failure.message
     assert len(tasks.manifests(first)) == 1
     assert tasks.data(first) == [], "nothing is left of the new copy"
 

@@ -1,4 +1,4 @@
-"""The environment of spark-submit's process: what the driver imports from, and which Python it is."""
+"""The environment of spark-submit's process: what the driver imports from, which Python it is, how its JVM ends."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.deployment.descriptor import RegionDescriptor
 from graph_compiler.deployment.values_within import values_within
 
+_JVM_OPTIONS = (
+    "SPARK_SUBMIT_OPTS"  # beside what spark-defaults.conf says; a --conf would replace that
+)
+_END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"
+"""Else the thread that answers Python may end alone, and Python waits for it for ever."""
 PACKAGE = Path(graph_compiler.__file__).parent
 
 
@@ -26,7 +31,9 @@ def driver_environment(region: RegionDescriptor) -> dict[str, str]:
         for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)
         if path and path not in roots
     ]
+    jvm_options = os.environ.get(_JVM_OPTIONS, "").split()
     return {
+        _JVM_OPTIONS: " ".join(dict.fromkeys([*jvm_options, _END_WITHOUT_MEMORY])),
         "PYTHONPATH": os.pathsep.join([*roots, *inherited]),
         "PYSPARK_DRIVER_PYTHON": os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable),
     }

@@ -126,7 +126,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         log = ManifestLog(store=LocalCommitStore(), layout=task.layout)
         record_plan(log.store, task.layout, self._plan)
         try:
-            check_inputs(log, task.region, self._plan)
+            check_inputs(log, task, self._plan)
         except StaleResultError as error:
             raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
 
@@ -158,12 +158,16 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             reason = str(error) or type(error).__name__
             raise
         finally:
-            ended = Outcome(state=state, ended=time.time(), reason=reason)
-            _write_privately(outcome, to_json(ended))
+            _leave_outcome(outcome, state, reason)
 
     def on_kill(self) -> None:
         """End the whole application: when the task was marked, cleared, or took too long."""
         self._is_killed = True
+        if (
+            self.application_args
+        ):  # the supervisor may kill this process before it comes to an end by itself
+            outcome = Path(self.application_args[0]).with_name(OUTCOME)
+            _leave_outcome(outcome, ExecutionState.CANCELED, "it was ended while it ran")
         if self._hook is None or not end_driver(self._hook):
             super().on_kill()
 
@@ -211,6 +215,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             ),
             staging_root=self._staging_root,
             parameters=tuple(parameters.items()),
+            logical_date=_logical_date(context),
             clears_others=self._api_conn_id is not None,
         )
 
@@ -236,6 +241,11 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         return AirflowException(message)
 
 
+def _logical_date(context: Context) -> str | None:
+    run = context.get("dag_run")
+    return None if run is None or run.logical_date is None else run.logical_date.isoformat()
+
+
 def _deploy(task: TaskDeploymentDescriptor) -> Path:
     """Leave the descriptor where the driver finds it; raises AirflowException if this very try has done so before."""
     descriptor = Path(task.layout.descriptor(task.region.region_id, task.attempt.execution_id))
@@ -248,6 +258,12 @@ def _deploy(task: TaskDeploymentDescriptor) -> Path:
             f"this one leaves everything to it\n  found: {descriptor}"
         ) from None
     return descriptor
+
+
+def _leave_outcome(path: Path, state: ExecutionState, reason: str | None) -> None:
+    """Leave how an attempt ended; the first word stands."""
+    ended = Outcome(state=state, ended=time.time(), reason=reason)
+    LocalCommitStore().put_if_absent(str(path), to_json(ended).encode())
 
 
 def _write_privately(path: Path, text: str) -> None:

@@ -7,13 +7,13 @@ one that asks.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable
 from logging import Logger
 
 from airflow.sdk.bases.operator import BaseOperator
 
 from graph_compiler.airflow_backend.airflow_api import AirflowApi
+from graph_compiler.deployment.clear_command import clear_command
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import StagedInput, TaskDeploymentDescriptor
 from graph_compiler.deployment.finished_readers import stale_readers
@@ -33,12 +33,10 @@ def rerun_stale_consumers(
     if not stale:
         return
     if conn_id is None:
-        words = ["airflow", "tasks", "clear", "-y", "-d", "-t", f"^({'|'.join(stale)})$"]
         log.info(
-            "graph_compiler: %s finished from rows that are others now; unless cleared already: %s, "
-            "with the run's dates (-s, -e)",
+            "graph_compiler: %s finished from rows that are others now; unless cleared already: %s",
             listing(stale),
-            shlex.join([*words, task.region.pipeline]),
+            clear_command(task, stale),
         )
         return
     tasks = _with_downstream(stale, operator)

@@ -128,7 +128,8 @@ class ExecutionAttempt:
 class TaskDeploymentDescriptor:
     """All that one Spark application needs to know. `parameters` are bound to `:name` in expressions.
 
-    `clears_others`: who starts the application can have tasks that have finished run again.
+    `logical_date` is the run's, None where it has none. `clears_others`: who starts the application can have tasks that
+    have finished run again.
     """
 
     version: int
@@ -136,6 +137,7 @@ class TaskDeploymentDescriptor:
     attempt: ExecutionAttempt
     staging_root: str
     parameters: tuple[tuple[str, ParameterValue], ...]
+    logical_date: str | None = None
     clears_others: bool = False
 
     @property

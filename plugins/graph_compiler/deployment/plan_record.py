@@ -6,13 +6,13 @@ reads has the fingerprint it was compiled for. Where it has not, both plans are 
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
+from graph_compiler.deployment.clear_command import clear_command
 from graph_compiler.deployment.commit_store import CommitStore
-from graph_compiler.deployment.descriptor import RegionDescriptor, StagedInput
+from graph_compiler.deployment.descriptor import StagedInput, TaskDeploymentDescriptor
 from graph_compiler.deployment.executions import last_descriptor
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.staging_layout import StagingLayout
@@ -109,17 +109,17 @@ def find_plan(store: CommitStore, layout: StagingLayout, plan_id: str) -> PlanRe
     return None if content is None else from_json(PlanRecord, content, version=VERSION)
 
 
-def check_inputs(log: ManifestLog, region: RegionDescriptor, plan: PlanRecord) -> None:
-    """Raise StaleResultError where a staged result was computed otherwise than the region was compiled for.
+def check_inputs(log: ManifestLog, task: TaskDeploymentDescriptor, plan: PlanRecord) -> None:
+    """Raise StaleResultError where a staged result was computed otherwise than the task was compiled for.
 
     What no task has run for is not looked at: whoever reads it says so.
     """
-    for staged in dict.fromkeys(values_within(region, StagedInput)):
+    for staged in dict.fromkeys(values_within(task.region, StagedInput)):
         found = _found(log, staged)
         if found is not None and staged.fingerprint not in found.fingerprints:
             before = find_plan(log.store, log.layout, found.plan_id)
             changes = what_changed(before, plan, found.result_ids, staged.id) if before else ()
-            raise StaleResultError(_words(region, staged, found, plan, changes))
+            raise StaleResultError(_words(task, staged, found, plan, changes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,20 +179,17 @@ def what_changed(
 
 
 def _words(
-    region: RegionDescriptor,
+    task: TaskDeploymentDescriptor,
     staged: StagedInput,
     found: _Found,
     now: PlanRecord,
     changes: Collection[str],
 ) -> str:
     named = "".join(f"\n  {change}" for change in changes or ["changed: nothing that is recorded"])
-    clear = shlex.join(
-        ["airflow", "tasks", "clear", "-y", "-d", "-t", f"^{staged.producer}$", region.pipeline]
-    )
     return (
-        f"the pipeline was changed while this run was on its way, and '{region.region_id}' reads what has changed\n"
+        f"the pipeline was changed while this run was on its way, and '{task.region.region_id}' reads what changed\n"
         f"  task '{staged.producer}' ran plan {found.plan_id} (attempt {found.attempt_number}), "
         f"this one is of plan {now.plan_id}{named}\n"
-        f"  hint: either run what has changed again: {clear} (with the run's dates, -s and -e)\n"
+        f"  hint: either run what has changed again: {clear_command(task, [staged.producer])}\n"
         f"  or deploy the version of plan {found.plan_id} again, and clear this task"
     )

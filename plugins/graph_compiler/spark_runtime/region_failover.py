@@ -13,7 +13,6 @@ application; else the new copy is not committed, and the failure has the command
 
 from __future__ import annotations
 
-import shlex
 import time
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,6 +20,7 @@ from functools import partial
 from pyspark.sql import DataFrame
 
 from graph_compiler.declaration.connectors.secret import Secret
+from graph_compiler.deployment.clear_command import clear_command
 from graph_compiler.deployment.descriptor import (
     RegionDescriptor,
     ResultDescriptor,
@@ -195,12 +195,10 @@ class RegionFailover:
             raise copy.cannot("its rows would be others: what computes them is not deterministic")
         readers = differing_readers(self.area.log, manifest, copy.readers)
         if readers and not self.task.clears_others:
-            tasks = f"^({'|'.join([copy.staged.producer, *readers])})$"
-            words = ["airflow", "tasks", "clear", "-y", "-t", tasks, self.task.region.pipeline]
             raise ConsumersMustRerunError(
                 f"{copy.lost}\n  {listing(readers)} finished from the copy that is lost, "
                 f"and computed again it {_how_it_differs(manifest)}\n"
-                f"  hint: {shlex.join(words)}, with the run's dates (-s, -e), and their downstream tasks (-d)"
+                f"  hint: {clear_command(self.task, [copy.staged.producer, *readers])}"
             )
 
     def _check_upstream(self, manifest: Manifest, copy: LostCopy) -> None:
