@@ -2,7 +2,10 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -19,11 +22,14 @@ from graph_compiler.deployment.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.executions import executions
 from graph_compiler.deployment.finished_readers import stale_readers
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.report import ExecutionReport, ThrowableType
 from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.identifiers import RegionId
 from graph_compiler.spark_runtime.main import execute
+from graph_compiler.spark_runtime.region_failover import RegionFailover
 from tests.conftest import with_options
 from tests.reference import published
 
@@ -56,6 +62,11 @@ class Tasks:
         self.layout = StagingLayout(root=str(self.root), pipeline="p", run_id="run")
         self.log = ManifestLog(store=LocalCommitStore(), layout=self.layout)
         self._attempts: Iterator[int] = iter(range(100))
+        self._life = ""
+
+    def restart(self) -> None:
+        """Let the run be deleted, and created again."""
+        self._attempts, self._life = iter(range(100)), "again"
 
     def run(self, name: str) -> ExecutionReport:
         return execute(self.begin(name), self.spark)
@@ -67,7 +78,7 @@ class Tasks:
             version=VERSION,
             region=region,
             attempt=ExecutionAttempt(
-                run_id="run", execution_id=f"e{number:03}", attempt_number=number
+                run_id="run", execution_id=f"e{number:03}{self._life}", attempt_number=number
             ),
             staging_root=str(self.root),
             parameters=(),
@@ -286,6 +297,56 @@ def test_a_task_waits_for_one_it_reads_from_that_must_run_again(
         ("a", 20),
         ("b", 70),
     ]
+
+
+def test_two_tasks_that_compute_the_same_result_again_at_once_share_one_epoch(
+    source: Path, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = StreamExecutionEnvironment("p")
+    first = env.from_source(Csv(str(source)), "first").stage("dear")
+    for name in ("one", "two"):
+        first.with_columns(v=f"v + length('{name}')").name(name).sink_to(
+            Parquet(f"{tmp_path}/{name}")
+        ).name(f"{name}_out")
+    tasks = Tasks(env, tmp_path, spark)
+    tasks.run("first")
+    remove_data(tasks.data("first")[0])
+    both_have_begun = Barrier(2, timeout=120)
+    check = RegionFailover._check_resources
+
+    def wait_and_check(self: RegionFailover, *arguments: Any) -> None:
+        both_have_begun.wait()
+        check(self, *arguments)
+
+    monkeypatch.setattr(RegionFailover, "_check_resources", wait_and_check)
+    with ThreadPoolExecutor(2) as threads:
+        reports = list(threads.map(tasks.run, ("one_out", "two_out")))
+    assert [report.failure for report in reports] == [None, None]
+    assert [report.recomputed[0].epoch for report in reports] == [1, 1]
+    assert len(tasks.manifests("first")) == 2
+    assert [path.name[:8] for path in tasks.data("first")] == ["epoch-1-"], "the loser's are gone"
+    for name in ("one", "two"):
+        assert sorted(published(tmp_path / name)[1]) == [("a", 4), ("a", 5), ("b", 6)]
+
+
+def test_a_run_that_is_deleted_and_created_again_counts_anew(
+    source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    env = StreamExecutionEnvironment("p")
+    rows = env.from_source(Csv(str(source)), "first").stage("dear").filter("v > 1").name("kept")
+    rows.sink_to(Parquet(f"{tmp_path}/out"), mode="append").name("out")
+    tasks = Tasks(env, tmp_path, spark)
+    for name in ("first", "out"):
+        assert tasks.run(name).failure is None
+    other_rows(source)
+    tasks.restart()  # the same run id; executions are new, and attempts begin at 0
+    for name in ("first", "out"):
+        report = tasks.run(name)
+        assert report.failure is None
+    assert [read.epoch for read in report.reads] == [1]
+    assert sorted(published(tmp_path / "out")[1]) == [("a", 2), ("b", 7)], "replaced, not added to"
+    history = executions(Path(tasks.layout.run), RegionId("out"))
+    assert [one.attempt_number for one in history] == [1, 1]
 
 
 def test_a_producer_run_again_after_its_result_was_recomputed_commits_the_epoch_after(
