@@ -114,6 +114,14 @@ class ExecutionClaimedError(StagingError):
     """Another driver runs this execution."""
 
 
+class SupersededError(StagingError):
+    """A later attempt at the same region has begun."""
+
+
+class StaleReadError(StagingError):
+    """What an execution has read was computed again meanwhile, and came out otherwise."""
+
+
 class StaleResultError(StagingError):
     """A committed result does not hold what its reader was compiled for: the pipeline changed between the two."""
 

@@ -20,10 +20,10 @@ from graph_compiler.deployment.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.manifest import VERSION as MANIFEST_VERSION
-from graph_compiler.deployment.manifest import Manifest
+from graph_compiler.deployment.manifest import Manifest, StagedRead
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.report import VERSION as REPORT_VERSION
-from graph_compiler.deployment.report import ExecutionReport, StagedRead
+from graph_compiler.deployment.report import ExecutionReport
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import to_json
 
@@ -135,6 +135,14 @@ class Run:
             )
         )
 
+    def begin_again(self, name: str) -> None:
+        attempt = replace(
+            self.tasks[name].attempt, execution_id=f"{name}-running", attempt_number=1
+        )
+        self.tasks[name] = task = replace(self.tasks[name], attempt=attempt)
+        key = self.layout.descriptor(task.region.region_id, attempt.execution_id)
+        LocalCommitStore().put_if_absent(key, task.to_json().encode())
+
     def finish(self, name: str, *, reads: int | None = None) -> None:
         task, store = self.tasks[name], LocalCommitStore()
         (result,) = self.tasks["first"].region.results
@@ -202,8 +210,22 @@ def test_the_task_that_asks_is_not_cleared_nor_is_one_that_will_run_anyway(
 ) -> None:
     run.commit("first", epoch=1, checksum="bb")
     api.succeeded = ["one"]
+    run.begin_again("two")  # and is about to fail, or has not read it
     run.rerun_stale_consumers("two", "api")
     assert api.asked[2][2]["task_ids"] == ["one"]
+
+
+def test_a_task_whose_input_was_computed_again_while_it_ran_is_tried_again(
+    run: Run, api: FakeApi
+) -> None:
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+    run.commit("first", epoch=1, checksum="bb")
+    api.succeeded = ["one"]
+    with pytest.raises(AirflowException, match="'two_out' has read was computed again") as error:
+        run.rerun_stale_consumers("two", "api")
+    assert not isinstance(error.value, AirflowFailException)
+    assert api.asked[2][2]["task_ids"] == ["one"], "the others are seen to first"
 
 
 def test_without_a_connection_the_command_is_in_the_log(

@@ -12,6 +12,7 @@ from graph_compiler.deployment.describe import PipelineDescriptor, describe_pipe
 from graph_compiler.deployment.descriptor import (
     VERSION,
     ExecutionAttempt,
+    StagedInput,
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.manifest import VERSION as MANIFEST_VERSION
@@ -19,7 +20,9 @@ from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.plan_record import check_inputs, find_plan, record_plan, what_changed
 from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.values_within import values_within
 from graph_compiler.errors import StaleResultError
+from graph_compiler.identifiers import RegionId
 
 
 def described(
@@ -131,3 +134,17 @@ def test_an_operator_that_was_added_moves_ids_and_is_named_all_the_same(log: Man
 def test_what_is_not_committed_is_not_looked_at(log: ManifestLog) -> None:
     now = described()
     check_inputs(log, task(now, "out"), now.plan)
+
+
+def test_what_a_task_stages_and_reads_back_itself_it_computes_anew(log: ManifestLog) -> None:
+    """Else no edit of it could ever run: clearing the task that has run the old plan is to clear this one."""
+    before, now = described(), described(kept="v > 2")
+    run_producer(before, log)
+    reader = task(now, "out")
+    own = replace(reader, region=replace(reader.region, region_id=producer_of(reader)))
+    check_inputs(log, own, now.plan)
+
+
+def producer_of(reader: TaskDeploymentDescriptor) -> RegionId:
+    (producer,) = {staged.producer for staged in values_within(reader.region, StagedInput)}
+    return producer

@@ -1,6 +1,7 @@
 """A worker that does not share the staging root finds out by what is missing there."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from graph_compiler.deployment.run_marker import (
     see_marker,
 )
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.errors import StagingRootNotSharedError
+from graph_compiler.errors import StagingRootNotSharedError, StaleResultError
 
 STORE = LocalCommitStore()
 
@@ -89,3 +90,15 @@ def test_one_folder_under_two_paths_is_not_shared(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "here", tmp_path / "there")
     with pytest.raises(StagingRootNotSharedError, match=f"calls the root {tmp_path}/here"):
         check_marker(STORE, layout(tmp_path / "there"), "b")
+
+
+def test_a_run_that_began_with_another_version_of_the_pipeline_says_so(tmp_path: Path) -> None:
+    """Its first task was renamed meanwhile: no other worker is to blame that it has left nothing."""
+    first, second = regions()
+    see_marker(STORE, first, marker(tmp_path, "a"))
+    now = replace(marker(tmp_path, "a"), plan_id="another plan")
+    with pytest.raises(StaleResultError) as stale:
+        see_marker(STORE, second, now)
+    message = str(stale.value)
+    assert "it began with plan plan, 'out' is of plan another plan" in message
+    assert f"reads from {first.region_id}, which has not run" in message

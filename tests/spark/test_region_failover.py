@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -20,16 +21,19 @@ from graph_compiler.deployment.descriptor import (
     VERSION,
     ExecutionAttempt,
     RegionDescriptor,
+    ResultDescriptor,
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.executions import executions
 from graph_compiler.deployment.finished_readers import stale_readers
+from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.report import ExecutionReport, ThrowableType
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.identifiers import RegionId
 from graph_compiler.spark_runtime.main import execute
 from graph_compiler.spark_runtime.region_failover import RegionFailover
+from graph_compiler.spark_runtime.staging import StagingArea
 from tests.conftest import with_options
 from tests.reference import published
 
@@ -190,7 +194,7 @@ def test_a_new_copy_that_differs_from_what_others_finished_from_is_not_committed
     report = tasks.run(out)
     assert report.failure is not None
     assert report.failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
-    assert f"{second} finished from the copy that is lost" in report.failure.message
+    assert f"{second} finished from another copy of it" in report.failure.message
     assert "computed again it has other rows" in report.failure.message
     date = "2013-01-01T00:00:00+00:00"
     words = f"airflow tasks clear -y -d -s {date} -e {date} -t '^({first}|{second})$' p"
@@ -283,7 +287,7 @@ def test_a_task_waits_for_one_it_reads_from_that_must_run_again(
     failure = tasks.run(both).failure
     assert failure is not None
     assert failure.throwable_type is ThrowableType.PARTITION_DATA_MISSING_ERROR
-    assert f"{middle} finished from the lost copy and must run again before" in failure.message
+    assert f"{middle} finished from another copy and must run again before" in failure.message
     (manifest, again) = sorted(tasks.manifests(first))
     assert (manifest.name, again.name) == ("0.json", "1.json")
     assert not (tmp_path / "both").exists()
@@ -347,6 +351,117 @@ def test_a_run_that_is_deleted_and_created_again_counts_anew(
     assert sorted(published(tmp_path / "out")[1]) == [("a", 2), ("b", 7)], "replaced, not added to"
     history = executions(Path(tasks.layout.run), RegionId("out"))
     assert [one.attempt_number for one in history] == [1, 1]
+
+
+def test_an_execution_that_hung_before_it_began_commits_nothing(
+    source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    tasks = Tasks(chain(source, tmp_path), tmp_path, spark)
+    first, second, _ = tasks.regions
+    tasks.run(first)
+    hangs, supersedes = tasks.begin(second), tasks.begin(second)
+    failure = execute(hangs, spark).failure
+    assert failure is not None
+    assert (
+        "a later attempt at 'second' has begun; execution e001 commits nothing" in failure.message
+    )
+    assert failure.throwable_type is ThrowableType.RECOVERABLE_ERROR
+    assert tasks.manifests(second) == []
+    assert not (tmp_path / "second").exists()
+    assert execute(supersedes, spark).failure is None
+
+
+def test_what_was_computed_again_while_a_task_ran_is_not_published(
+    source: Path, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = Tasks(chain(source, tmp_path), tmp_path, spark)
+    first, second, _ = tasks.regions
+    tasks.run(first)
+    check = RegionFailover.check_reads
+
+    def meanwhile(self: RegionFailover) -> None:
+        monkeypatch.undo()
+        other_rows(source)
+        tasks.run(first)
+        check(self)
+
+    monkeypatch.setattr(RegionFailover, "check_reads", meanwhile)
+    failure = tasks.run(second).failure
+    assert failure is not None
+    assert "was computed again while this execution ran (epoch 1; it has read 0)" in failure.message
+    assert failure.throwable_type is ThrowableType.RECOVERABLE_ERROR
+    assert not (tmp_path / "second").exists()
+    assert tasks.run(second).failure is None
+
+
+def test_who_has_finished_by_way_of_a_result_that_others_computed_again_counts_too(
+    source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    """first ║ middle ║ last, and first ║ other: last computes middle again, from what first was; then first differs."""
+    env = StreamExecutionEnvironment("p")
+    first = env.from_source(Csv(str(source)), "first").stage("dear")
+    middle = first.filter("v < 3").name("middle").stage("dear too")
+    middle.filter("v > 0").name("last").sink_to(Parquet(f"{tmp_path}/last")).name("last_out")
+    first.filter("v > 1").name("other").sink_to(Parquet(f"{tmp_path}/other")).name("other_out")
+    tasks = Tasks(env, tmp_path, spark)
+    for name in ("first", "middle"):
+        tasks.run(name)
+    remove_data(tasks.data("middle")[0])
+    assert tasks.run("last_out").failure is None
+    remove_data(tasks.data("first")[0])
+    other_rows(source)
+    failure = tasks.run("other_out").failure
+    assert failure is not None
+    assert "middle finished from another copy of it" in failure.message
+
+
+def test_rows_of_a_coin_are_not_taken_over_from_another_execution(
+    source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    env = StreamExecutionEnvironment("p")
+    coins = env.from_source(Csv(str(source)), "in").transform(with_a_coin).name("coins")
+    coins.sink_to(Parquet(f"{tmp_path}/coins")).name("coins_out")
+    coins.stage("dear").filter("coin > 0.5").name("heads").sink_to(
+        Parquet(f"{tmp_path}/heads")
+    ).name("heads_out")
+    tasks = Tasks(env, tmp_path, spark)
+    first, _ = tasks.regions
+    stage = StagingArea.stage
+
+    def after_another(self: StagingArea, result: ResultDescriptor, rows: DataFrame) -> Manifest:
+        if result.consumers and not tasks.manifests(first):
+            attempt = replace(self.attempt, execution_id="zombie")
+            stage(replace(self, attempt=attempt), result, rows)
+        return stage(self, result, rows)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(StagingArea, "stage", after_another)
+        failure = tasks.run(first).failure
+    assert failure is not None
+    assert (
+        "committed by execution zombie, and what computes it is not deterministic"
+        in failure.message
+    )
+    assert not (tmp_path / "coins").exists()
+    assert tasks.run(first).failure is None
+    assert len(tasks.manifests(first)) == 2
+
+
+def test_a_coin_that_nobody_has_seen_may_be_thrown_again(
+    source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    env = StreamExecutionEnvironment("p")
+    coins = env.from_source(Csv(str(source)), "in").transform(with_a_coin).name("coins")
+    coins.stage("dear").filter("coin >= 0").name("all").sink_to(Parquet(f"{tmp_path}/all")).name(
+        "all_out"
+    )
+    tasks = Tasks(env, tmp_path, spark)
+    first, second = tasks.regions
+    tasks.run(first)
+    remove_data(tasks.data(first)[0])
+    report = tasks.run(second)
+    assert report.failure is None, report.failure
+    assert len(published(tmp_path / "all")[1]) == 3
 
 
 def test_a_producer_run_again_after_its_result_was_recomputed_commits_the_epoch_after(

@@ -91,6 +91,20 @@ def test_a_reader_that_was_cleared_is_waited_for(make: Make) -> None:
     assert len(tasks.data(first)) == 1
 
 
+def test_a_reader_that_was_cleared_and_has_not_begun_is_waited_for_too(make: Make) -> None:
+    """All have finished, and then were cleared: what they finished from was the copy before."""
+    tasks = make("one", "two")
+    first, *_ = tasks.regions
+    for name in (first, "one_rows", "two_rows"):
+        tasks.run(name)
+    (tasks.root.parent / "in.csv").write_text("k,v\na,1\na,2\nb,7\n")
+    tasks.run(first)
+    tasks.run("one_rows")
+    assert len(tasks.data(first)) == 1
+    assert tasks.run("two_rows").recomputed == ()
+    assert tasks.data(first) == []
+
+
 def test_rows_an_execution_fixed_for_itself_go_with_it(tmp_path: Path, spark: SparkSession) -> None:
     (tmp_path / "in.csv").write_text("k,v\na,1\na,2\nb,3\n")
     env = StreamExecutionEnvironment("p")

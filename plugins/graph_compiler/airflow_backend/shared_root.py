@@ -5,18 +5,19 @@ from __future__ import annotations
 import socket
 import time
 
-from airflow.sdk.exceptions import AirflowException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.run_marker import VERSION, RunMarker, see_marker
-from graph_compiler.errors import StagingRootNotSharedError
+from graph_compiler.errors import StagingRootNotSharedError, StaleResultError
 
 
 def see_run(task: TaskDeploymentDescriptor) -> None:
     """Mark the run at its first task, and see the mark at every other.
 
-    Raises AirflowException, which a retry may follow: it may run on a worker that has the folder.
+    Raises AirflowException, which a retry may follow: it may run on a worker that has the folder. AirflowFailException
+    where the run began with another version of the pipeline.
     """
     marker = RunMarker(
         version=VERSION,
@@ -32,3 +33,5 @@ def see_run(task: TaskDeploymentDescriptor) -> None:
         see_marker(LocalCommitStore(), task.region, marker)
     except StagingRootNotSharedError as error:
         raise AirflowException(f"pipeline '{task.region.pipeline}': {error}") from None
+    except StaleResultError as error:
+        raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None

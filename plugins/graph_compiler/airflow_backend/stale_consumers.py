@@ -7,10 +7,11 @@ one that asks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from logging import Logger
 
 from airflow.sdk.bases.operator import BaseOperator
+from airflow.sdk.exceptions import AirflowException
 
 from graph_compiler.airflow_backend.airflow_api import AirflowApi
 from graph_compiler.deployment.clear_command import clear_command
@@ -27,11 +28,25 @@ def rerun_stale_consumers(
 ) -> None:
     """Have those run again that finished from other rows than the results this task reads or makes hold now.
 
-    Raises AirflowException where Airflow's API is to be asked, and cannot be.
+    Raises AirflowException where Airflow's API is to be asked, and cannot be, and where this task is one of them.
     """
-    stale = _stale_consumers(task)
-    if not stale:
-        return
+    stale, own = _stale_consumers(task), task.region.region_id
+    if others := [region_id for region_id in stale if region_id != own]:
+        _rerun(others, task, operator, conn_id, log)
+    if own in stale:
+        raise AirflowException(
+            f"what '{own}' has read was computed again while it ran, and has or may have other rows: "
+            "the next attempt reads these"
+        )
+
+
+def _rerun(
+    stale: Sequence[RegionId],
+    task: TaskDeploymentDescriptor,
+    operator: BaseOperator,
+    conn_id: str | None,
+    log: Logger,
+) -> None:
     if conn_id is None:
         log.info(
             "graph_compiler: %s finished from rows that are others now; unless cleared already: %s",
@@ -50,8 +65,7 @@ def _stale_consumers(task: TaskDeploymentDescriptor) -> tuple[RegionId, ...]:
         staged.id: staged.consumers for staged in values_within(task.region, StagedInput)
     } | {result.id: result.consumers for result in task.region.results}
     log = ManifestLog(store=LocalCommitStore(), layout=task.layout)
-    found = stale_readers(log, consumers)
-    return tuple(region_id for region_id in found if region_id != task.region.region_id)
+    return stale_readers(log, consumers)
 
 
 def _with_downstream(region_ids: Iterable[RegionId], operator: BaseOperator) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from graph_compiler.deployment.submission import Submission
 from graph_compiler.deployment.wire import from_json
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.execution import HISTORY_SIZE, ExecutionState
-from graph_compiler.identifiers import RegionId, listing
+from graph_compiler.identifiers import RegionId, listing, path_segment
 
 Document = TypeVar("Document")
 
@@ -92,25 +92,35 @@ def executions(
     run: Path, region_id: RegionId, *, size: int = HISTORY_SIZE
 ) -> tuple[RegionExecution, ...]:
     """Give the current attempt at a region and at most `size` before it, first to last."""
-    folders = Path(executions_folder(str(run), region_id)).glob("*")
-    begun = {
-        folder: descriptor.stat().st_mtime
-        for folder in folders
-        if (descriptor := folder / DESCRIPTOR).exists()
-    }
-    in_order = sorted(begun, key=lambda folder: (begun[folder], folder.name))
+    in_order = _in_order(run, region_id)
     kept = in_order[-size - 1 :]
-    found = (_execution(folder, begun[folder], is_last=folder is in_order[-1]) for folder in kept)
+    found = (_execution(folder, is_last=folder is in_order[-1]) for folder in kept)
     return tuple(execution for execution in found if execution is not None)
 
 
 def last_descriptor(layout: StagingLayout, region_id: RegionId) -> TaskDeploymentDescriptor | None:
     """Give what a region's last attempt was told to do, None where there is none."""
-    attempts = executions(Path(layout.run), region_id)
-    if not attempts:
+    in_order = _in_order(Path(layout.run), region_id)
+    if not in_order:
         return None
-    path = layout.descriptor(region_id, attempts[-1].execution_id)
-    return TaskDeploymentDescriptor.from_json(Path(path).read_text())
+    return TaskDeploymentDescriptor.from_json((in_order[-1] / DESCRIPTOR).read_text())
+
+
+def is_superseded(run: Path, region_id: RegionId, execution_id: str) -> bool:
+    """Say whether another attempt at a region began after an execution; one that left no descriptor is not."""
+    names = [folder.name for folder in _in_order(run, region_id)]
+    return path_segment(execution_id) in names[:-1]
+
+
+def _in_order(run: Path, region_id: RegionId) -> list[Path]:
+    """Give the folders of a region's attempts, by when they began."""
+    folders = Path(executions_folder(str(run), region_id)).glob("*")
+    begun = {
+        folder: descriptor.stat().st_mtime_ns
+        for folder in folders
+        if (descriptor := folder / DESCRIPTOR).exists()
+    }
+    return sorted(begun, key=lambda folder: (begun[folder], folder.name))
 
 
 def failure_times(run: Path, region_id: RegionId, *, but: str) -> tuple[float, ...]:
@@ -122,7 +132,8 @@ def failure_times(run: Path, region_id: RegionId, *, but: str) -> tuple[float, .
     )
 
 
-def _execution(folder: Path, started: float, *, is_last: bool) -> RegionExecution | None:
+def _execution(folder: Path, *, is_last: bool) -> RegionExecution | None:
+    started = (folder / DESCRIPTOR).stat().st_mtime
     try:
         attempt = json.loads((folder / DESCRIPTOR).read_text())["attempt"]
     except json.JSONDecodeError:  # just being written

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graph_compiler.declaration.operators import Sink
-from graph_compiler.deployment.descriptor import RegionDescriptor, TaskDeploymentDescriptor
-from graph_compiler.deployment.executions import RegionExecution, executions
-from graph_compiler.deployment.manifest import Manifest
+from graph_compiler.deployment.executions import executions, last_descriptor
+from graph_compiler.deployment.manifest import Manifest, StagedRead
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
@@ -21,10 +20,10 @@ from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedReader:
-    """A task that has finished from one epoch of a result, and left something that still counts."""
+    """A task that has finished from epochs of a result, and left something that still counts."""
 
     region_id: RegionId
-    epoch: int
+    epochs: tuple[int, ...]
 
 
 def finished_readers(
@@ -38,15 +37,11 @@ def finished_readers(
 
     `recomputing` are results that will not count as left.
     """
-    run = Path(log.layout.run)
     found = []
     for region_id in consumers:
-        *_, last = executions(run, region_id) or [None]
-        if last is None or last.state is not ExecutionState.FINISHED or last.report is None:
-            continue
-        epochs = [read.epoch for read in last.report.reads if read.result_id == result_id]
-        if epochs and _left_something(_region(log, region_id, last), last, log, recomputing):
-            found.append(FinishedReader(region_id=region_id, epoch=min(epochs)))
+        epochs = epochs_read(log, region_id, result_id, recomputing)
+        if epochs:
+            found.append(FinishedReader(region_id=region_id, epochs=epochs))
     return tuple(found)
 
 
@@ -57,8 +52,11 @@ def differing_readers(
     return tuple(
         reader.region_id
         for reader in readers
-        if reader.epoch != manifest.epoch
-        and not manifest.replaces(log.manifest(manifest.result_id, reader.epoch))
+        if any(
+            epoch != manifest.epoch
+            and not manifest.replaces(log.manifest(manifest.result_id, epoch))
+            for epoch in reader.epochs
+        )
     )
 
 
@@ -74,23 +72,25 @@ def stale_readers(
     return tuple(found)
 
 
-def _region(log: ManifestLog, region_id: RegionId, execution: RegionExecution) -> RegionDescriptor:
-    path = log.layout.descriptor(region_id, execution.execution_id)
-    return TaskDeploymentDescriptor.from_json(Path(path).read_text()).region
-
-
-def _left_something(
-    region: RegionDescriptor,
-    execution: RegionExecution,
+def epochs_read(
     log: ManifestLog,
-    recomputing: Collection[IntermediateDataSetId],
-) -> bool:
-    """Say whether a sink, or a result that no other execution has computed since, is this execution's."""
-    operators = [one.operator for vertex in region.vertices for one in vertex.operators]
-    if any(isinstance(operator, Sink) for operator in operators):
-        return True
-    return any(
-        manifest.attempt.execution_id == execution.execution_id
-        for result in region.results
-        if result.id not in recomputing and (manifest := log.latest(result.id))
-    )
+    region_id: RegionId,
+    result_id: IntermediateDataSetId,
+    recomputing: Collection[IntermediateDataSetId] = (),
+) -> tuple[int, ...]:
+    """Give the epochs of a result that a consumer's sinks were written from, and its results, whoever made these."""
+    task = last_descriptor(log.layout, region_id)
+    if task is None:
+        return ()
+    reads: list[StagedRead] = []
+    operators = [one.operator for vertex in task.region.vertices for one in vertex.operators]
+    *_, last = executions(Path(log.layout.run), region_id)
+    has_finished = last.state is ExecutionState.FINISHED and last.report is not None
+    if has_finished and last.report and any(isinstance(one, Sink) for one in operators):
+        reads += last.report.reads
+    for result in task.region.results:
+        manifest = None if result.id in recomputing else log.latest(result.id)
+        is_by_another = manifest is not None and manifest.attempt.execution_id != last.execution_id
+        if manifest and (has_finished or is_by_another):
+            reads += manifest.inputs
+    return tuple(sorted({read.epoch for read in reads if read.result_id == result_id}))

@@ -38,11 +38,19 @@ class ContractCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StagedRead:
+    """Which commit of a result an execution has read."""
+
+    result_id: IntermediateDataSetId
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """One committed epoch. `schema` is Spark's schema JSON; `parent_epoch` None for the first.
 
     `checksum` is that of the rows, whatever their order (`spark_runtime/row_checksum.py`); None where they have none.
-    `deterministic`: the declaration says that every epoch is as good as another.
+    `deterministic`: the declaration says that every epoch is as good as another. `inputs` are what it was made from.
     """
 
     version: int
@@ -58,6 +66,7 @@ class Manifest:
     checksum: str | None
     contracts: tuple[ContractCount, ...]
     deterministic: bool = False
+    inputs: tuple[StagedRead, ...] = ()
 
     @property
     def files(self) -> tuple[DataFile, ...]:

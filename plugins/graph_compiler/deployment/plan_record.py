@@ -115,6 +115,8 @@ def check_inputs(log: ManifestLog, task: TaskDeploymentDescriptor, plan: PlanRec
     What no task has run for is not looked at: whoever reads it says so.
     """
     for staged in dict.fromkeys(values_within(task.region, StagedInput)):
+        if staged.producer == task.region.region_id:
+            continue  # what it stages and reads back it computes anew
         found = _found(log, staged)
         if found is not None and staged.fingerprint not in found.fingerprints:
             before = find_plan(log.store, log.layout, found.plan_id)

@@ -2,9 +2,10 @@
 
     report.json of this execution  →  have all that read it finished?  →  record  →  data goes
 
-Every reader's report is written before it asks, so of two that finish at once at least one sees both. Nothing of it can
-fail a task, and what a crash leaves on the way `graph-compiler staging gc` finds: data whose release is recorded is not
-read again, but computed anew by whoever needs it.
+Every reader's report is written before it asks, so of two that finish at once at least one sees both. A reader counts
+if what it has left is of the last epoch: one that was cleared, and has not begun again, has finished from one before.
+Nothing of it can fail a task, and what a crash leaves on the way `graph-compiler staging gc` finds: data whose release
+is recorded is not read again, but computed anew by whoever needs it.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from pathlib import Path
 from graph_compiler.declaration.retention import StagingRelease
 from graph_compiler.deployment.commit_store import CommitStore
 from graph_compiler.deployment.descriptor import StagedInput, TaskDeploymentDescriptor
-from graph_compiler.deployment.executions import executions
+from graph_compiler.deployment.executions import executions, last_descriptor
+from graph_compiler.deployment.finished_readers import epochs_read
 from graph_compiler.deployment.manifest import Manifest
+from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.report import ExecutionReport, RecomputedResult
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.values_within import values_within
@@ -53,10 +56,11 @@ def release_inputs(
     """Release what this execution has read or computed again, and all others have finished with."""
     if task.region.retention.release is not StagingRelease.LAST_CONSUMER or report.failure:
         return
-    run = Path(task.layout.run)
+    log = ManifestLog(store=store, layout=task.layout)
     for result_id, consumers in _consumers(task, report.recomputed).items():
-        if all(_has_finished(run, region_id) for region_id in consumers):
-            yield from _release(task, result_id, store)
+        latest = log.latest(result_id)
+        if latest is not None and all(_has_read(log, region_id, latest) for region_id in consumers):
+            yield from _release(task, latest, log)
     _remove_fixed_rows(task)
 
 
@@ -75,51 +79,64 @@ def _remove_fixed_rows(task: TaskDeploymentDescriptor) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def _remove_fixed_rows(task: TaskDeploymentDescriptor) -> None:
+    """Remove what this execution staged for itself (DESIGN D9): no other reads it, and it has ended."""
+    for folder in Path(task.layout.run, "data").glob("*"):
+        if folder.name.endswith(f"-{task.attempt.execution_id}"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def _consumers(
     task: TaskDeploymentDescriptor, recomputed: tuple[RecomputedResult, ...]
 ) -> dict[IntermediateDataSetId, tuple[RegionId, ...]]:
-    """Give the readers of what an execution has read, and of what it computed on the way to that."""
-    found = {staged.id: staged.consumers for staged in values_within(task.region, StagedInput)}
+    """Give the readers of what an execution has read, and of what it computed on the way to that.
+
+    Who stages a result and reads it back as well has done with it by the time others read it.
+    """
+    found = {
+        staged.id: _without(staged.consumers, staged.producer)
+        for staged in values_within(task.region, StagedInput)
+    }
     for again in recomputed:
-        if again.result_id not in found:
-            last = executions(Path(task.layout.run), again.producer)[-1]
-            path = task.layout.descriptor(again.producer, last.execution_id)
-            producer = TaskDeploymentDescriptor.from_json(Path(path).read_text())
-            (result,) = (one for one in producer.region.results if one.id == again.result_id)
-            found[result.id] = result.consumers
+        producer = last_descriptor(task.layout, again.producer)
+        for result in producer.region.results if producer else ():
+            if result.id == again.result_id:
+                found.setdefault(result.id, _without(result.consumers, again.producer))
     return found
 
 
-def _has_finished(run: Path, region_id: RegionId) -> bool:
-    attempts = executions(run, region_id)
-    return bool(attempts) and attempts[-1].state is ExecutionState.FINISHED
+def _without(consumers: tuple[RegionId, ...], producer: RegionId) -> tuple[RegionId, ...]:
+    return tuple(region_id for region_id in consumers if region_id != producer)
+
+
+def _has_read(log: ManifestLog, region_id: RegionId, latest: Manifest) -> bool:
+    """Say whether all that a consumer has left is of these rows, and no attempt at it is on its way."""
+    attempts = executions(Path(log.layout.run), region_id, size=0)
+    if not attempts or attempts[-1].state is not ExecutionState.FINISHED:
+        return False
+    return all(
+        epoch == latest.epoch or latest.replaces(log.manifest(latest.result_id, epoch))
+        for epoch in epochs_read(log, region_id, latest.result_id)
+    )
 
 
 def _release(
-    task: TaskDeploymentDescriptor, result_id: IntermediateDataSetId, store: CommitStore
+    task: TaskDeploymentDescriptor, latest: Manifest, log: ManifestLog
 ) -> Iterator[ReleasedResult]:
     """Record the release of the last epoch, then remove the data of all: earlier ones nobody reads any more."""
-    layout = task.layout
-    contents = [store.get(key) for key in store.keys(layout.manifests(result_id))]
-    manifests = sorted(
-        (from_json(Manifest, content) for content in contents if content),
-        key=lambda manifest: manifest.epoch,
-    )
-    if not manifests:
-        return
     record = ReleasedResult(
-        result_id=result_id,
-        epoch=manifests[-1].epoch,
+        result_id=latest.result_id,
+        epoch=latest.epoch,
         region_id=task.region.region_id,
         execution_id=task.attempt.execution_id,
         time=time.time(),
-        bytes=manifests[-1].bytes,
+        bytes=latest.bytes,
     )
-    is_first = store.put_if_absent(
-        layout.released(result_id, record.epoch), to_json(record).encode()
-    )
-    for manifest in manifests:
-        if Path(layout.run) in Path(manifest.location).parents:
-            shutil.rmtree(manifest.location, ignore_errors=True)
+    key = log.layout.released(latest.result_id, latest.epoch)
+    is_first = log.store.put_if_absent(key, to_json(record).encode())
+    for epoch in range(latest.epoch + 1):
+        location = Path(log.manifest(latest.result_id, epoch).location)
+        if Path(log.layout.run) in location.parents:
+            shutil.rmtree(location, ignore_errors=True)
     if is_first:
         yield record

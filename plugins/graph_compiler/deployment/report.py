@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from graph_compiler.deployment.manifest import ContractCount
+from graph_compiler.deployment.manifest import ContractCount, StagedRead
 from graph_compiler.deployment.wire import from_json
 from graph_compiler.errors import SourceLocation
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, RegionId
@@ -122,14 +122,6 @@ class ActionMetrics:
     spilled_bytes: int
     shuffle_read_bytes: int
     shuffle_written_bytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StagedRead:
-    """Which commit of another task's result an execution has read."""
-
-    result_id: IntermediateDataSetId
-    epoch: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from graph_compiler.deployment.descriptor import RegionDescriptor, StagedInput
 from graph_compiler.deployment.staging_layout import DESCRIPTOR, StagingLayout, executions_folder
 from graph_compiler.deployment.values_within import values_within
 from graph_compiler.deployment.wire import from_json, to_json
-from graph_compiler.errors import StagingRootNotSharedError
+from graph_compiler.errors import StagingRootNotSharedError, StaleResultError
 from graph_compiler.identifiers import RegionId, listing
 
 VERSION = 1
@@ -53,7 +53,8 @@ def mark_run(store: CommitStore, marker: RunMarker) -> None:
 def see_marker(store: CommitStore, region: RegionDescriptor, mine: RunMarker) -> None:
     """Put the marker, if a task may be its run's first and there is none, and see that the run is here.
 
-    Raises StagingRootNotSharedError where another worker must have put what is not to be seen.
+    Raises StagingRootNotSharedError where another worker must have put what is not to be seen, StaleResultError where
+    another version of the pipeline may have had other tasks.
     """
     layout = StagingLayout(root=mine.root, pipeline=mine.pipeline, run_id=mine.run_id)
     before = producers(region)
@@ -61,6 +62,12 @@ def see_marker(store: CommitStore, region: RegionDescriptor, mine: RunMarker) ->
         mark_run(store, mine)
     marker = check_marker(store, layout, mine.host)
     if unseen := [region_id for region_id in before if not _has_documents(layout, region_id)]:
+        if marker.plan_id != mine.plan_id:
+            raise StaleResultError(
+                f"the pipeline was changed while this run was on its way: it began with plan {marker.plan_id}, "
+                f"'{region.region_id}' is of plan {mine.plan_id}, and reads from {listing(unseen)}, which has not run\n"
+                f"  hint: either run all of the run again, or deploy the version of plan {marker.plan_id} again"
+            )
         found = f"the marker of this run, put on {marker.host}, and no documents of {listing(unseen)}, which ran before"
         raise not_shared(layout.root, mine.host, found)
 

@@ -7,8 +7,9 @@ read gates ─▶ one DataFrame expression ─▶ stage results as they come up
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -19,10 +20,12 @@ from graph_compiler.deployment.descriptor import (
     StagedInput,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.manifest import ContractCount
+from graph_compiler.deployment.executions import is_superseded
+from graph_compiler.deployment.manifest import ContractCount, StagedRead
 from graph_compiler.deployment.manifest_log import ManifestLog
-from graph_compiler.deployment.report import Output, Phase, RecomputedResult, StagedRead
+from graph_compiler.deployment.report import Output, Phase, RecomputedResult
 from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.errors import SupersededError
 from graph_compiler.spark_runtime.connectors import SinkContext, read_source
 from graph_compiler.spark_runtime.contracts import Contract, check_contracts
 from graph_compiler.spark_runtime.coordination import make_coordinators
@@ -71,6 +74,7 @@ def run_region(
         execution_id=attempt.execution_id,
     )
     failover = RegionFailover(task=task, area=area)
+    area = replace(area, inputs=lambda: tuple(failover.reads))
     evaluation = RegionEvaluation(
         region=region,
         spark=spark,
@@ -88,6 +92,8 @@ def run_region(
     operators = evaluation.graph.operators.values()
     outputs: list[Output] = []
     with coordinators.attempt(attempt.attempt_number):
+        # Behind all that was begun here: who is deployed from now on finds it, or takes the same numbers.
+        _check_current(task)
         for operator in operators:
             if not isinstance(operator.operator, Sink):
                 run.evaluate(operator)
@@ -103,6 +109,7 @@ def run_region(
                 written = coordinators.committer(sink).prepare(rows)
             metrics.committed[sink.node_id, None] = written
         counts = area.contracts()
+        failover.check_reads()
         outputs.extend(coordinators.commit())
     return RegionResult(
         outputs=tuple(outputs),
@@ -110,6 +117,15 @@ def run_region(
         reads=tuple(failover.reads),
         recomputed=tuple(failover.recomputed),
     )
+
+
+def _check_current(task: TaskDeploymentDescriptor) -> None:
+    """Raise SupersededError where a later attempt at the region has begun: this one hung, and commits nothing."""
+    region_id, execution_id = task.region.region_id, task.attempt.execution_id
+    if is_superseded(Path(task.layout.run), region_id, execution_id):
+        raise SupersededError(
+            f"a later attempt at '{region_id}' has begun; execution {execution_id} commits nothing"
+        )
 
 
 def _read_staged(

@@ -59,6 +59,7 @@ class RegionEvaluation:
     _readers: Counter[Output] = field(init=False)
     _results: frozenset[Output] = field(init=False)
     _unrepeatable: set[Output] = field(default_factory=set)
+    _varying: set[Output] = field(default_factory=set)
     _staged: dict[tuple[IntermediateDataSetId, int | None], DataFrame] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -110,6 +111,7 @@ class RegionEvaluation:
             is_dry=self.is_dry,
         )
         repeatable = self._reads_repeatable(operator)
+        varies = not self._reads_from(operator).isdisjoint(self._varying)
         if any(self._readers[operator.node_id, tag] for tag in operator.operator.output_tags()):
             if not repeatable:  # its outputs are several readers of its inputs
                 inputs = {
@@ -123,7 +125,14 @@ class RegionEvaluation:
         repeatable = repeatable and operator.operator.why_unrepeatable() is None
         for tag, rows in outputs.items():
             exact = with_exactly(rows, operator.parallelism)
-            self._keep(operator, tag, exact, repeatable=repeatable)
+            is_fixed = repeatable and is_deterministic(exact)
+            if varies or not is_fixed:
+                self._varying.add((operator.node_id, tag))
+            self._keep(operator, tag, exact, repeatable=is_fixed)
+
+    def varies(self, output: Output) -> bool:
+        """Say whether another execution may give other rows, though in this one they are fixed by now."""
+        return output in self._varying
 
     def is_repeatable(self, output: Output) -> bool:
         """Say whether computing an output again gives the same rows, as far as Spark and the declaration tell."""
@@ -139,7 +148,7 @@ class RegionEvaluation:
     ) -> None:
         """Keep an output for its readers: fixed if there are several who would see different rows."""
         output = (operator.node_id, tag)
-        if not (repeatable and is_deterministic(rows)):
+        if not repeatable:
             if self.is_shared(output) and output not in self._results:
                 rows = self.fix(operator, f"shared-{tag or 'main'}", rows, operator.parallelism)
             else:
@@ -148,8 +157,12 @@ class RegionEvaluation:
         self.mark(rows, output)
 
     def _reads_repeatable(self, operator: OperatorDescriptor) -> bool:
-        read = [(edge.node_id, edge.output_tag) for edge in operator.inputs if edge.staged is None]
-        return not any(output in self._unrepeatable for output in read)
+        return self._reads_from(operator).isdisjoint(self._unrepeatable)
+
+    def _reads_from(self, operator: OperatorDescriptor) -> frozenset[Output]:
+        """Give the outputs of this region that an operator reads."""
+        read = (edge for edge in operator.inputs if edge.staged is None)
+        return frozenset((edge.node_id, edge.output_tag) for edge in read)
 
     def _rows(self, edge: InputDescriptor, partitions: int | None) -> DataFrame:
         if edge.staged is None:

@@ -20,6 +20,7 @@ from functools import partial
 from pyspark.sql import DataFrame
 
 from graph_compiler.declaration.connectors.secret import Secret
+from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.clear_command import clear_command
 from graph_compiler.deployment.descriptor import (
     RegionDescriptor,
@@ -33,12 +34,13 @@ from graph_compiler.deployment.finished_readers import (
     differing_readers,
     finished_readers,
 )
-from graph_compiler.deployment.manifest import Manifest
-from graph_compiler.deployment.report import RecomputedResult, StagedRead
+from graph_compiler.deployment.manifest import Manifest, StagedRead
+from graph_compiler.deployment.report import RecomputedResult
 from graph_compiler.deployment.values_within import values_within
 from graph_compiler.errors import (
     ConsumersMustRerunError,
     PartitionNotFoundError,
+    StaleReadError,
     UpstreamMustRerunError,
 )
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId, listing
@@ -52,15 +54,22 @@ from graph_compiler.spark_runtime.region_run import RegionRun
 from graph_compiler.spark_runtime.shared_rows import FixedRows
 from graph_compiler.spark_runtime.staging import StagingArea
 
+_NOT_DETERMINISTIC = "its rows would be others: what computes them is not deterministic"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostCopy:
-    """A staged result that is lost: what is known of it, and who has finished from which epoch of it."""
+    """A staged result that is lost, and what is known of it."""
 
     staged: StagedInput
     lost: PartitionNotFoundError
     manifest: Manifest | None
-    readers: tuple[FinishedReader, ...]
+
+    @property
+    def can_be_compared(self) -> bool:
+        """Say whether another copy can be told to be the same."""
+        known = self.manifest
+        return known is not None and (known.checksum is not None or known.deterministic)
 
     def cannot(self, reason: str) -> PartitionNotFoundError:
         """Say why it cannot be computed again by this application."""
@@ -84,6 +93,7 @@ class RegionFailover:
     reads: list[StagedRead] = field(default_factory=list)
     recomputed: list[RecomputedResult] = field(default_factory=list)
     _recomputing: list[IntermediateDataSetId] = field(default_factory=list)
+    _manifests: dict[IntermediateDataSetId, Manifest] = field(default_factory=dict)
 
     def read(self, staged: StagedInput, partitions: int | None) -> tuple[Manifest, DataFrame]:
         """Read a staged result, computed anew where it is lost.
@@ -91,32 +101,42 @@ class RegionFailover:
         Raises PartitionNotFoundError where that cannot be done here, ConsumersMustRerunError where it may not,
         UpstreamMustRerunError where this task has to wait for others first.
         """
+        if known := self._manifests.get(staged.id):  # however often it is read, it is one copy
+            return known, self._rows(known, partitions)
         try:
             manifest = self.area.find(staged)
             rows = self._rows(manifest, partitions)
         except PartitionNotFoundError as lost:
             self._recomputing.append(staged.id)
-            manifest = self._recompute(self._lost_copy(staged, lost))
+            manifest = self._recompute(
+                LostCopy(staged=staged, lost=lost, manifest=self.area.log.latest(staged.id))
+            )
             self._recomputing.pop()
             rows = self._rows(manifest, partitions)
-        read = StagedRead(result_id=manifest.result_id, epoch=manifest.epoch)
-        if read not in self.reads:
-            self.reads.append(read)
+        self._manifests[staged.id] = manifest
+        self.reads.append(StagedRead(result_id=manifest.result_id, epoch=manifest.epoch))
         return manifest, rows
+
+    def check_reads(self) -> None:
+        """Raise StaleReadError where what was read has been computed again since, and has other rows, or may have."""
+        for result_id, manifest in self._manifests.items():
+            latest = self.area.log.latest(result_id)
+            assert latest is not None, "it was read"
+            if latest.epoch != manifest.epoch and not latest.replaces(manifest):
+                raise StaleReadError(
+                    f"{result_id} was computed again while this execution ran (epoch {latest.epoch}; it has read "
+                    f"{manifest.epoch}), and has or may have other rows: the next attempt reads these"
+                )
 
     def _rows(self, manifest: Manifest, partitions: int | None) -> DataFrame:
         with origin(self.area.spark, STAGED, manifest.result_id):  # no operator here made them
             return self.area.read(manifest, partitions=partitions)
 
-    def _lost_copy(self, staged: StagedInput, lost: PartitionNotFoundError) -> LostCopy:
-        log = self.area.log
+    def _readers(self, staged: StagedInput) -> tuple[FinishedReader, ...]:
+        """Give who has finished from a result by now, and has left more than what is computed again here."""
+        log, own = self.area.log, self.task.region.region_id
         readers = finished_readers(log, staged.id, staged.consumers, recomputing=self._recomputing)
-        return LostCopy(
-            staged=staged,
-            lost=lost,
-            manifest=log.latest(staged.id),
-            readers=tuple(one for one in readers if one.region_id != self.task.region.region_id),
-        )
+        return tuple(one for one in readers if one.region_id != own)
 
     def _recompute(self, copy: LostCopy) -> Manifest:
         staged, started = copy.staged, time.monotonic()
@@ -131,18 +151,24 @@ class RegionFailover:
             f"graph_compiler: {copy.lost}\ngraph_compiler: computing it again, as {staged.producer}"
         )
         contracts, metrics = list[Contract](), RegionMetrics(self.area.spark, part)
-        evaluation = self._evaluation(part, producer, contracts, metrics)
+        inputs: dict[StagedRead, None] = {}
+        evaluation = self._evaluation(part, producer, contracts, metrics, inputs)
         area = replace(
             area,
             contracts=partial(check_contracts, contracts, self.area.spark),
-            check=lambda manifest: self._check(
-                manifest, copy, evaluation.is_repeatable((result.node_id, result.output_tag))
-            ),
+            inputs=lambda: tuple(inputs),
+            check=lambda manifest: self._check(manifest, copy, is_free=is_free),
         )
         run = RegionRun(area=area, metrics=metrics, evaluation=evaluation)
         operators = list(evaluation.graph.operators.values())
         for operator in operators:
             run.evaluate(operator)
+        # Rows that come out otherwise each time are as good as the lost ones where nobody has seen those.
+        is_free = evaluation.is_repeatable((result.node_id, result.output_tag)) or (
+            _leaves_nothing_else(producer.region) and not self._readers(staged)
+        )
+        if not is_free and not copy.can_be_compared:
+            raise copy.cannot(_NOT_DETERMINISTIC)
         for _ in run.stage(operators[-1]):
             pass
         manifest = self.area.find(staged)
@@ -166,14 +192,21 @@ class RegionFailover:
         producer: TaskDeploymentDescriptor,
         contracts: list[Contract],
         metrics: RegionMetrics,
+        inputs: dict[StagedRead, None],
     ) -> RegionEvaluation:
         spark = self.area.spark
+
+        def read_staged(staged: StagedInput, partitions: int | None) -> DataFrame:
+            manifest, rows = self.read(staged, partitions)
+            inputs[StagedRead(result_id=staged.id, epoch=manifest.epoch)] = None
+            return rows
+
         return RegionEvaluation(
             region=part,
             spark=spark,
             parameters=dict(producer.parameters),
             read_source=lambda connector, parallelism: read_source(connector, spark, parallelism),
-            read_staged=lambda staged, partitions: self.read(staged, partitions)[1],
+            read_staged=read_staged,
             fix=FixedRows(self.area, metrics).fix,
             mark=metrics.mark,
             contracts=contracts,
@@ -188,15 +221,15 @@ class RegionFailover:
             secrets = listing(dict.fromkeys(map(str, lacking)))
             raise copy.cannot(f"that task reads with {secrets}, which this one is not given")
 
-    def _check(self, manifest: Manifest, copy: LostCopy, is_repeatable: bool) -> None:
+    def _check(self, manifest: Manifest, copy: LostCopy, *, is_free: bool) -> None:
         """Refuse a new copy that does not go with what is left of the old one."""
         is_same = copy.manifest is not None and manifest.replaces(copy.manifest)
-        if not is_repeatable and not is_same:
-            raise copy.cannot("its rows would be others: what computes them is not deterministic")
-        readers = differing_readers(self.area.log, manifest, copy.readers)
+        if not is_free and not is_same:
+            raise copy.cannot(_NOT_DETERMINISTIC)
+        readers = self._differing(manifest, copy)
         if readers and not self.task.clears_others:
             raise ConsumersMustRerunError(
-                f"{copy.lost}\n  {listing(readers)} finished from the copy that is lost, "
+                f"{copy.lost}\n  {listing(readers)} finished from another copy of it, "
                 f"and computed again it {_how_it_differs(manifest)}\n"
                 f"  hint: {clear_command(self.task, [copy.staged.producer, *readers])}"
             )
@@ -204,12 +237,14 @@ class RegionFailover:
     def _check_upstream(self, manifest: Manifest, copy: LostCopy) -> None:
         """Stop where this task reads, by way of others, from a task that has to run again first."""
         upstream = self._upstream(self.task.region)
-        readers = differing_readers(self.area.log, manifest, copy.readers)
-        if found := [region_id for region_id in readers if region_id in upstream]:
+        if found := [id for id in self._differing(manifest, copy) if id in upstream]:
             raise UpstreamMustRerunError(
                 f"{copy.words}\n  computed again it {_how_it_differs(manifest)}; {listing(found)} finished from "
-                "the lost copy and must run again before this task"
+                "another copy and must run again before this task"
             )
+
+    def _differing(self, manifest: Manifest, copy: LostCopy) -> tuple[RegionId, ...]:
+        return differing_readers(self.area.log, manifest, self._readers(copy.staged))
 
     def _upstream(self, region: RegionDescriptor) -> frozenset[RegionId]:
         found: set[RegionId] = set()
@@ -220,6 +255,12 @@ class RegionFailover:
                 found.add(region_id)
                 waiting += [staged.producer for staged in values_within(task.region, StagedInput)]
         return frozenset(found)
+
+
+def _leaves_nothing_else(region: RegionDescriptor) -> bool:
+    """Say whether one staged result is all that a region gives."""
+    operators = (one.operator for vertex in region.vertices for one in vertex.operators)
+    return len(region.results) == 1 and not any(isinstance(one, Sink) for one in operators)
 
 
 def _result(producer: TaskDeploymentDescriptor, copy: LostCopy) -> ResultDescriptor:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from graph_compiler.deployment.descriptor import OperatorDescriptor
 from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.deployment.report import Output, Phase
+from graph_compiler.errors import StagingError
 from graph_compiler.spark_runtime.failures import OperatorFailedError
 from graph_compiler.spark_runtime.metrics import RegionMetrics
 from graph_compiler.spark_runtime.region_evaluation import RegionEvaluation
@@ -51,12 +52,25 @@ class RegionRun:
             output = (result.node_id, result.output_tag)
             with self.running(operator, Phase.STAGE):
                 manifest = self.area.stage(result, self.evaluation.outputs[output])
+                self._check_adopted(manifest, varies=self.evaluation.varies(output))
             self.metrics.committed[output] = manifest.rows
             if self.evaluation.is_shared(output):
                 with self.running(operator):
                     rows = self.area.read(manifest, partitions=result.partitions)
                     self.evaluation.replace_by_staged(output, rows)
             yield _staged_output(operator, result.output_tag, manifest)
+
+    def _check_adopted(self, manifest: Manifest, *, varies: bool) -> None:
+        """Raise StagingError where another execution's rows were committed that may be others than these.
+
+        What else this execution writes would not go with them.
+        """
+        winner = manifest.attempt.execution_id
+        if winner != self.area.attempt.execution_id and varies:
+            raise StagingError(
+                f"epoch {manifest.epoch} of {manifest.result_id} was committed by execution {winner}, and what "
+                "computes it is not deterministic: the next attempt commits the epoch after"
+            )
 
 
 def _staged_output(operator: OperatorDescriptor, tag: str | None, manifest: Manifest) -> Output:

@@ -1,4 +1,4 @@
-"""A checksum of the rows of a result, whatever their order and their files: the sum of the rows' hashes, modulo 2⁶⁴.
+"""A checksum of rows, whatever their order and their files: the sum of 48 bits of each row's hash, modulo 2⁶⁴.
 
 Equal rows give equal checksums, so a result that was computed again can be compared with the copy that was lost
 (DESIGN D11). It is summed up in the action that writes the rows (Spark's `observe`), by tasks whose output counts.

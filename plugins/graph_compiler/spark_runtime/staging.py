@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
-from graph_compiler.deployment.manifest import VERSION, ContractCount, Manifest, rows_of
+from graph_compiler.deployment.manifest import VERSION, ContractCount, Manifest, StagedRead, rows_of
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.private_folders import make_private_folder
 from graph_compiler.deployment.release import find_release
@@ -41,7 +41,8 @@ class StagingArea:
     """The staged results of one run, as one execution sees them.
 
     `epochs` holds those that were next when the execution began. `contracts` gives what data contracts have counted,
-    or raises where that forbids a commit, as `check` may of a manifest that is about to be committed.
+    or raises where that forbids a commit, as `check` may of a manifest that is about to be committed; `inputs` what has
+    been read.
     """
 
     spark: SparkSession
@@ -51,6 +52,7 @@ class StagingArea:
     contracts: Callable[[], tuple[ContractCount, ...]]
     epochs: Mapping[IntermediateDataSetId, int] = field(default_factory=dict)
     check: Callable[[Manifest], None] = _any
+    inputs: Callable[[], tuple[StagedRead, ...]] = tuple
 
     def beginning(self, *result_ids: IntermediateDataSetId) -> StagingArea:
         """Look which epochs of these results come next: what is begun now may commit them, and no others."""
@@ -99,6 +101,7 @@ class StagingArea:
             checksum=observed.value(rows_of(partitions)),
             contracts=self.contracts(),
             deterministic=result.deterministic,
+            inputs=self.inputs(),
         )
 
     def find(self, staged: StagedInput) -> Manifest:
