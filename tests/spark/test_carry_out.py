@@ -206,6 +206,30 @@ def test_a_target_that_is_a_link_stays_one(tmp_path: Path) -> None:
     assert seen(tmp_path / "elsewhere") == NEW
 
 
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_what_came_out_and_cannot_be_deleted_is_left_aside_and_told_once(
+    can_exchange: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def delete_nothing(*_: object, **__: object) -> None:
+        """Do as `rmtree` does, told to ignore errors, where another user has the files."""
+
+    exchange: Exchange = exchange_folders if can_exchange else lambda *_: False
+    monkeypatch.setattr(module, "exchange_folders", exchange)
+    monkeypatch.setattr(shutil, "rmtree", delete_nothing)
+    target = tmp_path / "out"
+    intent = overwrite(target)
+    for carrier in ("one", "two"):
+        for number, _ in enumerate(steps(intent, carrier=carrier)):
+            assert number < 100, "it never ends"
+    assert seen(target) == NEW
+    (left,) = Path(intent.prepared).iterdir()
+    assert capsys.readouterr().err.count("cannot be deleted") == 1
+    assert str(left).endswith("left-one-1")
+
+
 def test_a_carrier_that_wakes_after_a_later_publication_changes_nothing(tmp_path: Path) -> None:
     target = tmp_path / "out"
     for stop in range(20):

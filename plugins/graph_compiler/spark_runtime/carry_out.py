@@ -6,7 +6,8 @@
 
 A carrier that dies leaves its claim, which the next one claims in turn. One that wakes and finds its claim gone looks
 again at what there is. Nothing is done to a folder but by the name under which it was claimed, and old files are never
-brought back: names of new ones hold the execution's id.
+brought back: names of new ones hold the execution's id. What cannot be deleted (other users' files) gets a name that no
+carrier claims, and waits there for `staging gc`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
@@ -24,6 +26,8 @@ from graph_compiler.deployment.commit_store import sync_folder
 from graph_compiler.errors import PublicationConflictError
 from graph_compiler.spark_runtime.folder_exchange import exchange_folders
 from graph_compiler.spark_runtime.intent import WHOLE, Intent, data_files, is_hidden
+
+_LEFT = "left-"  # before the name of what came out of the target and could not be deleted
 
 
 def carry_out(intent: Intent) -> None:
@@ -72,7 +76,9 @@ def _folders(prepared: Path) -> Iterator[Path]:
     # A folder that is renamed while names are listed may be in no list: it is looked for again.
     for _ in range(3):
         with suppress(FileNotFoundError):
-            yield from sorted(prepared.iterdir())
+            yield from sorted(
+                folder for folder in prepared.iterdir() if not folder.name.startswith(_LEFT)
+            )
 
 
 def _empty(claimed: Path, target: Path, intent: Intent) -> Iterator[None]:
@@ -116,6 +122,14 @@ def _clear(claimed: Path, target: Path, intent: Intent) -> Iterator[None]:
     yield
     shutil.rmtree(claimed, ignore_errors=True)
     yield
+    with suppress(
+        FileNotFoundError
+    ):  # it is deleted, as it should be, or another has claimed the rest
+        left = claimed.rename(claimed.with_name(f"{_LEFT}{claimed.name}"))
+        print(
+            f"graph_compiler: {left} came out of {target} and cannot be deleted by this user: left for `staging gc`",
+            file=sys.stderr,
+        )
 
 
 def _put_in_place(new: Path, place: Path) -> None:
