@@ -33,6 +33,7 @@ def prepare(
         number=0,
         pipeline="p",
         run_id="r",
+        plan_id="plan",
         operator_id=SINK,
         execution_id=execution_id,
         target=str(target),

@@ -94,7 +94,7 @@ def _is_whole(view: list[str]) -> bool:
 
 def _ledger(folder: Path, run: str) -> Ledger:
     layout = StagingLayout(root=str(folder / "staging"), pipeline="p", run_id=run)
-    return Ledger(store=LocalCommitStore(), layout=layout)
+    return Ledger(store=LocalCommitStore(), layout=layout, plan_id="plan")
 
 
 def _fork(work: Callable[[], None]) -> int:

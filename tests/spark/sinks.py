@@ -30,6 +30,7 @@ class Sinks:
             spark=self.spark,
             store=LocalCommitStore(),
             layout=StagingLayout(root=str(self.root), pipeline="p", run_id=run),
+            plan_id="plan",
             region_id=RegionId("writer"),
             execution_id=f"e{next(self.numbers)}",
         )

@@ -250,6 +250,7 @@ def committers(
         spark=spark,
         store=LocalCommitStore(),
         layout=layout,
+        plan_id=region.plan_id,
         region_id=region.region_id,
         execution_id=execution_id,
     )

@@ -177,13 +177,14 @@ class Target:
     rows: set[str] = field(default_factory=set)
 
     def publish(self, execution_id: str) -> None:
-        ledger = Ledger(store=self.world.store, layout=LAYOUT)
+        ledger = Ledger(store=self.world.store, layout=LAYOUT, plan_id="plan")
         number = ledger.settle("t", OperatorId("o"), self._carry_out)
         own = [one.execution_id for one in ledger.of_this_run("t", OperatorId("o"), number)]
         publication = Removing(
             number=number,
             pipeline="p",
             run_id="r",
+            plan_id="plan",
             operator_id=OperatorId("o"),
             execution_id=execution_id,
             target="t",

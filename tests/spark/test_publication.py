@@ -21,7 +21,9 @@ SINK = OperatorId("ab" * 16)
 @pytest.fixture
 def publisher(spark: SparkSession, tmp_path: Path) -> Publisher:
     layout = StagingLayout(root=str(tmp_path / "staging"), pipeline="p", run_id="r")
-    return Publisher(spark=spark, store=LocalCommitStore(), layout=layout, execution_id="one")
+    return Publisher(
+        spark=spark, store=LocalCommitStore(), layout=layout, plan_id="plan", execution_id="one"
+    )
 
 
 def ids(spark: SparkSession, target: Path) -> list[int]:

@@ -32,6 +32,7 @@ class Publication:
     number: int
     pipeline: str
     run_id: str
+    plan_id: str
     operator_id: OperatorId
     execution_id: str
     target: str
@@ -41,17 +42,21 @@ class Publication:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ledger:
-    """The publications of all targets, as one run sees them."""
+    """The publications of all targets, as one run sees them, by the plan its task has.
+
+    A sink of the run is known by its operator's id only within a plan: a change of the pipeline may move that.
+    """
 
     store: CommitStore
     layout: StagingLayout
+    plan_id: str
 
     def settle(
         self, target: str, operator_id: OperatorId, carry_out: Callable[[Publication], None]
     ) -> int:
         """Finish what others began with the target, and give the next number.
 
-        Raises PublicationError for a target that another sink of this run wrote last.
+        Raises PublicationError for a target that another sink of this run and plan wrote last.
         """
         keys = set(self.store.keys(self.layout.publications(target)))
         number = 0
@@ -59,23 +64,29 @@ class Ledger:
             if self.layout.done(target, number) not in keys:
                 carry_out(self._publication(target, number))
             number += 1
-        last = self._publication(target, number - 1) if number else None
-        if last is not None and self._is_of_this_run(last) and last.operator_id != operator_id:
-            raise PublicationError(f"its target {target} was written by another sink of this run")
+        if number:
+            self._refuse_another_sink(json.loads(self._content(target, number - 1)), operator_id)
         return number
 
     def of_this_run(
         self, target: str, operator_id: OperatorId, before: int, *, since: int = 0
     ) -> tuple[Publication, ...]:
-        """Give what attempts of this run's operator have published to the target, in order."""
-        contents = ((number, self._content(target, number)) for number in range(since, before))
-        # A target that has been written for years has thousands: only those of this run are decoded.
-        return tuple(
-            from_json(Publication, content)
-            for number, content in contents
-            if self._is_by(json.loads(content), operator_id)
-            and self.store.get(self.layout.done(target, number)) != GIVEN_UP
-        )
+        """Give what attempts of this run have published to the target, in order, by this plan or an earlier one.
+
+        Raises PublicationError where another sink of this plan has.
+        """
+        found: list[Publication] = []
+        for number in range(since, before):
+            content = self._content(target, number)
+            document = json.loads(content)
+            # A target that has been written for years has thousands: only those of this run are decoded.
+            if (
+                self._is_of_this_run(document)
+                and self.store.get(self.layout.done(target, number)) != GIVEN_UP
+            ):
+                self._refuse_another_sink(document, operator_id)
+                found.append(from_json(Publication, content))
+        return tuple(found)
 
     def decide(self, publication: Publication) -> None:
         """Record what will be done; raises PublicationConflictError if another execution was first."""
@@ -127,10 +138,15 @@ class Ledger:
         assert content is not None, "publications are never deleted"
         return content
 
-    def _is_of_this_run(self, publication: Publication) -> bool:
+    def _is_of_this_run(self, document: Mapping[str, object]) -> bool:
         run = (self.layout.pipeline, self.layout.run_id)
-        return (publication.pipeline, publication.run_id) == run
+        return (document["pipeline"], document["run_id"]) == run
 
-    def _is_by(self, document: Mapping[str, object], operator_id: OperatorId) -> bool:
-        wanted = (self.layout.pipeline, self.layout.run_id, operator_id)
-        return tuple(document[key] for key in ("pipeline", "run_id", "operator_id")) == wanted
+    def _refuse_another_sink(self, document: Mapping[str, object], operator_id: OperatorId) -> None:
+        if (
+            self._is_of_this_run(document)
+            and document["plan_id"] == self.plan_id
+            and document["operator_id"] != operator_id
+        ):
+            target = document["target"]
+            raise PublicationError(f"its target {target} was written by another sink of this run")

@@ -66,12 +66,13 @@ class Publisher:
     spark: SparkSession
     store: CommitStore
     layout: StagingLayout
+    plan_id: str
     execution_id: str
 
     @property
     def ledger(self) -> Ledger:
         """Give the publications of all targets."""
-        return Ledger(store=self.store, layout=self.layout)
+        return Ledger(store=self.store, layout=self.layout, plan_id=self.plan_id)
 
     def settle(
         self, operator_id: OperatorId, path: str, mode: SinkMode = SinkMode.OVERWRITE
@@ -135,6 +136,7 @@ class Publisher:
             number=ticket.number,
             pipeline=self.layout.pipeline,
             run_id=self.layout.run_id,
+            plan_id=self.plan_id,
             operator_id=ticket.operator_id,
             execution_id=self.execution_id,
             target=ticket.target,

@@ -70,6 +70,7 @@ def run_region(
         spark=spark,
         store=store,
         layout=layout,
+        plan_id=region.plan_id,
         region_id=region.region_id,
         execution_id=attempt.execution_id,
     )

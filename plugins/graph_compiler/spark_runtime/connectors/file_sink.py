@@ -125,6 +125,7 @@ def _(
         spark=context.spark,
         store=context.store,
         layout=context.layout,
+        plan_id=context.plan_id,
         execution_id=context.execution_id,
     )
     ticket = publisher.settle(operator_id, connector.path, sink.mode)

@@ -136,6 +136,7 @@ def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext
         number=number,
         pipeline=context.layout.pipeline,
         run_id=context.layout.run_id,
+        plan_id=context.plan_id,
         operator_id=operator_id,
         execution_id=context.execution_id,
         target=place,

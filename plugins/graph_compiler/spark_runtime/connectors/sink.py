@@ -38,13 +38,14 @@ class SinkContext:
     spark: SparkSession
     store: CommitStore
     layout: StagingLayout
+    plan_id: str
     region_id: RegionId
     execution_id: str
 
     @property
     def ledger(self) -> Ledger:
         """Give the publications of all targets."""
-        return Ledger(store=self.store, layout=self.layout)
+        return Ledger(store=self.store, layout=self.layout, plan_id=self.plan_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

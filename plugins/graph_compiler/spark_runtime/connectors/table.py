@@ -129,6 +129,7 @@ def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContex
         number=number,
         pipeline=context.layout.pipeline,
         run_id=context.layout.run_id,
+        plan_id=context.plan_id,
         operator_id=operator_id,
         execution_id=context.execution_id,
         target=place,
