@@ -175,6 +175,21 @@ def test_what_an_undone_publication_needs_stays_however_old(run: Run, tmp_path: 
     assert "was decided and not carried out" in collection.kept[0].reason
 
 
+@pytest.mark.parametrize("seconds", [2 * HOUR, 8 * DAY])
+def test_what_was_decided_after_a_collection_looked_stays(
+    seconds: float, run: Run, tmp_path: Path
+) -> None:
+    target = f"{tmp_path}/late"
+    whole(run)
+    folder = run.prepare("e3", target)
+    collection = found(run, old=seconds)
+    assert str(folder) in wastes(collection)
+    run.decide("e3", target)
+    list(remove(collection, str(run.root)))
+    assert folder.exists()
+    assert run.path.exists()
+
+
 def test_a_run_whose_publications_are_done_goes(run: Run, tmp_path: Path) -> None:
     whole(run)
     run.decide("e3", f"{tmp_path}/late", done=b"{}")

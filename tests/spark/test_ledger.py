@@ -1,5 +1,6 @@
 """Whose publications those of a target are, and what becomes of those that were not carried out. No Spark."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,3 +91,42 @@ def test_another_sink_of_the_plan_is_refused(
         publish(replace(ledger, layout=replace(ledger.layout, run_id="other")), target, "others")
     with pytest.raises(PublicationError, match="was written by another sink of this run"):
         own(ledger, target, MOVED)
+
+
+def test_what_was_decided_and_then_removed_by_hand_is_given_up_once(
+    ledger: Ledger, target: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    carry_out(decided(ledger, target, "killed"))
+    shutil.rmtree(target)
+    for _ in range(2):
+        assert settle(ledger, target) == 1
+    assert own(ledger, target, SINK) == []
+    assert capsys.readouterr().err.count("gave up what execution killed of run r") == 1
+    publish(ledger, target, "retry")
+    assert own(ledger, target, SINK) == ["retry"]
+
+
+def test_files_that_are_left_of_what_was_given_up_are_still_its_runs(
+    ledger: Ledger, target: Path
+) -> None:
+    intent = decided(ledger, target, "killed")
+    shutil.rmtree(intent.prepared)
+    number = settle(ledger, target)
+    (left,) = ledger.of_this_run(str(target), SINK, number, given_up=True)
+    assert isinstance(left, Intent)
+    assert left.add == ("part-killed",)
+
+
+def test_what_another_execution_finished_meanwhile_is_not_given_up(
+    ledger: Ledger, target: Path
+) -> None:
+    intent = decided(ledger, target, "slow")
+
+    def finished_and_replaced(_: Publication) -> None:
+        carry_out(intent)
+        ledger.finish(intent)
+        shutil.rmtree(target)
+        carry_out(intent)
+
+    assert ledger.settle(str(target), SINK, finished_and_replaced) == 1
+    assert own(ledger, target, SINK) == ["slow"]

@@ -11,7 +11,7 @@ from graph_compiler.deployment.staging_inventory import UndoneIntent
 from graph_compiler.deployment.staging_layout import DONE, INTENT, TARGETS, StagingLayout
 
 GIVEN_UP = b'{"given_up": true}'
-"""What is recorded as done where the target has refused it."""
+"""What is recorded as done where the target has refused it, or its rows are lost."""
 
 
 def undone_intents(store: CommitStore, root: str) -> Iterator[UndoneIntent]:

@@ -2,6 +2,7 @@
 
 Killed in between, the next collection finds the trash. Two collections at once: the second finds nothing to rename. A
 run that has changed since it was looked at is left alone, and so is one of which something else could not be removed.
+What a sink prepared stays if it has been decided meanwhile to publish it: ledgers are looked at again before each run.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import unquote
 
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.preparations import is_folder_beside
 from graph_compiler.deployment.private_folders import make_private_folder
+from graph_compiler.deployment.publications import undone_intents
 from graph_compiler.deployment.staging_collection import (
     Collection,
     LeftTable,
@@ -23,6 +26,7 @@ from graph_compiler.deployment.staging_collection import (
     RunKey,
     Waste,
 )
+from graph_compiler.deployment.staging_inventory import UndoneIntent
 from graph_compiler.deployment.staging_layout import REMOVED, TRASH, StagingLayout
 from graph_compiler.deployment.staging_survey import last_change
 
@@ -30,11 +34,13 @@ from graph_compiler.deployment.staging_survey import last_change
 def remove(collection: Collection, root: str) -> Iterator[Removal]:
     """Remove what a collection names, and give what was removed."""
     spared: dict[RunKey, bool] = {}
+    undone: frozenset[UndoneIntent] = frozenset()
     for removal in collection.removals:
         key = (removal.pipeline, removal.run_id)
         if key not in spared:
             spared[key] = bool(removal.run_id) and _has_changed(removal, root)
-        if spared[key]:
+            undone = frozenset(undone_intents(LocalCommitStore(), root))
+        if spared[key] or _is_needed(removal, undone):
             continue
         if _remove(removal, Path(root)):
             yield removal
@@ -56,6 +62,18 @@ def forget(tables: Iterable[LeftTable]) -> None:
 def _has_changed(removal: Removal, root: str) -> bool:
     layout = StagingLayout(root=root, pipeline=removal.pipeline, run_id=removal.run_id)
     return last_change(Path(layout.run)) != removal.changed
+
+
+def _is_needed(removal: Removal, undone: frozenset[UndoneIntent]) -> bool:
+    """Say whether an undone publication needs it: what is prepared is in a folder with the execution's name."""
+    executions = {
+        intent.execution_id
+        for intent in undone
+        if (intent.pipeline, intent.run_id) == (removal.pipeline, removal.run_id)
+    }
+    if removal.waste is Waste.PREPARED:
+        return unquote(Path(removal.path).name) in executions
+    return removal.waste is Waste.RUN and bool(executions)
 
 
 def _remove(removal: Removal, root: Path) -> bool:

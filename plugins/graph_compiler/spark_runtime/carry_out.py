@@ -53,7 +53,8 @@ def steps(intent: Intent, carrier: str) -> Iterator[None]:
             yield from _empty(claimed, target, intent)
     if lost := [name for name in intent.add if not (target / name).exists()]:
         raise PublicationConflictError(
-            f"{lost[0]} is gone from {prepared}, and is not in {target}: another execution has published since"
+            f"{lost[0]} is gone from {prepared}, and is not in {target}: "
+            "another execution has published since, or somebody has removed it"
         )
     yield
     for name in intent.remove:

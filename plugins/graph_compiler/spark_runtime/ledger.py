@@ -1,6 +1,7 @@
 """The publications of a target, in order, whichever run or pipeline makes them.
 
-    settle    carry out what others decided about this target and did not finish; give the next number
+    settle    carry out what others decided about this target and did not finish, or give up what cannot be; give
+              the next number
     decide    put, under that number, what will be done; from here on the outcome is certain
     finish    put: it has been done
 
@@ -11,6 +12,7 @@ it would do does not depend on what others did, it takes the next number instead
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -62,27 +64,33 @@ class Ledger:
         number = 0
         while self.layout.intent(target, number) in keys:
             if self.layout.done(target, number) not in keys:
-                carry_out(self._publication(target, number))
+                self._carry_out(self._publication(target, number), carry_out)
             number += 1
         if number:
             self._refuse_another_sink(json.loads(self._content(target, number - 1)), operator_id)
         return number
 
     def of_this_run(
-        self, target: str, operator_id: OperatorId, before: int, *, since: int = 0
+        self,
+        target: str,
+        operator_id: OperatorId,
+        before: int,
+        *,
+        since: int = 0,
+        given_up: bool = False,
     ) -> tuple[Publication, ...]:
         """Give what attempts of this run have published to the target, in order, by this plan or an earlier one.
 
-        Raises PublicationError where another sink of this plan has.
+        With `given_up` also what they decided and was given up, of which parts may be there. Raises
+        PublicationError where another sink of this plan has.
         """
         found: list[Publication] = []
         for number in range(since, before):
             content = self._content(target, number)
             document = json.loads(content)
             # A target that has been written for years has thousands: only those of this run are decoded.
-            if (
-                self._is_of_this_run(document)
-                and self.store.get(self.layout.done(target, number)) != GIVEN_UP
+            if self._is_of_this_run(document) and (
+                given_up or self.store.get(self.layout.done(target, number)) != GIVEN_UP
             ):
                 self._refuse_another_sink(document, operator_id)
                 found.append(from_json(Publication, content))
@@ -126,9 +134,25 @@ class Ledger:
         self.store.put_if_absent(self.layout.done(publication.target, publication.number), b"{}")
 
     def give_up(self, publication: Publication) -> None:
-        """Record that it will not be done: the target has refused it, and would again."""
+        """Record that it will not be done: the target refuses it for good, or its rows are lost."""
         key = self.layout.done(publication.target, publication.number)
         self.store.put_if_absent(key, GIVEN_UP)
+
+    def _carry_out(
+        self, publication: Publication, carry_out: Callable[[Publication], None]
+    ) -> None:
+        """Carry out what another execution decided, or give it up where its rows are in no place any more."""
+        try:
+            carry_out(publication)
+        except PublicationConflictError as error:
+            # Nobody publishes behind an intent that is not done: without the record, they were taken away by hand.
+            if self.store.get(self.layout.done(publication.target, publication.number)) is None:
+                print(
+                    f"graph_compiler: gave up what execution {publication.execution_id} of run {publication.run_id} "
+                    f"decided to publish: {error}",
+                    file=sys.stderr,
+                )
+                self.give_up(publication)
 
     def _publication(self, target: str, number: int) -> Publication:
         return from_json(Publication, self._content(target, number))

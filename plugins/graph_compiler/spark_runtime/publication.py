@@ -168,7 +168,7 @@ class Publisher:
         remove_empty(self.prepared_folder(ticket))
 
     def _own_files(self, target: str, operator_id: OperatorId, before: int) -> frozenset[str]:
-        earlier = self.ledger.of_this_run(target, operator_id, before)
+        earlier = self.ledger.of_this_run(target, operator_id, before, given_up=True)
         return frozenset(
             name for intent in earlier if isinstance(intent, Intent) for name in intent.add
         )
