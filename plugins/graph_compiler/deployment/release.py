@@ -79,13 +79,6 @@ def _remove_fixed_rows(task: TaskDeploymentDescriptor) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _remove_fixed_rows(task: TaskDeploymentDescriptor) -> None:
-    """Remove what this execution staged for itself (DESIGN D9): no other reads it, and it has ended."""
-    for folder in Path(task.layout.run, "data").glob("*"):
-        if folder.name.endswith(f"-{task.attempt.execution_id}"):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
 def _consumers(
     task: TaskDeploymentDescriptor, recomputed: tuple[RecomputedResult, ...]
 ) -> dict[IntermediateDataSetId, tuple[RegionId, ...]]:
