@@ -14,6 +14,7 @@
     ├── SchemaChangedError          a source or a target has other columns than are expected
     └── PublicationError            a sink's target cannot take what was written for it
         └── PublicationConflictError    another execution was first; trying again is right
+            └── DecisionLostError       it was known before anything was decided
 
 An impossible state is an AssertionError and not part of the tree.
 """
@@ -153,6 +154,10 @@ class PublicationError(GraphCompilerError):
 
 class PublicationConflictError(PublicationError):
     """Another execution has published to the same target; this one has changed nothing, and may try again."""
+
+
+class DecisionLostError(PublicationConflictError):
+    """Nothing of this execution was decided: what it prepared is nobody's."""
 
 
 class ParameterError(GraphCompilerError):

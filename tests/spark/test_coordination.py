@@ -18,6 +18,7 @@ from graph_compiler.deployment.preparations import Preparation
 from graph_compiler.deployment.report import Output
 from graph_compiler.deployment.staging_layout import PREPARED, REMOVED, StagingLayout
 from graph_compiler.deployment.wire import from_json
+from graph_compiler.errors import DecisionLostError
 from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.connectors.file_sink import FileSink
 from graph_compiler.spark_runtime.coordination import (
@@ -318,6 +319,28 @@ def test_what_was_prepared_is_taken_away_when_the_attempt_fails(
         execute()
     assert [path.name for path in tmp_path.iterdir()] == ["staging"]
     assert preparations(tmp_path) == {str(folder): False}
+
+
+def test_what_was_prepared_is_taken_away_when_another_execution_was_first(
+    env: Environment, spark: SparkSession, tmp_path: Path
+) -> None:
+    two_sinks(env, tmp_path)
+    slow, sinks = committers(env, spark, tmp_path, "slow")
+    fast, others = committers(env, spark, tmp_path, "fast")
+
+    def execute() -> None:
+        with slow.attempt(0), fast.attempt(1):
+            for sink, other in zip(sinks, others, strict=True):
+                slow.committer(sink).prepare(spark.range(3))
+                fast.committer(other).prepare(spark.range(3))
+            fast.commit()
+            slow.commit()
+
+    with pytest.raises(DecisionLostError):
+        execute()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["first", "second", "staging"]
+    assert set(preparations(tmp_path).values()) == {False}
+    assert len(preparations(tmp_path)) == 4
 
 
 def test_a_place_is_recorded_before_anything_is_made_there(

@@ -8,7 +8,7 @@ import pytest
 
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.errors import PublicationError
+from graph_compiler.errors import DecisionLostError, PublicationError
 from graph_compiler.identifiers import OperatorId
 from graph_compiler.spark_runtime.carry_out import carry_out
 from graph_compiler.spark_runtime.intent import Intent
@@ -130,3 +130,12 @@ def test_what_another_execution_finished_meanwhile_is_not_given_up(
 
     assert ledger.settle(str(target), SINK, finished_and_replaced) == 1
     assert own(ledger, target, SINK) == ["slow"]
+
+
+def test_a_decision_is_lost_to_another_and_not_to_ones_own_answer_that_was_lost(
+    ledger: Ledger, target: Path
+) -> None:
+    intent = decided(ledger, target, "first")
+    ledger.decide(intent)
+    with pytest.raises(DecisionLostError, match="nothing of this one is visible"):
+        ledger.decide(replace(intent, execution_id="second"))

@@ -23,6 +23,7 @@ from graph_compiler.deployment.preparations import Preparation, PreparedPlace
 from graph_compiler.deployment.report import Output
 from graph_compiler.deployment.staging_layout import REMOVED
 from graph_compiler.deployment.wire import to_json
+from graph_compiler.errors import DecisionLostError
 from graph_compiler.graphs.coordination import InputSplitAssigner
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.connectors import (
@@ -111,10 +112,17 @@ class SinkCommitter(OperatorCoordinator):
         return self._prepared.rows
 
     def commit(self) -> tuple[Output, ...]:
-        """Publish what was prepared; from here on the outcome is for the publication's own record to tell."""
+        """Publish what was prepared; from here on the outcome is for the publication's own record to tell.
+
+        Unless that is known to be another's: then nothing was decided, and what was prepared goes.
+        """
         assert self._prepared is not None, "its rows were prepared"
         self._is_decided = True
-        self._prepared.publish()
+        try:
+            self._prepared.publish()
+        except DecisionLostError:
+            self._is_decided = False
+            raise
         self._nothing_left()
         return (
             Output(

@@ -21,7 +21,7 @@ from graph_compiler.deployment.commit_store import CommitStore
 from graph_compiler.deployment.publications import GIVEN_UP
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import from_json, to_json
-from graph_compiler.errors import PublicationConflictError, PublicationError
+from graph_compiler.errors import DecisionLostError, PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId
 
 Decided = TypeVar("Decided", bound="Publication")
@@ -97,10 +97,15 @@ class Ledger:
         return tuple(found)
 
     def decide(self, publication: Publication) -> None:
-        """Record what will be done; raises PublicationConflictError if another execution was first."""
+        """Record what will be done; raises DecisionLostError if another execution was first."""
         key = self.layout.intent(publication.target, publication.number)
-        if not self.store.put_if_absent(key, to_json(publication).encode()):
-            raise PublicationConflictError(
+        content = to_json(publication).encode()
+        if self.store.put_if_absent(key, content):
+            return
+        if (
+            self.store.get(key) != content
+        ):  # else it is this one's: the answer was lost, and asked for again
+            raise DecisionLostError(
                 f"another execution has published {publication.target} since this one began; "
                 "nothing of this one is visible"
             )
@@ -114,13 +119,13 @@ class Ledger:
         """Decide, under the next number if other runs were first; gives what was decided.
 
         `renew` gives the publication as it must be behind what others have decided meanwhile. Raises
-        PublicationConflictError where an execution of this run was first: that one counts.
+        DecisionLostError where an execution of this run was first: that one counts.
         """
         while True:
             try:
                 self.decide(publication)
                 return publication
-            except PublicationConflictError:
+            except DecisionLostError:
                 target, operator_id = publication.target, publication.operator_id
                 number = self.settle(target, operator_id, carry_out)
                 if self.of_this_run(target, operator_id, number, since=publication.number):

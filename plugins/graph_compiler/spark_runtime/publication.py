@@ -24,7 +24,7 @@ from graph_compiler.deployment.commit_store import CommitStore
 from graph_compiler.deployment.places import local_path
 from graph_compiler.deployment.preparations import beside
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.errors import PublicationConflictError, PublicationError
+from graph_compiler.errors import DecisionLostError, PublicationError
 from graph_compiler.identifiers import OperatorId, path_segment
 from graph_compiler.spark_runtime.carry_out import carry_out, remove_empty
 from graph_compiler.spark_runtime.intent import WHOLE, Intent, data_files
@@ -152,7 +152,7 @@ class Publisher:
     def publish(self, intent: Intent, *, behind_others: Ticket | None = None) -> None:
         """Record the intent and carry it out.
 
-        Raises PublicationConflictError if another execution was first; `behind_others` (its ticket, where files of
+        Raises DecisionLostError if another execution was first; `behind_others` (its ticket, where files of
         others stay) only if that was one of the same run, or wrote other columns.
         """
         if behind_others is None:
@@ -215,7 +215,7 @@ def _renew(ticket: Ticket, intent: Intent, others: tuple[Publication, ...]) -> I
     only_says_columns = any(name.startswith(_EMPTY) for name in intent.add)
     columns = {other.columns for other in others if isinstance(other, Intent)}
     if only_says_columns or columns - {intent.columns}:
-        raise PublicationConflictError(
+        raise DecisionLostError(
             f"another execution has published {intent.target} with other columns since this one began; "
             "nothing of this one is visible"
         )
