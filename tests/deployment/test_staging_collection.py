@@ -1,5 +1,6 @@
 """What a collection removes of a staging root, and what it never does."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from graph_compiler.deployment.run_liveness import AirflowRunState, RunState
 from graph_compiler.deployment.staging_collection import Collection, Policy, RunKey, Waste, collect
 from graph_compiler.deployment.staging_layout import TRASH
-from graph_compiler.deployment.staging_removal import remove
+from graph_compiler.deployment.staging_removal import forget, remove
 from graph_compiler.deployment.staging_survey import survey
 from graph_compiler.graphs.execution import ExecutionState
 from tests.staging_trees import FIRST, OUT, SECOND, Run, age
@@ -274,6 +275,55 @@ def test_two_collections_at_once_remove_a_run_once(run: Run) -> None:
     collection = found(whole(run), old=8 * DAY)
     assert len(list(remove(collection, str(run.root)))) == 1
     assert list(remove(collection, str(run.root))) == []
+
+
+def test_another_collection_may_take_the_trash_from_under_this_one(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection = found(whole(run), old=8 * DAY)
+    rename = Path.rename
+
+    def rename_too_late(path: Path, to: Path) -> Path:
+        to.parent.rmdir()  # the other one found it in the trash, still empty
+        return rename(path, to)
+
+    monkeypatch.setattr(Path, "rename", rename_too_late)
+    assert list(remove(collection, str(run.root))) == []
+    monkeypatch.undo()
+    assert len(list(remove(collection, str(run.root)))) == 1
+
+
+def test_another_collection_may_remove_the_folder_around_what_this_one_removes(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run.end(OUT, "e1", ExecutionState.FAILED)
+    folder = run.prepare("e1", f"{tmp_path}/late")
+    collection = found(run, old=8 * DAY)
+    exists = Path.exists
+
+    def exists_for_the_last_time(path: Path) -> bool:
+        answer = exists(path)
+        if path == folder and answer:
+            shutil.rmtree(folder.parent)
+        return answer
+
+    monkeypatch.setattr(Path, "exists", exists_for_the_last_time)
+    assert [removal.waste for removal in remove(collection, str(run.root))] == [
+        Waste.PREPARED,
+        Waste.RUN,
+    ]
+
+
+def test_a_table_is_forgotten_while_another_collection_removes_its_run(
+    run: Run, tmp_path: Path
+) -> None:
+    run.end(OUT, "e1", ExecutionState.FAILED)
+    run.prepare("e1", f"jdbc:{tmp_path}", table="left")
+    tables = found(run, old=DAY, tables_dropped=True).forgotten
+    assert tables
+    shutil.rmtree(run.path)
+    forget(tables)
+    assert not run.path.exists()
 
 
 def test_a_run_of_which_something_could_not_be_removed_keeps_its_records(

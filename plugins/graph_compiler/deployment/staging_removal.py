@@ -84,8 +84,11 @@ def _remove(removal: Removal, root: Path) -> bool:
         trash = Path(tempfile.mkdtemp(dir=root / TRASH))
         try:
             path.rename(trash / "run")
-        except FileNotFoundError:
-            trash.rmdir()
+        except (
+            FileNotFoundError
+        ):  # another was first with the run, or has removed the folder in the trash
+            with suppress(FileNotFoundError):
+                trash.rmdir()
             return False
         path = trash
     if not path.exists():
@@ -103,8 +106,11 @@ def _remove(removal: Removal, root: Path) -> bool:
 
 @contextmanager
 def _keeping_time(folder: Path) -> Iterator[None]:
-    """Leave a folder's time as it was: to be tidied is no change of a run."""
-    before = folder.stat()
-    yield
+    """Leave a folder's time as it was: to be tidied is no change of a run. Another collection may remove it."""
+    before = None
     with suppress(FileNotFoundError):
-        os.utime(folder, ns=(before.st_atime_ns, before.st_mtime_ns))
+        before = folder.stat()
+    yield
+    if before is not None:
+        with suppress(FileNotFoundError):
+            os.utime(folder, ns=(before.st_atime_ns, before.st_mtime_ns))
