@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 Found = TypeVar("Found")
 _USER = "admin"
+_BUSY_TRIES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +37,21 @@ class Api:
             headers["Authorization"] = f"Bearer {self.token}"
         data = None if body is None else json.dumps(body).encode()
         request = Request(self.url + path, data=data, headers=headers, method=method)
-        with urlopen(request, timeout=30) as answer:
-            return json.load(answer)
+        for _ in range(_BUSY_TRIES):
+            try:
+                with urlopen(request, timeout=30) as answer:
+                    return json.load(answer)
+            except HTTPError as error:  # SQLite is locked: another of Airflow's processes writes
+                if error.code != HTTPStatus.SERVICE_UNAVAILABLE:
+                    raise
+                time.sleep(1)
+        raise AssertionError(f"{method} {path}: Airflow was busy {_BUSY_TRIES} times")
 
     def attempt(self, method: str, path: str, body: object = None) -> Any:
         """Call; None while the server does not answer or does not know the thing yet."""
         try:
             return self.call(method, path, body)
-        except (URLError, ConnectionError, TimeoutError):
+        except (URLError, ConnectionError, TimeoutError, AssertionError):
             return None
 
 
