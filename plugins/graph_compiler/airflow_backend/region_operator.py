@@ -41,7 +41,6 @@ from graph_compiler.deployment.outcome import Outcome
 from graph_compiler.deployment.parameters import parse_parameter
 from graph_compiler.deployment.places import find_place_problems
 from graph_compiler.deployment.plan_record import PlanRecord, check_inputs, record_plan
-from graph_compiler.deployment.private_folders import make_private_folder
 from graph_compiler.deployment.report import ExecutionReport, ThrowableType
 from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.deployment.staging_layout import OUTCOME, REPORT, SUBMISSION, StagingLayout
@@ -249,14 +248,12 @@ def _logical_date(context: Context) -> str | None:
 def _deploy(task: TaskDeploymentDescriptor) -> Path:
     """Leave the descriptor where the driver finds it; raises AirflowException if this very try has done so before."""
     descriptor = Path(task.layout.descriptor(task.region.region_id, task.attempt.execution_id))
-    make_private_folder(descriptor.parent)
-    try:
-        _write_privately(descriptor, task.to_json())
-    except FileExistsError:
+    # At once: other tasks of the run may look at it any time.
+    if not LocalCommitStore().put_if_absent(str(descriptor), task.to_json().encode()):
         raise AirflowException(
             f"execution {task.attempt.execution_id} of '{task.region.region_id}' was begun before, and may be alive: "
             f"this one leaves everything to it\n  found: {descriptor}"
-        ) from None
+        )
     return descriptor
 
 

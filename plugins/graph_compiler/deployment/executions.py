@@ -98,6 +98,11 @@ def executions(
     return tuple(execution for execution in found if execution is not None)
 
 
+def last_execution(run: Path, region_id: RegionId) -> RegionExecution | None:
+    """Give the current attempt at a region, None where there is none."""
+    return next(iter(executions(run, region_id, size=0)), None)
+
+
 def last_descriptor(layout: StagingLayout, region_id: RegionId) -> TaskDeploymentDescriptor | None:
     """Give what a region's last attempt was told to do, None where there is none."""
     in_order = _in_order(Path(layout.run), region_id)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graph_compiler.declaration.operators import Sink
-from graph_compiler.deployment.executions import executions, last_descriptor
+from graph_compiler.deployment.executions import last_descriptor, last_execution
 from graph_compiler.deployment.manifest import Manifest, StagedRead
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.graphs.execution import ExecutionState
@@ -80,11 +80,11 @@ def epochs_read(
 ) -> tuple[int, ...]:
     """Give the epochs of a result that a consumer's sinks were written from, and its results, whoever made these."""
     task = last_descriptor(log.layout, region_id)
-    if task is None:
+    last = last_execution(Path(log.layout.run), region_id)
+    if task is None or last is None:
         return ()
     reads: list[StagedRead] = []
     operators = [one.operator for vertex in task.region.vertices for one in vertex.operators]
-    *_, last = executions(Path(log.layout.run), region_id)
     has_finished = last.state is ExecutionState.FINISHED and last.report is not None
     if has_finished and last.report and any(isinstance(one, Sink) for one in operators):
         reads += last.report.reads

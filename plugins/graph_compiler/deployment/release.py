@@ -19,7 +19,7 @@ from pathlib import Path
 from graph_compiler.declaration.retention import StagingRelease
 from graph_compiler.deployment.commit_store import CommitStore
 from graph_compiler.deployment.descriptor import StagedInput, TaskDeploymentDescriptor
-from graph_compiler.deployment.executions import executions, last_descriptor
+from graph_compiler.deployment.executions import last_descriptor, last_execution
 from graph_compiler.deployment.finished_readers import epochs_read
 from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.deployment.manifest_log import ManifestLog
@@ -104,8 +104,8 @@ def _without(consumers: tuple[RegionId, ...], producer: RegionId) -> tuple[Regio
 
 def _has_read(log: ManifestLog, region_id: RegionId, latest: Manifest) -> bool:
     """Say whether all that a consumer has left is of these rows, and no attempt at it is on its way."""
-    attempts = executions(Path(log.layout.run), region_id, size=0)
-    if not attempts or attempts[-1].state is not ExecutionState.FINISHED:
+    last = last_execution(Path(log.layout.run), region_id)
+    if last is None or last.state is not ExecutionState.FINISHED:
         return False
     return all(
         epoch == latest.epoch or latest.replaces(log.manifest(latest.result_id, epoch))

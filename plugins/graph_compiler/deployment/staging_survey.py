@@ -13,7 +13,13 @@ from urllib.parse import unquote
 from graph_compiler.declaration.retention import DEFAULT_TTL
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.executions import ALL, RegionExecution, executions, regions_of
+from graph_compiler.deployment.executions import (
+    ALL,
+    RegionExecution,
+    executions,
+    last_descriptor,
+    regions_of,
+)
 from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.deployment.preparations import PlaceKind, Preparation
 from graph_compiler.deployment.publications import is_published, undone_intents
@@ -126,9 +132,9 @@ def _tasks(layout: StagingLayout) -> tuple[dict[RegionId, _Task], str | None]:
     run, found, unreadable = Path(layout.run), dict[RegionId, _Task](), None
     for region_id in regions_of(run):
         try:
-            if attempts := executions(run, region_id, size=ALL):
-                path = layout.descriptor(region_id, attempts[-1].execution_id)
-                descriptor = TaskDeploymentDescriptor.from_json(Path(path).read_text())
+            attempts = executions(run, region_id, size=ALL)
+            descriptor = last_descriptor(layout, region_id)
+            if attempts and descriptor:
                 found[region_id] = _Task(attempts, descriptor)
         except _UNREADABLE as error:
             unreadable = f"the documents of {region_id} cannot be read: {error}"

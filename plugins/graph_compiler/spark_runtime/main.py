@@ -135,7 +135,7 @@ def _release(task: TaskDeploymentDescriptor, report: ExecutionReport) -> None:
     try:
         for released in release_inputs(task, report, LocalCommitStore()):
             print(f"graph_compiler: {released.words()}: {released.bytes:,} bytes")
-    except Exception:
+    except Exception:  # whatever it is, `staging gc` finds what is left
         print(f"graph_compiler: nothing released: {traceback.format_exc()}", file=sys.stderr)
 
 

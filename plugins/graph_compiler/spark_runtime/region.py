@@ -24,7 +24,6 @@ from graph_compiler.deployment.executions import is_superseded
 from graph_compiler.deployment.manifest import ContractCount, StagedRead
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.report import Output, Phase, RecomputedResult
-from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import SupersededError
 from graph_compiler.spark_runtime.connectors import SinkContext, read_source
 from graph_compiler.spark_runtime.contracts import Contract, check_contracts
@@ -57,7 +56,7 @@ def run_region(
     prepared leaves every target as it was.
     """
     region, attempt = task.region, task.attempt
-    layout = StagingLayout(root=task.staging_root, pipeline=region.pipeline, run_id=attempt.run_id)
+    layout = task.layout
     contracts: list[Contract] = []
     area = StagingArea(
         spark=spark,
