@@ -1,7 +1,4 @@
-"""The command line: one function for each command.
-
-Exit codes: 0 done; 1 the run failed, or something is left for a person to do; 2 the declaration, or the call, is wrong.
-"""
+"""The command line: one function for each command; `exit_codes.py` says what each ends with."""
 
 from __future__ import annotations
 
@@ -16,12 +13,14 @@ from rich.console import Console
 
 from graph_compiler.cli.dry_run import analyse
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.history import history_json, run_history, show_history
 from graph_compiler.cli.pipelines import load_pipeline
-from graph_compiler.cli.plain_words import speaking_plainly
+from graph_compiler.cli.plain_words import AsJson, speaking_plainly
 from graph_compiler.cli.replay import find_execution, replay_execution
 from graph_compiler.cli.run import Run, follow_run
 from graph_compiler.cli.staging import staging
+from graph_compiler.cli.validate import validate
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline import ParameterValue
 from graph_compiler.deployment.parameters import parse_parameter
@@ -38,6 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(staging)
+app.command()(validate)
 PipelineName = Annotated[
     str, typer.Argument(help="Name of a module in pipelines/, such as flights.")
 ]
@@ -53,7 +53,7 @@ Plans = Annotated[
 def explain(
     pipeline: PipelineName,
     spark: Plans = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the tasks a pipeline compiles to, why each cut is where it is, and what a failure of each repeats."""
     if spark and as_json:
@@ -63,7 +63,8 @@ def explain(
         typer.echo(to_json(deployment_json(compiled)) if as_json else explain_text(compiled))
         if spark:
             params = dict(compiled.pipeline.params)
-            raise typer.Exit(1 if analyse(compiled, _day(None), params, shows_plans=True) else 0)
+            found = analyse(compiled, _day(None), params, shows_plans=True)
+            raise typer.Exit(ExitCode.LEFT_TO_DO if found else ExitCode.DONE)
 
 
 @app.command()
@@ -88,7 +89,8 @@ def run(
             params=_assignments(param or [], dict(compiled.pipeline.params)),
             preview_sorted_by=sort,
         )
-        raise typer.Exit(0 if follow_run(request, EmbeddedAirflow(Path.cwd())) else 1)
+        came_through = follow_run(request, EmbeddedAirflow(Path.cwd()))
+        raise typer.Exit(ExitCode.DONE if came_through else ExitCode.LEFT_TO_DO)
 
 
 @app.command(name="dry-run")
@@ -107,7 +109,7 @@ def dry_run(
         compiled = compile_pipeline(load_pipeline(pipeline))
         params = _assignments(param or [], dict(compiled.pipeline.params))
         found = analyse(compiled, _day(day), params, shows_plans=spark)
-        raise typer.Exit(1 if found else 0)
+        raise typer.Exit(ExitCode.LEFT_TO_DO if found else ExitCode.DONE)
 
 
 @app.command()
@@ -143,7 +145,7 @@ def replay(
 def history(
     dag: DagName,
     run_id: RunId,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show every attempt at every task of a run: state, time, worker, and why it did not finish."""
     with speaking_plainly():

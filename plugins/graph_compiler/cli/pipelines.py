@@ -1,12 +1,16 @@
-"""Find a pipeline by the name of its module."""
+"""Find pipelines by the name or the path of their modules, and import them."""
 
 from __future__ import annotations
 
+import os
+import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.pipeline import Pipeline
@@ -20,48 +24,149 @@ class PipelineNotLoadableError(GraphCompilerError):
     """A pipeline's module raised something of its own while it was imported."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineModule:
+    """A module by the name it is imported under, its file, and the folder that name begins in."""
+
+    name: str
+    file: Path
+    root: Path
+
+    @property
+    def shown(self) -> str:
+        """The file for people: as short as it can be from here."""
+        here = Path.cwd()
+        return str(self.file.relative_to(here) if self.file.is_relative_to(here) else self.file)
+
+
 def load_pipeline(name: str) -> Pipeline:
-    """Import `pipelines.<name>` and give what its `env` declares.
+    """Import a pipeline's module, `flights` or `pipelines/flights.py`, and give what its `env` declares.
 
     Raises InvalidPipelineError where there is none, PipelineNotLoadableError where its code fails.
     """
-    if not name.isidentifier() or not _is_there(name):
-        known = sorted(path.stem for path in Path(PACKAGE).glob("[!_]*.py"))
-        hint = did_you_mean(name, known) or f"run this in the folder that holds {PACKAGE}/"
-        problem = Problem(
-            message=f"there is no module {PACKAGE}/{name}.py",
-            allowed=", ".join(known) or None,
-            hint=hint,
-        )
-        raise InvalidPipelineError(name, [problem])
-    environment = getattr(_import(name), "env", None)
-    if not isinstance(environment, StreamExecutionEnvironment):
-        message = f"{PACKAGE}/{name}.py has no StreamExecutionEnvironment called 'env'"
-        problem = Problem(message=message, hint=f'env = StreamExecutionEnvironment("{name}")')
-        raise InvalidPipelineError(name, [problem])
+    module = find_module(name)
+    environment = load_environment(module)
+    if environment is None:
+        raise InvalidPipelineError(name, [no_environment(module)])
     return environment.pipeline()
 
 
-def _import(name: str) -> ModuleType:
+def no_environment(module: PipelineModule) -> Problem:
+    """Say that a module declares nothing."""
+    message = f"{module.shown} has no StreamExecutionEnvironment called 'env'"
+    return Problem(message=message, hint=f'env = StreamExecutionEnvironment("{module.file.stem}")')
+
+
+def load_environment(module: PipelineModule) -> StreamExecutionEnvironment | None:
+    """Import a module and give its `env`, None where it has none; raises what `load_pipeline` does.
+
+    What the module prints goes to standard error: standard output belongs to the command.
+    """
+    with _blaming(module), redirect_stdout(sys.stderr):
+        if str(module.root) not in sys.path:
+            sys.path.insert(0, str(module.root))
+        imported = import_module(module.name)
+    if Path(str(imported.__file__)).resolve() != module.file:
+        problem = Problem(
+            message=f"{module.shown} cannot be imported: '{module.name}' is {imported.__file__}",
+            hint="run this in the folder the file belongs to",
+        )
+        raise InvalidPipelineError(module.name, [problem])
+    environment = getattr(imported, "env", None)
+    return environment if isinstance(environment, StreamExecutionEnvironment) else None
+
+
+def find_module(text: str) -> PipelineModule:
+    """Find the module a person means: `flights`, `pipelines.flights` or `pipelines/flights.py`.
+
+    Raises InvalidPipelineError where there is none.
+    """
+    if text.endswith(".py") or os.sep in text:
+        return module_of_file(Path(text))
+    name = text if text.startswith(f"{PACKAGE}.") else f"{PACKAGE}.{text}"
+    file = _file_of(name)
+    if file is None:
+        path = f"{name.replace('.', '/')}.py"
+        known = pipeline_names()
+        problem = Problem(
+            message=f"there is no module {path}",
+            allowed=", ".join(known) or None,
+            hint=did_you_mean(text, known) or f"run this in the folder that holds {PACKAGE}/",
+        )
+        raise InvalidPipelineError(text, [problem])
+    return PipelineModule(name=name, file=file, root=file.parents[name.count(".")])
+
+
+def pipeline_names() -> list[str]:
+    """Name the modules in pipelines/ that may hold a pipeline."""
+    return sorted(path.stem for path in Path(PACKAGE).glob("[!_]*.py"))
+
+
+def module_of_file(path: Path) -> PipelineModule:
+    """Give the module of a file, by the name under which Spark's driver would import it.
+
+    Raises InvalidPipelineError where there is no such file, or no such name.
+    """
+    file = path.resolve()
+    root = _import_root(file)
+    parts = file.relative_to(root).with_suffix("").parts
+    if not file.is_file():
+        raise InvalidPipelineError(path.stem, [Problem(message=f"there is no file {path}")])
+    if file.suffix != ".py" or not all(part.isidentifier() for part in parts):
+        problem = Problem(
+            message=f"{path} cannot be imported by name",
+            allowed="a .py file with a name of letters, digits and '_', in folders with such names",
+        )
+        raise InvalidPipelineError(path.stem, [problem])
+    return PipelineModule(name=".".join(parts), file=file, root=root)
+
+
+def modules_in(folder: Path) -> list[PipelineModule]:
+    """Give the modules below a folder that may hold pipelines: no part of their path begins with `_` or `.`."""
+    files = (path.relative_to(folder) for path in sorted(folder.rglob("*.py")))
+    return [
+        module_of_file(folder / file)
+        for file in files
+        if not any(part.startswith(("_", ".")) for part in file.parts)
+    ]
+
+
+def _import_root(file: Path) -> Path:
+    """Give the folder that holds pipelines/, or the outermost package the file lies in."""
+    for parent in file.parents:
+        if parent.name == PACKAGE:
+            return parent.parent
+    folder = file.parent
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
+
+
+def _file_of(name: str) -> Path | None:
+    if not all(part.isidentifier() for part in name.split(".")):
+        return None
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
     try:
-        return import_module(f"{PACKAGE}.{name}")
+        spec = find_spec(name)
+    except ModuleNotFoundError:  # there is no pipelines/ here
+        return None
+    return Path(spec.origin).resolve() if spec and spec.origin else None
+
+
+@contextmanager
+def _blaming(module: PipelineModule) -> Iterator[None]:
+    """Show what a person's file raises from that file on; ending the program is no way to load, either."""
+    try:
+        yield
     except GraphCompilerError:
         raise
-    except Exception as error:  # whatever a person's file raises is shown from that file on
-        own = [
-            f
-            for f in traceback.extract_tb(error.__traceback__)
-            if Path(f.filename).parent.name == PACKAGE
-        ]
+    except (Exception, SystemExit) as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if Path(frame.filename).parent == module.file.parent]
         where = "".join(f"  {frame.filename}:{frame.lineno}: {frame.line}\n" for frame in own)
         words = "".join(traceback.format_exception_only(error)).strip()
         raise PipelineNotLoadableError(
-            f"pipeline '{name}' cannot be loaded\n{where}  {words}"
+            f"pipeline '{module.file.stem}' cannot be loaded\n{where}  {words}"
         ) from None
-
-
-def _is_there(name: str) -> bool:
-    try:
-        return find_spec(f"{PACKAGE}.{name}") is not None
-    except ModuleNotFoundError:  # there is no pipelines/ here
-        return False

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.errors import GraphCompilerError
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @contextmanager
@@ -19,7 +23,7 @@ def speaking_plainly() -> Iterator[None]:
         yield
     except GraphCompilerError as error:
         Console(stderr=True).print(Text(str(error)), soft_wrap=True)
-        raise typer.Exit(2) from None
+        raise typer.Exit(ExitCode.WRONG) from None
 
 
 def size_words(size: float) -> str:

@@ -14,7 +14,8 @@ from rich.text import Text
 
 from graph_compiler.cli.airflow_word import ask_airflow
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
-from graph_compiler.cli.plain_words import speaking_plainly
+from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.plain_words import AsJson, speaking_plainly
 from graph_compiler.cli.staging_view import (
     collection_json,
     list_json,
@@ -35,7 +36,6 @@ from graph_compiler.errors import ParameterError
 staging = typer.Typer(
     name="staging", help="See what runs have staged, and remove what is left.", no_args_is_help=True
 )
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @staging.command(name="list")
@@ -113,7 +113,7 @@ def gc(
         else:
             show_collection(found, Console(), is_dry=dry_run)
             _say(word.silence)
-        raise typer.Exit(1 if found.tables else 0)
+        raise typer.Exit(ExitCode.LEFT_TO_DO if found.tables else ExitCode.DONE)
 
 
 def _root(airflow: EmbeddedAirflow) -> str:

@@ -1,0 +1,165 @@
+"""`graph-compiler validate`: everything wrong with every pipeline, in one go, with neither Airflow nor Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.pipelines import (
+    PACKAGE,
+    PipelineModule,
+    find_module,
+    load_environment,
+    modules_in,
+    no_environment,
+)
+from graph_compiler.cli.plain_words import AsJson, speaking_plainly
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.environment import StreamExecutionEnvironment
+from graph_compiler.deployment.describe import describe_pipeline
+from graph_compiler.deployment.wire import Json
+from graph_compiler.errors import (
+    GraphCompilerError,
+    InvalidPipelineError,
+    ParameterError,
+    Problem,
+)
+from graph_compiler.identifiers import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What was found in one module: `pipeline` is the name its `env` has, as far as that is known."""
+
+    module: PipelineModule
+    pipeline: str
+    environment: StreamExecutionEnvironment | None
+    problems: tuple[Problem, ...]
+
+
+def validate(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATH]...",
+            help=f"Files, folders or names of modules; all of {PACKAGE}/ if not given.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check pipelines without running them: every problem of every one, with its operator, file and line.
+
+    A module that is named must declare a pipeline; in a folder, those without an `env` are left alone.
+    """
+    with speaking_plainly():
+        verdicts = judge(paths or [PACKAGE])
+    if as_json:
+        typer.echo(json.dumps(verdicts_json(verdicts), indent=1))
+    else:
+        _show(verdicts)
+    raise typer.Exit(
+        ExitCode.WRONG if any(verdict.problems for verdict in verdicts) else ExitCode.DONE
+    )
+
+
+def judge(paths: Sequence[str]) -> list[Verdict]:
+    """Check what is named by paths or module names, each module once.
+
+    Raises ParameterError where there is no pipeline at all, InvalidPipelineError for a name that leads nowhere.
+    """
+    found: dict[Path, Verdict] = {}
+    for path in paths:
+        is_folder = Path(path).is_dir()
+        for module in modules_in(Path(path)) if is_folder else [find_module(path)]:
+            verdict = found.get(module.file) or _judge(module)
+            if verdict.environment or verdict.problems:
+                found[module.file] = verdict
+            elif not is_folder:
+                found[module.file] = replace(verdict, problems=(no_environment(module),))
+    if not found:
+        raise ParameterError(
+            f"there is no pipeline in {', '.join(paths)}\n"
+            f"  hint: run this in the folder that holds {PACKAGE}/, or name files, folders or modules"
+        )
+    return _with_shared_names(list(found.values()))
+
+
+def verdicts_json(verdicts: Iterable[Verdict]) -> Json:
+    """Give the document that `--json` prints."""
+    return {
+        "pipelines": [
+            {
+                "pipeline": verdict.pipeline,
+                "file": verdict.module.shown,
+                "problems": [_problem_json(problem) for problem in verdict.problems],
+            }
+            for verdict in verdicts
+        ]
+    }
+
+
+def _judge(module: PipelineModule) -> Verdict:
+    environment, pipeline = None, module.file.stem
+    problems: tuple[Problem, ...] = ()
+    try:
+        environment = load_environment(module)
+        if environment is not None:
+            pipeline = environment.name
+            describe_pipeline(compile_pipeline(environment.pipeline()))
+    except InvalidPipelineError as error:
+        pipeline, problems = error.pipeline, error.problems
+    except GraphCompilerError as error:
+        problems = (Problem(message=str(error)),)
+    return Verdict(module=module, pipeline=pipeline, environment=environment, problems=problems)
+
+
+def _with_shared_names(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Refuse a second pipeline of one name: both would be the Dag of that id, and share a folder of staged results."""
+    first: dict[str, Verdict] = {}
+    judged = []
+    for verdict in verdicts:
+        other = first.setdefault(verdict.pipeline, verdict)
+        if None not in (verdict.environment, other.environment) and (
+            other.environment is not verdict.environment
+        ):
+            problem = Problem(
+                message=f"its name '{verdict.pipeline}' is already that of {other.module.shown}",
+                hint="a pipeline's name is its Dag's id: give each its own",
+            )
+            judged.append(replace(verdict, problems=(*verdict.problems, problem)))
+        else:
+            judged.append(verdict)
+    return judged
+
+
+def _show(verdicts: Sequence[Verdict]) -> None:
+    broken = [verdict for verdict in verdicts if verdict.problems]
+    errors = Console(stderr=True)
+    for verdict in broken:
+        words = str(InvalidPipelineError(verdict.pipeline, verdict.problems))
+        errors.print(Text(f"{verdict.module.shown}: {words}"), soft_wrap=True)
+    problems = sum(len(verdict.problems) for verdict in broken)
+    found = (
+        f"{counted(problems, 'problem')} in {len(broken)} of them" if broken else "nothing wrong"
+    )
+    typer.echo(f"{counted(len(verdicts), 'pipeline')} checked, {found}", err=bool(broken))
+
+
+def _problem_json(problem: Problem) -> Json:
+    location = problem.declared_at
+    return {
+        "message": problem.message,
+        "operator": problem.operator,
+        "allowed": problem.allowed,
+        "hint": problem.hint,
+        "file": location.file if location else None,
+        "line": location.line if location else None,
+    }

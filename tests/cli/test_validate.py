@@ -1,0 +1,174 @@
+"""`graph-compiler validate`: all problems of all pipelines, and what each way of naming them means."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from graph_compiler.cli.app import app
+
+ROOT = Path(__file__).parents[2]
+HEAD = """
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+env = StreamExecutionEnvironment("{name}")
+rows = env.from_source(Csv("/in"), "rows")
+"""
+GOOD = HEAD + 'rows.sink_to(Parquet("/out/{name}"))\n'
+TWO_PROBLEMS = HEAD + (
+    'rows.filter("x > :nobody").name("a").set_parallelism(0).sink_to(Parquet("/out"))\n'
+)
+
+
+def forget_pipelines() -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pipelines"]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Stand in an empty project, out of sight of this one's pipelines; what it imports is forgotten afterwards."""
+    (tmp_path / "pipelines").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if Path(entry) != ROOT])
+    ours = {name: module for name, module in sys.modules.items() if name.startswith("pipelines")}
+    forget_pipelines()
+    yield tmp_path
+    forget_pipelines()
+    sys.modules.update(ours)
+
+
+def put(project: Path, name: str, text: str) -> Path:
+    file = project / "pipelines" / f"{name}.py"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text.format(name=file.stem))
+    return file
+
+
+def validate(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["validate", *arguments])
+
+
+def test_all_pipelines_are_checked_and_all_problems_told(project: Path) -> None:
+    put(project, "good", GOOD)
+    put(project, "helpers", "def clean(rows): return rows\n")
+    put(project, "wrong", TWO_PROBLEMS)
+    put(project, "unloadable", "import json\njson.nothing_of_the_kind\n")
+    put(project, "_private", "raise AssertionError('nobody asked')\n")
+    done = validate()
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    told = done.stderr
+    assert "pipelines/wrong.py: pipeline 'wrong' has 2 problems" in told
+    assert "a: its parallelism is 0" in told or "a: parallelism is 0" in told
+    assert "nobody" in told
+    assert f"declared at {project / 'pipelines' / 'wrong.py'}:5" in told
+    assert "pipelines/unloadable.py" in told
+    assert "unloadable.py:2: json.nothing_of_the_kind" in told
+    assert "3 pipelines checked, 3 problems in 2 of them" in told
+    assert "helpers" not in told
+    assert "Traceback" not in told
+
+
+def test_where_nothing_is_wrong_it_says_so(project: Path) -> None:
+    put(project, "one", GOOD)
+    put(project, "sales/two", GOOD)
+    done = validate()
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout == "2 pipelines checked, nothing wrong\n"
+
+
+@pytest.mark.parametrize("path", ["good", "pipelines.good", "pipelines/good.py", "pipelines"])
+def test_a_pipeline_is_named_by_module_file_or_folder(path: str, project: Path) -> None:
+    put(project, "good", GOOD)
+    assert validate(path, path).stdout == "1 pipeline checked, nothing wrong\n"
+
+
+def test_a_module_that_is_named_must_declare_a_pipeline(project: Path) -> None:
+    put(project, "helpers", "def clean(rows): return rows\n")
+    done = validate("helpers")
+    assert done.exit_code == 2
+    assert "pipelines/helpers.py has no StreamExecutionEnvironment called 'env'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "there is no pipeline in pipelines"),
+        (("nope.py",), "there is no file nope.py"),
+        (("nope",), "there is no module pipelines/nope.py"),
+    ],
+)
+def test_to_check_nothing_is_a_wrong_call(
+    arguments: tuple[str, ...], words: str, project: Path
+) -> None:
+    put(project, "helpers", "def clean(rows): return rows\n")
+    done = validate(*arguments)
+    assert done.exit_code == 2
+    assert words in done.stderr
+
+
+def test_a_module_that_ends_the_program_does_not_pass(project: Path) -> None:
+    put(project, "leaving", "import sys\nsys.exit(0)\n")
+    done = validate()
+    assert done.exit_code == 2
+    assert "SystemExit" in done.stderr
+
+
+def test_what_can_be_compiled_but_not_deployed_is_a_problem(project: Path) -> None:
+    put(project, "endless", 'from graph_compiler import Csv, StreamExecutionEnvironment\n'
+        'env = StreamExecutionEnvironment("endless")\n'
+        'env.from_source(Csv("/in"), "rows").filter("x > 1")\n')  # fmt: skip
+    assert "it has no sink" in validate().stderr
+
+
+def test_two_pipelines_of_one_name_are_told_apart_from_one_that_is_handed_on(project: Path) -> None:
+    put(project, "first", GOOD.replace("{name}", "same", 1))
+    put(project, "again", "from pipelines.first import env\n")
+    assert validate().exit_code == 0
+    put(project, "second", GOOD.replace("{name}", "same", 1))
+    done = validate()
+    assert done.exit_code == 2
+    assert "pipelines/second.py: pipeline 'same' has 1 problem" in done.stderr
+    assert "its name 'same' is already that of" in done.stderr
+
+
+def test_the_document_has_every_problem_and_nothing_a_module_prints(project: Path) -> None:
+    put(project, "good", GOOD + "print('loud')\n")
+    file = put(project, "wrong", TWO_PROBLEMS)
+    done = validate("--json")
+    assert done.exit_code == 2
+    good, wrong = json.loads(done.stdout)["pipelines"]
+    assert good == {"pipeline": "good", "file": "pipelines/good.py", "problems": []}
+    assert (wrong["pipeline"], wrong["file"]) == ("wrong", "pipelines/wrong.py")
+    assert [problem["operator"] for problem in wrong["problems"]] == ["a", "a"]
+    assert {(problem["file"], problem["line"]) for problem in wrong["problems"]} == {(str(file), 5)}
+
+
+def test_neither_airflow_nor_spark_is_imported(project: Path) -> None:
+    put(project, "good", GOOD)
+    program = (
+        f"import sys; sys.path[:0] = [{str(ROOT / 'plugins')!r}]\n"
+        "from graph_compiler.cli.app import app\n"
+        "app(['validate'], standalone_mode=False)\n"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=project, capture_output=True, text=True, check=True
+    )
+    assert "1 pipeline checked" in done.stdout
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert "graph_compiler" in loaded
+    assert not loaded & {"airflow", "pyspark", "py4j"}
+
+
+def test_the_commit_hook_calls_a_command_that_exists() -> None:
+    hook = (ROOT / ".pre-commit-hooks.yaml").read_text()
+    entry = next(line for line in hook.splitlines() if line.startswith("  entry: "))
+    program, name = entry.removeprefix("  entry: ").split()
+    assert program == "graph-compiler"
+    assert CliRunner().invoke(app, [name, "--help"]).exit_code == 0
+    assert "pass_filenames: false" in hook  # what a module of functions does wrong shows in others
