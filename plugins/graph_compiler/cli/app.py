@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from graph_compiler.cli.diff import diff
 from graph_compiler.cli.dry_run import analyse
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.exit_codes import ExitCode
@@ -38,6 +39,7 @@ app = typer.Typer(
 )
 app.add_typer(staging)
 app.command()(validate)
+app.command()(diff)
 PipelineName = Annotated[
     str, typer.Argument(help="Name of a module in pipelines/, such as flights.")
 ]

@@ -10,26 +10,26 @@ import hashlib
 import json
 from collections.abc import Mapping
 
-from graph_compiler.deployment.wire import to_wire
-from graph_compiler.graphs.stream_graph import StreamGraph
+from graph_compiler.deployment.wire import Json, to_wire
+from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
 from graph_compiler.graphs.topology import post_order
 
 
-def own_digests(graph: StreamGraph) -> dict[int, str]:
-    """Give a sha256 of what each node makes of its inputs, whatever these are, by node id."""
+def own_facts(node: StreamNode, graph: StreamGraph) -> dict[str, Json]:
+    """Give all that says what a node makes of its inputs, whatever these are."""
     return {
-        node.id: digest(
-            {
-                "operator": to_wire(node.operator),
-                "parallelism": node.parallelism if node.parallelism_configured else None,
-                "inputs": [
-                    [edge.output_tag, edge.partitioner.identity, edge.type_number]
-                    for edge in graph.in_edges[node.id]
-                ],
-            }
-        )
-        for node in graph.nodes
+        "operator": to_wire(node.operator),
+        "parallelism": node.parallelism if node.parallelism_configured else None,
+        "inputs": [
+            [edge.output_tag, edge.partitioner.identity, edge.type_number]
+            for edge in graph.in_edges[node.id]
+        ],
     }
+
+
+def own_digests(graph: StreamGraph) -> dict[int, str]:
+    """Give a sha256 of the own facts of each node, by node id."""
+    return {node.id: digest(own_facts(node, graph)) for node in graph.nodes}
 
 
 def fingerprints(

@@ -1,0 +1,31 @@
+"""Compile one pipeline for `diff` in a process of its own: its file is the argument, the import path the input."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import typer
+
+from graph_compiler.cli.pipelines import load_environment, module_of_file, no_environment
+from graph_compiler.cli.plain_words import speaking_plainly
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.wire import to_json
+from graph_compiler.errors import InvalidPipelineError
+from graph_compiler.explain.plan_summary import plan_summary
+
+
+def summarize(file: Path) -> None:
+    """Print the PlanSummary of the pipeline a file declares."""
+    sys.path[:] = json.load(sys.stdin)
+    with speaking_plainly():
+        module = module_of_file(file)
+        environment = load_environment(module)
+        if environment is None:
+            raise InvalidPipelineError(file.stem, [no_environment(module)])
+        typer.echo(to_json(plan_summary(compile_pipeline(environment.pipeline()))))
+
+
+if __name__ == "__main__":
+    typer.run(summarize)

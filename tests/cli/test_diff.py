@@ -1,0 +1,121 @@
+"""`graph-compiler diff`: versions as modules, files and git revisions, each imported by itself."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PIPELINE = """
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from pipelines.steps import clean
+
+env = StreamExecutionEnvironment("sales")
+rows = env.from_source(Csv("/in"), "rows").transform(clean).name("clean").stage("dear")
+rows.filter("x > {least}").name("many").sink_to(Parquet("/out")).name("out")
+"""
+STEPS = "def clean(rows):\n    return rows{more}\n"
+
+
+def put(folder: Path, *, least: int = 0, more: str = "") -> None:
+    (folder / "pipelines").mkdir(parents=True, exist_ok=True)
+    (folder / "pipelines" / "sales.py").write_text(PIPELINE.format(least=least))
+    (folder / "pipelines" / "steps.py").write_text(STEPS.format(more=more))
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Give a repository: at `first`, rows are cleaned otherwise; in HEAD and here, the filter differs."""
+    folder = tmp_path / "project"
+    put(folder, more="  # as it was")
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "first")
+    git(folder, "tag", "first")
+    put(folder)
+    git(folder, "commit", "-qam", "second")
+    put(folder, least=5)
+    return folder
+
+
+def diff(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "graph_compiler", "diff", *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "plugins"), str(folder)])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_revision_is_compared_with_what_is_here(project: Path) -> None:
+    done = diff(project, "HEAD:pipelines/sales.py", "sales")
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[0] == (
+        "sales: operators: 1 changed, 1 affected · 1 of 1 staged results reusable · tasks: 1 changed"
+    )
+    assert "condition: x > 0 → x > 5" in done.stdout
+    assert done.returncode == 0
+
+
+def test_modules_that_a_pipeline_imports_are_those_of_its_revision(project: Path) -> None:
+    found = json.loads(
+        diff(project, "first:pipelines/sales.py", "HEAD:pipelines/sales.py", "--json").stdout
+    )
+    changed, *affected = found["operators"]
+    assert (changed["name"], changed["kind"]) == ("clean", "CHANGED")
+    assert {change["kind"] for change in affected} == {"AFFECTED"}
+    assert [fact["fact"] for fact in changed["facts"]] == ["function.source_digest"]
+    assert [(result["name"], result["kind"]) for result in found["results"]] == [
+        ("clean", "RECOMPUTED")
+    ]
+    assert found["summary"].startswith("sales: operators: 1 changed, 2 affected")
+
+
+def test_a_file_elsewhere_is_compared_with_a_module_of_the_same_name(
+    project: Path, tmp_path: Path
+) -> None:
+    put(tmp_path / "other", least=7)
+    (project / "pipelines" / "__init__.py").touch()  # would come before a folder that has none
+    done = diff(project, str(tmp_path / "other" / "pipelines" / "sales.py"), "sales", "--summary")
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 1
+    assert "1 changed, 1 affected · 1 of 1 staged results reusable" in done.stdout
+
+
+def test_the_exit_code_says_on_request_whether_they_differ(project: Path) -> None:
+    assert diff(project, "sales", "pipelines/sales.py", "--exit-code").returncode == 0
+    assert diff(project, "HEAD:pipelines/sales.py", "sales", "--exit-code").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        ("nowhere:pipelines/sales.py", "git rev-parse: fatal: Needed a single revision"),
+        ("--all:pipelines/sales.py", "No such option"),
+        ("HEAD:sales.py", "there is no file 'sales.py' in revision 'HEAD'"),
+        ("fales", "did you mean 'sales'?"),
+        ("pipelines/steps.py", "pipelines/steps.py: pipeline 'steps' has 1 problem"),
+        ("broken:pipelines/sales.py", "broken:pipelines/sales.py: pipeline 'sales' cannot be"),
+    ],
+)
+def test_what_is_no_version_is_told_in_words(version: str, words: str, project: Path) -> None:
+    if version.startswith("broken"):
+        (project / "pipelines" / "sales.py").write_text("1 / 0")
+        git(project, "commit", "-qam", "third")
+        git(project, "tag", "broken")
+        put(project)
+    done = diff(project, version, "sales")
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""

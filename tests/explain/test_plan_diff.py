@@ -1,0 +1,188 @@
+"""What differs between two versions of a pipeline: a pure function of two values."""
+
+from collections.abc import Callable
+
+from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.wire import from_json, to_json
+from graph_compiler.explain.plan_changes import (
+    FactChange,
+    OperatorChangeKind,
+    PlanDiff,
+    ResultChangeKind,
+    TaskChange,
+    TaskChangeKind,
+)
+from graph_compiler.explain.plan_diff import plan_diff
+from graph_compiler.explain.plan_diff_text import diff_summary, diff_text
+from graph_compiler.explain.plan_summary import VERSION, PlanSummary, plan_summary
+
+Step = Callable[[DataStream], DataStream]
+
+
+def nothing(stream: DataStream) -> DataStream:
+    return stream
+
+
+def sales(
+    *,
+    clean: str = "x > 0",
+    behind: Step = nothing,
+    name: str = "sales",
+    uid: str | None = None,
+) -> PlanSummary:
+    """rows → clean → staged → totals → [behind] → out."""
+    env = StreamExecutionEnvironment(name)
+    cleaned = env.from_source(Csv("/in"), "rows").filter(clean).name("clean")
+    if uid:
+        cleaned.uid(uid)
+    totals = cleaned.stage("dear").key_by("k").aggregate(n="count(*)").name("totals")
+    behind(totals).sink_to(Parquet("/out")).name("out")
+    return plan_summary(compile_pipeline(env.pipeline()))
+
+
+def kinds(diff: PlanDiff) -> dict[str | None, OperatorChangeKind]:
+    return {change.name or change.name_before: change.kind for change in diff.operators}
+
+
+def test_a_version_is_like_itself_after_it_has_crossed_between_processes() -> None:
+    version = sales()
+    crossed = from_json(PlanSummary, to_json(version), version=VERSION)
+    found = plan_diff(version, crossed)
+    assert crossed == version
+    assert found.is_empty
+    assert diff_summary(found) == "sales: nothing changed (2 tasks)"
+    assert [(result.name, result.kind) for result in found.results] == [
+        ("clean", ResultChangeKind.REUSABLE)
+    ]
+
+
+def test_what_is_changed_behind_a_staged_result_leaves_it_reusable() -> None:
+    found = plan_diff(sales(), sales(behind=lambda s: s.filter("n > 1").name("many")))
+    assert kinds(found) == {"many": OperatorChangeKind.ADDED, "out": OperatorChangeKind.AFFECTED}
+    assert found.operators[1].facts == (FactChange(fact="reads", before="totals", now="many"),)
+    assert [result.kind for result in found.results] == [ResultChangeKind.REUSABLE]
+    assert found.tasks == (
+        TaskChange(
+            kind=TaskChangeKind.CHANGED, task=found.tasks[0].task,
+            reasons=("runs many too", "changed: out"),
+        ),
+    )  # fmt: skip
+    assert diff_summary(found) == (
+        "sales: operators: 1 added, 1 affected · 1 of 1 staged results reusable · tasks: 1 changed"
+    )
+    back = plan_diff(sales(behind=lambda s: s.filter("n > 1").name("many")), sales())
+    assert kinds(back)["many"] is OperatorChangeKind.REMOVED
+    assert "no longer runs many" in back.tasks[0].reasons
+
+
+def test_what_is_changed_before_it_makes_it_again() -> None:
+    found = plan_diff(sales(), sales(clean="x > 1"))
+    assert kinds(found) == {
+        "clean": OperatorChangeKind.CHANGED,
+        "totals": OperatorChangeKind.AFFECTED,
+        "out": OperatorChangeKind.AFFECTED,
+    }
+    assert found.operators[0].facts == (FactChange(fact="condition", before="x > 0", now="x > 1"),)
+    assert [result.kind for result in found.results] == [ResultChangeKind.RECOMPUTED]
+    assert [(task.task, task.reasons) for task in found.tasks] == [
+        ("clean", ("changed: clean",)),
+        ("out", ("reads other rows of clean",)),
+    ]
+    assert "condition: x > 0 → x > 1" in diff_text(found)
+
+
+def test_the_same_rows_under_another_id_are_not_found_again_unless_a_uid_keeps_it() -> None:
+    def two_sources(*, other_first: bool, uid: str | None) -> PlanSummary:
+        env = StreamExecutionEnvironment("p")
+        if other_first:
+            env.from_source(Csv("/other"), "other").sink_to(Parquet("/copy")).name("copy")
+        rows = env.from_source(Csv("/in"), "rows")
+        if uid:
+            rows.uid(uid)
+        rows.filter("x > 0").name("clean").stage("dear").rebalance().sink_to(Parquet("/out")).name(
+            "out"
+        )
+        return plan_summary(compile_pipeline(env.pipeline()))
+
+    before, now = (two_sources(other_first=first, uid=None) for first in (False, True))
+    found = plan_diff(before, now)
+    assert kinds(found)["clean"] is OperatorChangeKind.MOVED
+    assert [result.kind for result in found.results] == [ResultChangeKind.MOVED]
+    assert "clean is computed again: the same rows, under another id" in diff_text(found)
+    before, now = (two_sources(other_first=first, uid="rows") for first in (False, True))
+    assert [result.kind for result in plan_diff(before, now).results] == [ResultChangeKind.REUSABLE]
+
+
+def test_operators_without_names_of_their_own_are_paired_by_what_they_compute() -> None:
+    def filters(*conditions: str) -> PlanSummary:
+        env = StreamExecutionEnvironment("p")
+        stream = env.from_source(Csv("/in"), "rows")
+        for condition in conditions:
+            stream = stream.filter(condition)
+        stream.sink_to(Parquet("/out")).name("out")
+        return plan_summary(compile_pipeline(env.pipeline()))
+
+    found = plan_diff(filters("a", "b", "c"), filters("new", "a", "other", "c"))
+    changed = {
+        change.kind: [str(fact) for fact in change.facts if fact.fact != "reads"]
+        for change in found.operators
+        if change.kind is not OperatorChangeKind.AFFECTED
+    }
+    assert set(changed) == {OperatorChangeKind.ADDED, OperatorChangeKind.CHANGED}
+    assert changed[OperatorChangeKind.CHANGED] in (
+        ["condition: b → new"], ["condition: b → other"],
+    )  # fmt: skip
+
+
+def test_a_uid_says_who_an_operator_is_whatever_becomes_of_it() -> None:
+    env = StreamExecutionEnvironment("sales")
+    cleaned = env.from_source(Csv("/in"), "rows").filter("y > 9").name("sieve").uid("the-filter")
+    totals = cleaned.stage("dear").key_by("k").aggregate(n="count(*)").name("totals")
+    totals.sink_to(Parquet("/out")).name("out")
+    now = plan_summary(compile_pipeline(env.pipeline()))
+    change = plan_diff(sales(uid="the-filter"), now).operators[0]
+    assert (change.kind, change.name_before, change.name) == (
+        OperatorChangeKind.CHANGED,
+        "clean",
+        "sieve",
+    )
+    assert change.id == change.id_before
+
+
+def test_another_name_of_the_pipeline_is_another_dag_which_reuses_nothing() -> None:
+    found = plan_diff(sales(), sales(name="sold"))
+    assert not found.is_empty
+    assert [result.kind for result in found.results] == [ResultChangeKind.RECOMPUTED]
+    assert diff_summary(found).startswith("sales → sold: 0 of 1 staged results reusable")
+    assert "another name is another Dag" in diff_text(found)
+
+
+def test_tasks_appear_and_vanish_with_cuts() -> None:
+    def cut(*, is_staged: bool) -> PlanSummary:
+        env = StreamExecutionEnvironment("p")
+        rows = env.from_source(Csv("/in"), "rows").filter("x > 0").name("clean")
+        (rows.stage("dear") if is_staged else rows).sink_to(Parquet("/out")).name("out")
+        return plan_summary(compile_pipeline(env.pipeline()))
+
+    found = plan_diff(cut(is_staged=False), cut(is_staged=True))
+    assert [(task.kind, task.task) for task in found.tasks] == [
+        (TaskChangeKind.ADDED, "clean"),
+        (TaskChangeKind.CHANGED, "out"),
+    ]
+    assert "no longer runs rows and clean" in found.tasks[1].reasons
+    assert "reads clean from staging" in found.tasks[1].reasons
+    assert [result.kind for result in found.results] == [ResultChangeKind.ADDED]
+    back = plan_diff(cut(is_staged=True), cut(is_staged=False))
+    assert (TaskChangeKind.REMOVED, "clean") in [(task.kind, task.task) for task in back.tasks]
+    assert [result.kind for result in back.results] == [ResultChangeKind.REMOVED]
+
+
+def test_settings_of_the_session_are_told_once() -> None:
+    before = sales()
+    now = from_json(
+        PlanSummary, to_json(before).replace('"UTC"', '"Europe/Berlin"'), version=VERSION
+    )
+    assert plan_diff(before, now).session == (
+        FactChange(fact="spark.sql.session.timeZone", before="UTC", now="Europe/Berlin"),
+    )
