@@ -15,8 +15,9 @@ from graph_compiler.cli.diff import diff
 from graph_compiler.cli.dry_run import analyse
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.explain import Plans, explain
 from graph_compiler.cli.history import history_json, run_history, show_history
-from graph_compiler.cli.pipelines import load_pipeline
+from graph_compiler.cli.pipelines import PipelineName, load_pipeline
 from graph_compiler.cli.plain_words import AsJson, speaking_plainly
 from graph_compiler.cli.replay import find_execution, replay_execution
 from graph_compiler.cli.run import Run, follow_run
@@ -26,10 +27,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline import ParameterValue
 from graph_compiler.deployment.parameters import parse_parameter
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.deployment.wire import to_json
 from graph_compiler.errors import ParameterError
-from graph_compiler.explain.deployment_json import deployment_json
-from graph_compiler.explain.text import explain_text
 
 app = typer.Typer(
     help="Compile declared Spark pipelines to Airflow tasks, and run them.",
@@ -39,34 +37,10 @@ app = typer.Typer(
 )
 app.add_typer(staging)
 app.command()(validate)
+app.command()(explain)
 app.command()(diff)
-PipelineName = Annotated[
-    str, typer.Argument(help="Name of a module in pipelines/, such as flights.")
-]
-
 DagName = Annotated[str, typer.Argument(help="Name of the pipeline, the Dag's id.")]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, as Airflow shows it.")]
-Plans = Annotated[
-    bool, typer.Option("--spark", help="Show Spark's physical plan of each job vertex, too.")
-]
-
-
-@app.command()
-def explain(
-    pipeline: PipelineName,
-    spark: Plans = False,
-    as_json: AsJson = False,
-) -> None:
-    """Show the tasks a pipeline compiles to, why each cut is where it is, and what a failure of each repeats."""
-    if spark and as_json:
-        raise typer.BadParameter("--spark shows text: leave it or --json out")
-    with speaking_plainly():
-        compiled = compile_pipeline(load_pipeline(pipeline))
-        typer.echo(to_json(deployment_json(compiled)) if as_json else explain_text(compiled))
-        if spark:
-            params = dict(compiled.pipeline.params)
-            found = analyse(compiled, _day(None), params, shows_plans=True)
-            raise typer.Exit(ExitCode.LEFT_TO_DO if found else ExitCode.DONE)
 
 
 @app.command()

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.pipeline import Pipeline
@@ -18,6 +21,20 @@ from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Prob
 from graph_compiler.identifiers import did_you_mean
 
 PACKAGE = "pipelines"
+
+
+def _names_with(incomplete: str) -> list[str]:
+    """Complete a name in the shell."""
+    return [name for name in pipeline_names() if name.startswith(incomplete)]
+
+
+PipelineName = Annotated[
+    str,
+    typer.Argument(
+        help=f"A pipeline's module in {PACKAGE}/, such as flights, or its file.",
+        autocompletion=_names_with,
+    ),
+]
 
 
 class PipelineNotLoadableError(GraphCompilerError):

@@ -1,0 +1,55 @@
+"""`graph-compiler explain`: what a pipeline compiles to, as text, as a document or as a picture."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated
+
+import typer
+
+from graph_compiler.cli.dry_run import analyse
+from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.pipelines import PipelineName, load_pipeline
+from graph_compiler.cli.plain_words import AsJson, speaking_plainly
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.explain.render import Format, Graph, has_flink_plan, render
+
+Plans = Annotated[
+    bool, typer.Option("--spark", help="Show Spark's physical plan of each job vertex, too.")
+]
+
+
+def explain(
+    pipeline: PipelineName,
+    graph: Annotated[
+        Graph | None, typer.Option(help="One of Flink's graphs instead of the tasks.")
+    ] = None,
+    format: Annotated[
+        Format | None,
+        typer.Option(
+            help="How it is written; flink: what Flink's plan visualizer reads. [default: text]",
+            show_default=False,
+        ),
+    ] = None,
+    spark: Plans = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the tasks a pipeline compiles to, why each cut is where it is, and what a failure of each repeats."""
+    if as_json and format not in (None, Format.JSON):
+        raise typer.BadParameter(f"--json and --format {format} contradict each other")
+    form = Format.JSON if as_json else format or Format.TEXT
+    if spark and (form is not Format.TEXT or graph):
+        raise typer.BadParameter(
+            "--spark shows text: leave it out, or --json, --format and --graph"
+        )
+    if form is Format.FLINK and not has_flink_plan(graph):
+        raise typer.BadParameter(
+            "Flink has no plan document of subtasks; allowed: --graph stream, --graph job"
+        )
+    with speaking_plainly():
+        compiled = compile_pipeline(load_pipeline(pipeline))
+        typer.echo(render(compiled, graph, form))
+        if spark:
+            params = dict(compiled.pipeline.params)
+            found = analyse(compiled, date.today().isoformat(), params, shows_plans=True)
+            raise typer.Exit(ExitCode.LEFT_TO_DO if found else ExitCode.DONE)

@@ -1,0 +1,97 @@
+"""Every form a compiled pipeline can be shown in: which graph, and how it is written."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import assert_never
+
+from graph_compiler.deployment.wire import Json, to_json
+from graph_compiler.explain.deployment_json import deployment_json
+from graph_compiler.explain.dot import dot
+from graph_compiler.explain.execution_graph_json import ExecutionGraphJson
+from graph_compiler.explain.execution_picture import execution_picture, known_execution_graph
+from graph_compiler.explain.graph_json import job_graph_json, stream_graph_json
+from graph_compiler.explain.job_picture import job_picture
+from graph_compiler.explain.mermaid import mermaid
+from graph_compiler.explain.picture import Picture
+from graph_compiler.explain.picture_text import picture_text
+from graph_compiler.explain.plan_json import job_plan, streaming_plan
+from graph_compiler.explain.stream_picture import stream_picture
+from graph_compiler.explain.text import explain_text
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+
+
+class Graph(StrEnum):
+    """Which of Flink's graphs is shown."""
+
+    STREAM = "stream"
+    JOB = "job"
+    EXECUTION = "execution"
+
+
+class Format(StrEnum):
+    """How it is written; FLINK is what Flink's own plan visualizer reads."""
+
+    TEXT = "text"
+    JSON = "json"
+    MERMAID = "mermaid"
+    DOT = "dot"
+    FLINK = "flink"
+
+
+def render(compiled: CompiledPipeline, graph: Graph | None, format: Format) -> str:
+    """Write a graph, or the tasks where none is named: a picture is of the job graph then, a plan of the stream graph.
+
+    Raises InvalidPipelineError for an execution graph that nobody knows yet.
+    """
+    match format:
+        case Format.TEXT:
+            return picture_text(_picture(compiled, graph)) if graph else explain_text(compiled)
+        case Format.JSON:
+            return to_json(_document(compiled, graph))
+        case Format.MERMAID:
+            return mermaid(_picture(compiled, graph or Graph.JOB))
+        case Format.DOT:
+            return dot(_picture(compiled, graph or Graph.JOB))
+        case Format.FLINK:
+            return to_json(_plan(compiled, graph or Graph.STREAM))
+        case _:
+            assert_never(format)
+
+
+def has_flink_plan(graph: Graph | None) -> bool:
+    """Say whether Flink has a plan document of a graph: of subtasks it has none."""
+    return graph is not Graph.EXECUTION
+
+
+def _picture(compiled: CompiledPipeline, graph: Graph) -> Picture:
+    match graph:
+        case Graph.STREAM:
+            return stream_picture(compiled)
+        case Graph.JOB:
+            return job_picture(compiled)
+        case Graph.EXECUTION:
+            return execution_picture(compiled)
+        case _:
+            assert_never(graph)
+
+
+def _document(compiled: CompiledPipeline, graph: Graph | None) -> dict[str, Json]:
+    match graph:
+        case None:
+            return deployment_json(compiled)
+        case Graph.STREAM:
+            return stream_graph_json(compiled.stream_graph, compiled.options)
+        case Graph.JOB:
+            return job_graph_json(compiled.job_graph)
+        case Graph.EXECUTION:
+            return {"vertices": ExecutionGraphJson(known_execution_graph(compiled)).vertices()}
+        case _:
+            assert_never(graph)
+
+
+def _plan(compiled: CompiledPipeline, graph: Graph) -> dict[str, Json]:
+    assert has_flink_plan(graph), "the caller asks first"
+    if graph is Graph.STREAM:
+        return streaming_plan(compiled.stream_graph)
+    return job_plan(compiled.job_graph)
