@@ -69,9 +69,24 @@ def test_validate_100_pipelines_of_20_operators(
     measure(benchmark, tmp_path, "validate")
 
 
-@pytest.mark.parametrize("options", [(), ("--json",)], ids=["text", "json"])
-def test_explain_1000_operators(
-    options: tuple[str, ...], tmp_path: Path, benchmark: BenchmarkFixture
-) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        "--json",
+        "--graph stream",
+        "--graph job --format json",
+        "--graph execution",
+        "--format mermaid",
+        "--format flink",
+    ],
+)
+def test_explain_1000_operators(options: str, tmp_path: Path, benchmark: BenchmarkFixture) -> None:
     declare(tmp_path, "large", 1_000)
-    measure(benchmark, tmp_path, "explain", "large", *options)
+    measure(benchmark, tmp_path, "explain", "large", *options.split())
+
+
+def test_diff(tmp_path: Path, benchmark: BenchmarkFixture) -> None:
+    declare(tmp_path, "large", 1_000)
+    declare(tmp_path, "larger", 1_010)
+    measure(benchmark, tmp_path, "diff", "large", "larger")

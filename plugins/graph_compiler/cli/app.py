@@ -18,7 +18,7 @@ from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.explain import Plans, explain
 from graph_compiler.cli.history import history_json, run_history, show_history
 from graph_compiler.cli.pipelines import PipelineName, load_pipeline
-from graph_compiler.cli.plain_words import AsJson, speaking_plainly
+from graph_compiler.cli.plain_words import AsJson, example, speaking_plainly
 from graph_compiler.cli.replay import find_execution, replay_execution
 from graph_compiler.cli.run import Run, follow_run
 from graph_compiler.cli.staging import staging
@@ -30,20 +30,25 @@ from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import ParameterError
 
 app = typer.Typer(
-    help="Compile declared Spark pipelines to Airflow tasks, and run them.",
+    help="Compile declared Spark pipelines to Airflow tasks, and run them.\n\n"
+    "Run it in the folder that holds pipelines/. On the way of a pipeline: validate says what is wrong with it, "
+    "explain which tasks it becomes, dry-run what Spark makes of its columns, run what comes out, "
+    "diff what a change does; history, replay and staging look back at runs.",
+    epilog="Exit codes: 0 done; 1 something is left for a person to do; 2 the declaration or the call is wrong. "
+    "COMMAND --help has an example of each.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 app.add_typer(staging)
-app.command()(validate)
-app.command()(explain)
-app.command()(diff)
+app.command(epilog=example("validate pipelines/flights.py"))(validate)
+app.command(epilog=example("explain flights --graph job --format mermaid"))(explain)
+app.command(epilog=example("diff main:pipelines/flights.py flights --summary"))(diff)
+
 DagName = Annotated[str, typer.Argument(help="Name of the pipeline, the Dag's id.")]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, as Airflow shows it.")]
 
 
-@app.command()
+@app.command(epilog=example("run flights --date 2013-01-01 --param late_after=30"))
 def run(
     pipeline: PipelineName,
     day: Annotated[
@@ -69,7 +74,7 @@ def run(
         raise typer.Exit(ExitCode.DONE if came_through else ExitCode.LEFT_TO_DO)
 
 
-@app.command(name="dry-run")
+@app.command(name="dry-run", epilog=example("dry-run flights --spark"))
 def dry_run(
     pipeline: PipelineName,
     day: Annotated[
@@ -88,7 +93,7 @@ def dry_run(
         raise typer.Exit(ExitCode.LEFT_TO_DO if found else ExitCode.DONE)
 
 
-@app.command()
+@app.command(epilog=example("replay flights manual__2013-01-01 late_routes --attempt 0 --shell"))
 def replay(
     dag: DagName,
     run_id: RunId,
@@ -117,7 +122,7 @@ def replay(
         )
 
 
-@app.command()
+@app.command(epilog=example("history flights manual__2013-01-01 --json"))
 def history(
     dag: DagName,
     run_id: RunId,
@@ -135,9 +140,9 @@ def history(
             show_history(layout, found, Console())
 
 
-@app.command()
+@app.command(epilog=example("env"))
 def env() -> None:
-    """Print the environment `run` gives to Airflow: eval "$(python -m graph_compiler env)" makes it your shell's."""
+    """Print the environment `run` gives to Airflow: eval "$(graph-compiler env)" makes it your shell's."""
     for name, value in EmbeddedAirflow(Path.cwd()).environment().items():
         typer.echo(f"export {name}={shlex.quote(value)}")
 

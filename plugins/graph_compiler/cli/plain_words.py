@@ -16,6 +16,11 @@ from graph_compiler.errors import GraphCompilerError
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
+def example(call: str) -> str:
+    """Give the last line of a command's help."""
+    return f"Example: graph-compiler {call}"
+
+
 @contextmanager
 def speaking_plainly() -> Iterator[None]:
     """Turn this package's errors into words on standard error and exit code 2; others keep their traceback."""

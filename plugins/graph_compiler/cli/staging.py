@@ -15,7 +15,7 @@ from rich.text import Text
 from graph_compiler.cli.airflow_word import ask_airflow
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.exit_codes import ExitCode
-from graph_compiler.cli.plain_words import AsJson, speaking_plainly
+from graph_compiler.cli.plain_words import AsJson, example, speaking_plainly
 from graph_compiler.cli.staging_view import (
     collection_json,
     list_json,
@@ -38,7 +38,7 @@ staging = typer.Typer(
 )
 
 
-@staging.command(name="list")
+@staging.command(name="list", epilog=example("staging list --json"))
 def list_runs(as_json: AsJson = False) -> None:
     """List every run: size, age, state, attempts, results that are kept."""
     with speaking_plainly():
@@ -53,7 +53,7 @@ def list_runs(as_json: AsJson = False) -> None:
             _say(word.silence)
 
 
-@staging.command()
+@staging.command(epilog=example("staging show flights manual__2013-01-01"))
 def show(
     dag: Annotated[str, typer.Argument(help="Name of the pipeline, the Dag's id.")],
     run_ids: Annotated[
@@ -75,7 +75,7 @@ def show(
                 show_run(run, Console())
 
 
-@staging.command()
+@staging.command(epilog=example('staging gc --older-than "7 d" --dry-run'))
 def gc(
     older_than: Annotated[
         str | None,
