@@ -111,6 +111,28 @@ def test_to_check_nothing_is_a_wrong_call(
     assert words in done.stderr
 
 
+def test_what_is_not_there_or_has_no_name_to_import_keeps_nothing_from_being_checked(
+    project: Path,
+) -> None:
+    put(project, "good", GOOD)
+    put(project, "not-a-name", GOOD)
+    done = validate("pipelines", "gone.py", "god")
+    assert done.exit_code == 2
+    assert "pipelines/not-a-name.py cannot be imported by name" in done.stderr
+    assert "there is no file gone.py" in done.stderr
+    assert "did you mean 'good'?" in done.stderr
+    assert "4 pipelines checked, 3 problems in 3 of them" in done.stderr
+
+
+@pytest.mark.parametrize("path", ["good", "pipelines/good.py", "pipelines"])
+def test_a_package_that_fails_is_told_in_words(path: str, project: Path) -> None:
+    put(project, "good", GOOD)
+    (project / "pipelines" / "__init__.py").write_text("1 / 0\n")
+    done = validate(path)
+    assert done.exit_code == 2
+    assert "pipelines/__init__.py:1: 1 / 0" in done.stderr
+
+
 def test_a_module_that_ends_the_program_does_not_pass(project: Path) -> None:
     put(project, "leaving", "import sys\nsys.exit(0)\n")
     done = validate()

@@ -138,11 +138,11 @@ def module_of_file(path: Path) -> PipelineModule:
     return PipelineModule(name=".".join(parts), file=file, root=root)
 
 
-def modules_in(folder: Path) -> list[PipelineModule]:
-    """Give the modules below a folder that may hold pipelines: no part of their path begins with `_` or `.`."""
+def files_in(folder: Path) -> list[str]:
+    """Give the files below a folder that may hold pipelines: no part of their path begins with `_` or `.`."""
     files = (path.relative_to(folder) for path in sorted(folder.rglob("*.py")))
     return [
-        module_of_file(folder / file)
+        str(folder / file)
         for file in files
         if not any(part.startswith(("_", ".")) for part in file.parts)
     ]
@@ -167,8 +167,11 @@ def _file_of(name: str) -> Path | None:
         sys.path.insert(0, here)
     try:
         spec = find_spec(name)
-    except ModuleNotFoundError:  # there is no pipelines/ here
-        return None
+    except (
+        Exception
+    ):  # its package cannot be imported, or is not there: who imports the module will say why
+        file = Path(*name.split(".")).with_suffix(".py")
+        return file.resolve() if file.is_file() else None
     return Path(spec.origin).resolve() if spec and spec.origin else None
 
 

@@ -15,10 +15,9 @@ from rich.text import Text
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.pipelines import (
     PACKAGE,
-    PipelineModule,
+    files_in,
     find_module,
     load_environment,
-    modules_in,
     no_environment,
 )
 from graph_compiler.cli.plain_words import AsJson, speaking_plainly
@@ -39,7 +38,7 @@ from graph_compiler.identifiers import counted
 class Verdict:
     """What was found in one module: `pipeline` is the name its `env` has, as far as that is known."""
 
-    module: PipelineModule
+    file: str
     pipeline: str
     environment: StreamExecutionEnvironment | None
     problems: tuple[Problem, ...]
@@ -73,17 +72,15 @@ def validate(
 def judge(paths: Sequence[str]) -> list[Verdict]:
     """Check what is named by paths or module names, each module once.
 
-    Raises ParameterError where there is no pipeline at all, InvalidPipelineError for a name that leads nowhere.
+    Raises ParameterError where there is no pipeline at all.
     """
-    found: dict[Path, Verdict] = {}
+    found: dict[str, Verdict] = {}
     for path in paths:
-        is_folder = Path(path).is_dir()
-        for module in modules_in(Path(path)) if is_folder else [find_module(path)]:
-            verdict = found.get(module.file) or _judge(module)
+        is_folder = path == PACKAGE or Path(path).is_dir()
+        for name in files_in(Path(path)) if is_folder else [path]:
+            verdict = _judge(name, must_declare=not is_folder)
             if verdict.environment or verdict.problems:
-                found[module.file] = verdict
-            elif not is_folder:
-                found[module.file] = replace(verdict, problems=(no_environment(module),))
+                found[verdict.file] = verdict
     if not found:
         raise ParameterError(
             f"there is no pipeline in {', '.join(paths)}\n"
@@ -98,7 +95,7 @@ def verdicts_json(verdicts: Iterable[Verdict]) -> Json:
         "pipelines": [
             {
                 "pipeline": verdict.pipeline,
-                "file": verdict.module.shown,
+                "file": verdict.file,
                 "problems": [_problem_json(problem) for problem in verdict.problems],
             }
             for verdict in verdicts
@@ -106,19 +103,23 @@ def verdicts_json(verdicts: Iterable[Verdict]) -> Json:
     }
 
 
-def _judge(module: PipelineModule) -> Verdict:
-    environment, pipeline = None, module.file.stem
+def _judge(name: str, *, must_declare: bool) -> Verdict:
+    file, pipeline, environment = name, Path(name).stem, None
     problems: tuple[Problem, ...] = ()
     try:
+        module = find_module(name)
+        file = module.shown
         environment = load_environment(module)
         if environment is not None:
             pipeline = environment.name
             describe_pipeline(compile_pipeline(environment.pipeline()))
+        elif must_declare:
+            problems = (no_environment(module),)
     except InvalidPipelineError as error:
         pipeline, problems = error.pipeline, error.problems
     except GraphCompilerError as error:
         problems = (Problem(message=str(error)),)
-    return Verdict(module=module, pipeline=pipeline, environment=environment, problems=problems)
+    return Verdict(file=file, pipeline=pipeline, environment=environment, problems=problems)
 
 
 def _with_shared_names(verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -131,7 +132,7 @@ def _with_shared_names(verdicts: Sequence[Verdict]) -> list[Verdict]:
             other.environment is not verdict.environment
         ):
             problem = Problem(
-                message=f"its name '{verdict.pipeline}' is already that of {other.module.shown}",
+                message=f"its name '{verdict.pipeline}' is already that of {other.file}",
                 hint="a pipeline's name is its Dag's id: give each its own",
             )
             judged.append(replace(verdict, problems=(*verdict.problems, problem)))
@@ -145,7 +146,7 @@ def _show(verdicts: Sequence[Verdict]) -> None:
     errors = Console(stderr=True)
     for verdict in broken:
         words = str(InvalidPipelineError(verdict.pipeline, verdict.problems))
-        errors.print(Text(f"{verdict.module.shown}: {words}"), soft_wrap=True)
+        errors.print(Text(f"{verdict.file}: {words}"), soft_wrap=True)
     problems = sum(len(verdict.problems) for verdict in broken)
     found = (
         f"{counted(problems, 'problem')} in {len(broken)} of them" if broken else "nothing wrong"

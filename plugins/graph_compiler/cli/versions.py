@@ -72,10 +72,11 @@ def _summarize(version: str, module: PipelineModule, path: Sequence[str]) -> Pla
 
 
 def _hides(module: PipelineModule, entry: str) -> bool:
-    """Say whether a folder of the import path has another package of the name the module's own begins with."""
-    folder = Path(entry).resolve()
-    top = module.name.partition(".")[0]
-    return folder != module.root and ((folder / top).is_dir() or (folder / f"{top}.py").is_file())
+    """Say whether a folder of the import path hides the module: a package comes before a folder without __init__."""
+    top, folder = module.name.partition(".")[0], Path(entry).resolve()
+    ours = module.root / top
+    is_package = not ours.is_dir() or (ours / "__init__.py").is_file()
+    return not is_package and folder != module.root and (folder / top / "__init__.py").is_file()
 
 
 def _as_of(folder: Path, repository: Path) -> list[str]:
