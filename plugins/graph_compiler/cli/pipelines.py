@@ -62,20 +62,20 @@ def load_pipeline(name: str) -> Pipeline:
     Raises InvalidPipelineError where there is none, PipelineNotLoadableError where its code fails.
     """
     module = find_module(name)
-    environment = load_environment(module)
-    if environment is None:
-        raise InvalidPipelineError(name, [no_environment(module)])
-    return environment.pipeline()
+    pipeline = load_declared(module)
+    if pipeline is None:
+        raise InvalidPipelineError(name, [nothing_declared(module)])
+    return pipeline
 
 
-def no_environment(module: PipelineModule) -> Problem:
+def nothing_declared(module: PipelineModule) -> Problem:
     """Say that a module declares nothing."""
     message = f"{module.shown} has no StreamExecutionEnvironment called 'env'"
     return Problem(message=message, hint=f'env = StreamExecutionEnvironment("{module.file.stem}")')
 
 
-def load_environment(module: PipelineModule) -> StreamExecutionEnvironment | None:
-    """Import a module and give its `env`, None where it has none; raises what `load_pipeline` does.
+def load_declared(module: PipelineModule) -> Pipeline | None:
+    """Import a module and give what its `env` declares, None where it has none; raises what `load_pipeline` does.
 
     What the module prints goes to standard error: standard output belongs to the command.
     """
@@ -90,7 +90,7 @@ def load_environment(module: PipelineModule) -> StreamExecutionEnvironment | Non
         )
         raise InvalidPipelineError(module.name, [problem])
     environment = getattr(imported, "env", None)
-    return environment if isinstance(environment, StreamExecutionEnvironment) else None
+    return environment.pipeline() if isinstance(environment, StreamExecutionEnvironment) else None
 
 
 def find_module(text: str) -> PipelineModule:

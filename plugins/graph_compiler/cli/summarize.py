@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from graph_compiler.cli.pipelines import load_environment, module_of_file, no_environment
+from graph_compiler.cli.pipelines import load_declared, module_of_file, nothing_declared
 from graph_compiler.cli.plain_words import speaking_plainly
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.wire import to_json
@@ -21,10 +21,10 @@ def summarize(file: Path) -> None:
     sys.path[:] = json.load(sys.stdin)
     with speaking_plainly():
         module = module_of_file(file)
-        environment = load_environment(module)
-        if environment is None:
-            raise InvalidPipelineError(file.stem, [no_environment(module)])
-        typer.echo(to_json(plan_summary(compile_pipeline(environment.pipeline()))))
+        pipeline = load_declared(module)
+        if pipeline is None:
+            raise InvalidPipelineError(file.stem, [nothing_declared(module)])
+        typer.echo(to_json(plan_summary(compile_pipeline(pipeline))))
 
 
 if __name__ == "__main__":

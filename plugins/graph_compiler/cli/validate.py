@@ -17,12 +17,12 @@ from graph_compiler.cli.pipelines import (
     PACKAGE,
     files_in,
     find_module,
-    load_environment,
-    no_environment,
+    load_declared,
+    nothing_declared,
 )
 from graph_compiler.cli.plain_words import AsJson, speaking_plainly
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.environment import StreamExecutionEnvironment
+from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe import describe_pipeline
 from graph_compiler.deployment.wire import Json
 from graph_compiler.errors import (
@@ -36,11 +36,11 @@ from graph_compiler.identifiers import counted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What was found in one module: `pipeline` is the name its `env` has, as far as that is known."""
+    """What was found in one module: `pipeline` is the name of what is `declared`, else that of the file."""
 
     file: str
     pipeline: str
-    environment: StreamExecutionEnvironment | None
+    declared: Pipeline | None
     problems: tuple[Problem, ...]
 
 
@@ -79,7 +79,7 @@ def judge(paths: Sequence[str]) -> list[Verdict]:
         is_folder = path == PACKAGE or Path(path).is_dir()
         for name in files_in(Path(path)) if is_folder else [path]:
             verdict = _judge(name, must_declare=not is_folder)
-            if verdict.environment or verdict.problems:
+            if verdict.declared or verdict.problems:
                 found[verdict.file] = verdict
     if not found:
         raise ParameterError(
@@ -104,22 +104,22 @@ def verdicts_json(verdicts: Iterable[Verdict]) -> Json:
 
 
 def _judge(name: str, *, must_declare: bool) -> Verdict:
-    file, pipeline, environment = name, Path(name).stem, None
+    file, pipeline, declared = name, Path(name).stem, None
     problems: tuple[Problem, ...] = ()
     try:
         module = find_module(name)
         file = module.shown
-        environment = load_environment(module)
-        if environment is not None:
-            pipeline = environment.name
-            describe_pipeline(compile_pipeline(environment.pipeline()))
+        declared = load_declared(module)
+        if declared is not None:
+            pipeline = declared.name
+            describe_pipeline(compile_pipeline(declared))
         elif must_declare:
-            problems = (no_environment(module),)
+            problems = (nothing_declared(module),)
     except InvalidPipelineError as error:
         pipeline, problems = error.pipeline, error.problems
     except GraphCompilerError as error:
         problems = (Problem(message=str(error)),)
-    return Verdict(file=file, pipeline=pipeline, environment=environment, problems=problems)
+    return Verdict(file=file, pipeline=pipeline, declared=declared, problems=problems)
 
 
 def _with_shared_names(verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -128,9 +128,8 @@ def _with_shared_names(verdicts: Sequence[Verdict]) -> list[Verdict]:
     judged = []
     for verdict in verdicts:
         other = first.setdefault(verdict.pipeline, verdict)
-        if None not in (verdict.environment, other.environment) and (
-            other.environment is not verdict.environment
-        ):
+        is_handed_on = verdict.declared == other.declared  # its `env` is imported from there
+        if verdict.declared and other.declared and not is_handed_on:
             problem = Problem(
                 message=f"its name '{verdict.pipeline}' is already that of {other.file}",
                 hint="a pipeline's name is its Dag's id: give each its own",
