@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
@@ -24,6 +24,7 @@ from graph_compiler.deployment.preparations import (
     PreparedPlace,
     beside,
 )
+from graph_compiler.deployment.publications import Publication
 from graph_compiler.deployment.release import ReleasedResult
 from graph_compiler.deployment.staging_layout import OUTCOME, REMOVED, StagingLayout
 from graph_compiler.deployment.wire import to_json
@@ -151,13 +152,20 @@ class Run:
     def decide(self, execution: str, target: str, *, done: bytes | None = None) -> None:
         """Leave an intent in a target's ledger."""
         number = len(STORE.keys(self.layout.publications(target)))
-        intent = {
-            "pipeline": "p",
-            "run_id": self.run_id,
-            "execution_id": execution,
-            "target": target,
-        }
-        assert STORE.put_if_absent(self.layout.intent(target, number), json.dumps(intent).encode())
+        intent = Publication(
+            number=number,
+            pipeline="p",
+            run_id=self.run_id,
+            plan_id="plan",
+            operator_id=SINK,
+            execution_id=execution,
+            target=target,
+            rows=3,
+            bytes=4,
+        )
+        # A kind that only the sink knows, which has more fields.
+        content = json.dumps(asdict(intent) | {"type": "Intent", "add": ["part-0.parquet"]})
+        assert STORE.put_if_absent(self.layout.intent(target, number), content.encode())
         if done is not None:
             assert STORE.put_if_absent(self.layout.done(target, number), done)
 

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph_compiler.deployment.preparations import PlaceKind, Preparation, PreparedPlace
+from graph_compiler.deployment.publications import Publication
 from graph_compiler.deployment.release import ReleasedResult
 from graph_compiler.deployment.run_liveness import AirflowRunState, RunFacts, RunState
 from graph_compiler.deployment.staging_collection import Policy, Waste, collect, verdict
@@ -14,7 +15,6 @@ from graph_compiler.deployment.staging_inventory import (
     StagedResult,
     StagedRun,
     StagingInventory,
-    UndoneIntent,
 )
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
 
@@ -104,7 +104,17 @@ def inventories(draw: st.DrawFn) -> StagingInventory:
         root="/root",
         runs=(draw(runs("r1")), draw(runs("r2"))),
         undone=tuple(
-            UndoneIntent(pipeline="p", run_id=run_id, execution_id=execution_id, target="/out/t")
+            Publication(
+                number=0,
+                pipeline="p",
+                run_id=run_id,
+                plan_id="plan",
+                operator_id=OperatorId("ab" * 16),
+                execution_id=execution_id,
+                target="/out/t",
+                rows=3,
+                bytes=4,
+            )
             for run_id, execution_id in undone
         ),
         trash=(),

@@ -17,11 +17,12 @@ from functools import partial
 from pathlib import Path
 
 from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.publications import Publication
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import PublicationConflictError
 from graph_compiler.spark_runtime.carry_out import carry_out
 from graph_compiler.spark_runtime.intent import Intent
-from graph_compiler.spark_runtime.ledger import Ledger, Publication
+from graph_compiler.spark_runtime.ledger import Ledger
 from tests.spark.folders import SINK, prepare, put, seen
 
 FILES = 6

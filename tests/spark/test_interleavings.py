@@ -10,10 +10,11 @@ from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescrip
 from graph_compiler.deployment.manifest import VERSION as MANIFEST_VERSION
 from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.deployment.manifest_log import ManifestLog
+from graph_compiler.deployment.publications import Publication
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import PublicationConflictError, StagingError
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId
-from graph_compiler.spark_runtime.ledger import Ledger, Publication
+from graph_compiler.spark_runtime.ledger import Ledger
 from graph_compiler.spark_runtime.staging import StagingArea
 from tests.spark.stepping import InMemoryStore, Run, Scheduler, every_order
 

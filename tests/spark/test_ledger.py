@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.publications import Publication
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import DecisionLostError, PublicationError
 from graph_compiler.identifiers import OperatorId
 from graph_compiler.spark_runtime.carry_out import carry_out
 from graph_compiler.spark_runtime.intent import Intent
-from graph_compiler.spark_runtime.ledger import Ledger, Publication
+from graph_compiler.spark_runtime.ledger import Ledger
 from tests.spark.folders import SINK, prepare
 
 MOVED = OperatorId("cd" * 16)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graph_compiler.deployment.preparations import Preparation
+from graph_compiler.deployment.publications import Publication
 from graph_compiler.deployment.release import ReleasedResult
 from graph_compiler.deployment.run_liveness import RunFacts
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
@@ -93,24 +94,15 @@ class StagedRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UndoneIntent:
-    """A publication that was decided and not carried out: the next execution that writes the target needs its rows."""
-
-    pipeline: str
-    run_id: str
-    execution_id: str
-    target: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StagingInventory:
     """A staging root.
 
-    `trash` is what an earlier collection has not finished removing; `stray` are documents of ledgers.
+    `undone` was decided and not carried out. `trash` is what an earlier collection has not finished removing; `stray`
+    are documents of ledgers.
     """
 
     root: str
     runs: tuple[StagedRun, ...]
-    undone: tuple[UndoneIntent, ...]
+    undone: tuple[Publication, ...]
     trash: tuple[str, ...]
     stray: tuple[StrayDocument, ...]

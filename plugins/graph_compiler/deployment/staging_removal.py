@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.preparations import is_folder_beside
 from graph_compiler.deployment.private_folders import make_private_folder
-from graph_compiler.deployment.publications import undone_intents
+from graph_compiler.deployment.publications import Publication, undone_intents
 from graph_compiler.deployment.staging_collection import (
     Collection,
     LeftTable,
@@ -26,7 +26,6 @@ from graph_compiler.deployment.staging_collection import (
     RunKey,
     Waste,
 )
-from graph_compiler.deployment.staging_inventory import UndoneIntent
 from graph_compiler.deployment.staging_layout import REMOVED, TRASH, StagingLayout
 from graph_compiler.deployment.staging_survey import last_change
 
@@ -34,7 +33,7 @@ from graph_compiler.deployment.staging_survey import last_change
 def remove(collection: Collection, root: str) -> Iterator[Removal]:
     """Remove what a collection names, and give what was removed."""
     spared: dict[RunKey, bool] = {}
-    undone: frozenset[UndoneIntent] = frozenset()
+    undone: frozenset[Publication] = frozenset()
     for removal in collection.removals:
         key = (removal.pipeline, removal.run_id)
         if key not in spared:
@@ -64,7 +63,7 @@ def _has_changed(removal: Removal, root: str) -> bool:
     return last_change(Path(layout.run)) != removal.changed
 
 
-def _is_needed(removal: Removal, undone: frozenset[UndoneIntent]) -> bool:
+def _is_needed(removal: Removal, undone: frozenset[Publication]) -> bool:
     """Say whether an undone publication needs it: what is prepared is in a folder with the execution's name."""
     executions = {
         intent.execution_id

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from graph_compiler.spark_runtime.ledger import Publication
+from graph_compiler.deployment.publications import Publication
 
 WHOLE = "."
 """The target itself, among the folders an intent replaces."""

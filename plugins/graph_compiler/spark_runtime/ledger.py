@@ -18,28 +18,13 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from graph_compiler.deployment.commit_store import CommitStore
-from graph_compiler.deployment.publications import GIVEN_UP
+from graph_compiler.deployment.publications import GIVEN_UP, Publication
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import from_json, to_json
 from graph_compiler.errors import DecisionLostError, PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId
 
-Decided = TypeVar("Decided", bound="Publication")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Publication:
-    """What one execution is about to do to a target; the leaves say what."""
-
-    number: int
-    pipeline: str
-    run_id: str
-    plan_id: str
-    operator_id: OperatorId
-    execution_id: str
-    target: str
-    rows: int
-    bytes: int
+Decided = TypeVar("Decided", bound=Publication)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,12 +23,13 @@ from graph_compiler.declaration.connectors.connector import SinkMode
 from graph_compiler.deployment.commit_store import CommitStore
 from graph_compiler.deployment.places import local_path
 from graph_compiler.deployment.preparations import beside
+from graph_compiler.deployment.publications import Publication
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import DecisionLostError, PublicationError
 from graph_compiler.identifiers import OperatorId, path_segment
 from graph_compiler.spark_runtime.carry_out import carry_out, remove_empty
 from graph_compiler.spark_runtime.intent import WHOLE, Intent, data_files
-from graph_compiler.spark_runtime.ledger import Ledger, Publication
+from graph_compiler.spark_runtime.ledger import Ledger
 from graph_compiler.spark_runtime.written_files import (
     PARQUET,
     FileFormat,

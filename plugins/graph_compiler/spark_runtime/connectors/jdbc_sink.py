@@ -24,6 +24,7 @@ from pyspark.sql.types import ByteType, ShortType, StructType
 from graph_compiler.declaration.connectors import Jdbc, SinkMode
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.preparations import PlaceKind, PreparedPlace
+from graph_compiler.deployment.publications import Publication
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId, quoted
 from graph_compiler.spark_runtime.column_types import check_names
@@ -38,7 +39,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
     open_sink,
 )
 from graph_compiler.spark_runtime.declared_schema import type_words
-from graph_compiler.spark_runtime.ledger import Ledger, Publication
+from graph_compiler.spark_runtime.ledger import Ledger
 from graph_compiler.spark_runtime.merge_keys import key_columns, refuse_keys
 from graph_compiler.spark_runtime.observed_counts import observed_count
 from graph_compiler.spark_runtime.schema_change import TABLES_EVOLVE
