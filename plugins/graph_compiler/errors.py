@@ -41,7 +41,8 @@ class SourceLocation:
 class Problem:
     """One thing wrong with a declaration, in words for the person who wrote it.
 
-    `message` says what was found; `allowed` what would be accepted; `hint` what to do about it.
+    `message` says what was found; `allowed` what would be accepted; `hint` what to do about it. In a YAML file, `key`
+    is the path of the key it is about (`steps[2].filter`), and `column` where that stands in its line.
     """
 
     message: str
@@ -49,16 +50,20 @@ class Problem:
     declared_at: SourceLocation | None = None
     allowed: str | None = None
     hint: str | None = None
+    key: str | None = None
+    column: int | None = None
 
     def __str__(self) -> str:
         """Render as one line, followed by an indented line for each further fact."""
-        lines = [f"{self.operator}: {self.message}" if self.operator else self.message]
+        place = ", ".join(part for part in (self.operator, self.key) if part)
+        lines = [f"{place}: {self.message}" if place else self.message]
         if self.allowed:
             lines.append(f"  allowed: {self.allowed}")
         if self.hint:
             lines.append(f"  hint: {self.hint}")
         if self.declared_at:
-            lines.append(f"  declared at {self.declared_at}")
+            column = "" if self.column is None else f":{self.column}"
+            lines.append(f"  declared at {self.declared_at}{column}")
         return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""Find pipelines by the name or the path of their modules, and import them."""
+"""Find pipelines by the name or the path of their modules and YAML files, and load them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ import typer
 
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.yaml_spec.reader import SUFFIX, read_pipeline
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Problem
-from graph_compiler.identifiers import did_you_mean
+from graph_compiler.identifiers import did_you_mean, is_legal_name
 
 PACKAGE = "pipelines"
+_SUFFIXES = (".py", SUFFIX)
 
 
 def _names_with(incomplete: str) -> list[str]:
@@ -31,7 +33,7 @@ def _names_with(incomplete: str) -> list[str]:
 PipelineName = Annotated[
     str,
     typer.Argument(
-        help=f"A pipeline's module in {PACKAGE}/, such as flights, or its file.",
+        help=f"A pipeline's module or YAML file in {PACKAGE}/, such as flights, or the file's path.",
         autocompletion=_names_with,
     ),
 ]
@@ -42,8 +44,8 @@ class PipelineNotLoadableError(GraphCompilerError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PipelineModule:
-    """A module by the name it is imported under, its file, and the folder that name begins in."""
+class PipelineFile:
+    """A module or YAML file: its name with dots, and the folder that name begins in."""
 
     name: str
     file: Path
@@ -57,31 +59,33 @@ class PipelineModule:
 
 
 def load_pipeline(name: str) -> Pipeline:
-    """Import a pipeline's module, `flights` or `pipelines/flights.py`, and give what its `env` declares.
+    """Give what `flights`, `pipelines/flights.py` or `pipelines/flights.yaml` declares.
 
-    Raises InvalidPipelineError where there is none, PipelineNotLoadableError where its code fails.
+    Raises InvalidPipelineError where there is none, or both, PipelineNotLoadableError where its code fails.
     """
-    module = find_module(name)
+    module = find_pipeline(name)
     pipeline = load_declared(module)
     if pipeline is None:
         raise InvalidPipelineError(name, [nothing_declared(module)])
     return pipeline
 
 
-def nothing_declared(module: PipelineModule) -> Problem:
+def nothing_declared(module: PipelineFile) -> Problem:
     """Say that a module declares nothing."""
     message = f"{module.shown} has no StreamExecutionEnvironment called 'env'"
     return Problem(message=message, hint=f'env = StreamExecutionEnvironment("{module.file.stem}")')
 
 
-def load_declared(module: PipelineModule) -> Pipeline | None:
-    """Import a module and give what its `env` declares, None where it has none; raises what `load_pipeline` does.
+def load_declared(module: PipelineFile) -> Pipeline | None:
+    """Give what a YAML file or a module's `env` declares, None where there is no `env`; raises what `load_pipeline` does.
 
-    What the module prints goes to standard error: standard output belongs to the command.
+    What a module prints goes to standard error: standard output belongs to the command.
     """
     with _blaming(module), redirect_stdout(sys.stderr):
         if str(module.root) not in sys.path:
             sys.path.insert(0, str(module.root))
+        if module.file.suffix == SUFFIX:
+            return read_pipeline(module.file)
         imported = import_module(module.name)
     if Path(str(imported.__file__)).resolve() != module.file:
         problem = Problem(
@@ -93,34 +97,41 @@ def load_declared(module: PipelineModule) -> Pipeline | None:
     return environment.pipeline() if isinstance(environment, StreamExecutionEnvironment) else None
 
 
-def find_module(text: str) -> PipelineModule:
-    """Find the module a person means: `flights`, `pipelines.flights` or `pipelines/flights.py`.
+def find_pipeline(text: str) -> PipelineFile:
+    """Find the file a person means: `flights`, `pipelines.flights`, `pipelines/flights.py` or `pipelines/flights.yaml`.
 
-    Raises InvalidPipelineError where there is none.
+    Raises InvalidPipelineError where there is none, or a module and a YAML file of one name.
     """
-    if text.endswith(".py") or os.sep in text:
-        return module_of_file(Path(text))
+    if text.endswith((".py", SUFFIX)) or os.sep in text:
+        return pipeline_at(Path(text))
     name = text if text.startswith(f"{PACKAGE}.") else f"{PACKAGE}.{text}"
+    path = name.replace(".", "/")
+    declared = Path(path + SUFFIX)
     file = _file_of(name)
+    if declared.is_file() and file is not None:
+        problem = Problem(message=f"there are {path}.py and {declared}", allowed="one of them")
+        raise InvalidPipelineError(text, [problem])
+    if declared.is_file():
+        return pipeline_at(declared)
     if file is None:
-        path = f"{name.replace('.', '/')}.py"
         known = pipeline_names()
         problem = Problem(
-            message=f"there is no module {path}",
+            message=f"there is neither {path}.py nor {declared}",
             allowed=", ".join(known) or None,
             hint=did_you_mean(text, known) or f"run this in the folder that holds {PACKAGE}/",
         )
         raise InvalidPipelineError(text, [problem])
-    return PipelineModule(name=name, file=file, root=file.parents[name.count(".")])
+    return PipelineFile(name=name, file=file, root=file.parents[name.count(".")])
 
 
 def pipeline_names() -> list[str]:
-    """Name the modules in pipelines/ that may hold a pipeline."""
-    return sorted(path.stem for path in Path(PACKAGE).glob("[!_]*.py"))
+    """Name the files in pipelines/ that may hold a pipeline."""
+    files = (path for path in Path(PACKAGE).glob("[!_.]*") if path.suffix in _SUFFIXES)
+    return sorted({path.stem for path in files})
 
 
-def module_of_file(path: Path) -> PipelineModule:
-    """Give the module of a file, by the name under which Spark's driver would import it.
+def pipeline_at(path: Path) -> PipelineFile:
+    """Give a file that may hold a pipeline; a module by the name under which Spark's driver would import it.
 
     Raises InvalidPipelineError where there is no such file, or no such name.
     """
@@ -129,18 +140,21 @@ def module_of_file(path: Path) -> PipelineModule:
     parts = file.relative_to(root).with_suffix("").parts
     if not file.is_file():
         raise InvalidPipelineError(path.stem, [Problem(message=f"there is no file {path}")])
+    if file.suffix == SUFFIX:
+        return PipelineFile(name=".".join(parts), file=file, root=root)
     if file.suffix != ".py" or not all(part.isidentifier() for part in parts):
         problem = Problem(
             message=f"{path} cannot be imported by name",
-            allowed="a .py file with a name of letters, digits and '_', in folders with such names",
+            allowed=f"a .py file with a name of letters, digits and '_', in folders with such names, or a {SUFFIX} file",
         )
         raise InvalidPipelineError(path.stem, [problem])
-    return PipelineModule(name=".".join(parts), file=file, root=root)
+    return PipelineFile(name=".".join(parts), file=file, root=root)
 
 
-def files_in(folder: Path) -> list[str]:
+def files_below(folder: Path) -> list[str]:
     """Give the files below a folder that may hold pipelines: no part of their path begins with `_` or `.`."""
-    files = (path.relative_to(folder) for path in sorted(folder.rglob("*.py")))
+    paths = (path for path in sorted(folder.rglob("*")) if path.suffix in _SUFFIXES)
+    files = (path.relative_to(folder) for path in paths)
     return [
         str(folder / file)
         for file in files
@@ -176,7 +190,7 @@ def _file_of(name: str) -> Path | None:
 
 
 @contextmanager
-def _blaming(module: PipelineModule) -> Iterator[None]:
+def _blaming(module: PipelineFile) -> Iterator[None]:
     """Show what a person's file raises from that file on; ending the program is no way to load, either."""
     try:
         yield

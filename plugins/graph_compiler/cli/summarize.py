@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from graph_compiler.cli.pipelines import load_declared, module_of_file, nothing_declared
+from graph_compiler.cli.pipelines import load_declared, pipeline_at, nothing_declared
 from graph_compiler.cli.plain_words import speaking_plainly
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.wire import to_json
@@ -20,7 +20,7 @@ def summarize(file: Path) -> None:
     """Print the PlanSummary of the pipeline a file declares."""
     sys.path[:] = json.load(sys.stdin)
     with speaking_plainly():
-        module = module_of_file(file)
+        module = pipeline_at(file)
         pipeline = load_declared(module)
         if pipeline is None:
             raise InvalidPipelineError(file.stem, [nothing_declared(module)])

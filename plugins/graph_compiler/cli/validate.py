@@ -15,8 +15,8 @@ from rich.text import Text
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.pipelines import (
     PACKAGE,
-    files_in,
-    find_module,
+    files_below,
+    find_pipeline,
     load_declared,
     nothing_declared,
 )
@@ -77,7 +77,7 @@ def judge(paths: Sequence[str]) -> list[Verdict]:
     found: dict[str, Verdict] = {}
     for path in paths:
         is_folder = path == PACKAGE or Path(path).is_dir()
-        for name in files_in(Path(path)) if is_folder else [path]:
+        for name in files_below(Path(path)) if is_folder else [path]:
             verdict = _judge(name, must_declare=not is_folder)
             if verdict.declared or verdict.problems:
                 found[verdict.file] = verdict
@@ -107,7 +107,7 @@ def _judge(name: str, *, must_declare: bool) -> Verdict:
     file, pipeline, declared = name, Path(name).stem, None
     problems: tuple[Problem, ...] = ()
     try:
-        module = find_module(name)
+        module = find_pipeline(name)
         file = module.shown
         declared = load_declared(module)
         if declared is not None:

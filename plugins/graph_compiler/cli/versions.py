@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import graph_compiler
-from graph_compiler.cli.pipelines import PipelineModule, find_module, module_of_file
+from graph_compiler.cli.pipelines import PipelineFile, find_pipeline, pipeline_at
 from graph_compiler.deployment.wire import from_json
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.explain.plan_summary import VERSION, PlanSummary
@@ -43,7 +43,7 @@ def summary_of(version: str) -> PlanSummary:
     """
     revision, colon, path = version.partition(":")
     if not colon or Path(version).exists():
-        return _summarize(version, find_module(version), sys.path)
+        return _summarize(version, find_pipeline(version), sys.path)
     with TemporaryDirectory(prefix="graph-compiler-diff-") as name:
         folder = Path(name).resolve()
         repository = Path(_git(Path.cwd(), "rev-parse", "--show-toplevel")).resolve()
@@ -53,10 +53,10 @@ def summary_of(version: str) -> PlanSummary:
                 f"there is no file '{path}' in revision '{revision}'\n"
                 "  hint: the path begins at the top of the repository"
             )
-        return _summarize(version, module_of_file(folder / path), _as_of(folder, repository))
+        return _summarize(version, pipeline_at(folder / path), _as_of(folder, repository))
 
 
-def _summarize(version: str, module: PipelineModule, path: Sequence[str]) -> PlanSummary:
+def _summarize(version: str, module: PipelineFile, path: Sequence[str]) -> PlanSummary:
     done = subprocess.run(
         [sys.executable, "-m", _PROGRAM, str(module.file)],
         input=json.dumps([str(module.root), *(one for one in path if not _hides(module, one))]),
@@ -71,7 +71,7 @@ def _summarize(version: str, module: PipelineModule, path: Sequence[str]) -> Pla
     return from_json(PlanSummary, done.stdout, version=VERSION)
 
 
-def _hides(module: PipelineModule, entry: str) -> bool:
+def _hides(module: PipelineFile, entry: str) -> bool:
     """Say whether a folder of the import path hides the module: a package comes before a folder without __init__."""
     top, folder = module.name.partition(".")[0], Path(entry).resolve()
     ours = module.root / top

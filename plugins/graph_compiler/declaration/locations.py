@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from graph_compiler.errors import SourceLocation
 
 # As Python loaded it: behind a symbolic link, frames carry the link's path.
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
+_DECLARING: ContextVar[SourceLocation | None] = ContextVar("declaring", default=None)
+
+
+@contextmanager
+def declaring_at(location: SourceLocation) -> Iterator[None]:
+    """Let what is declared inside have this place: that of a file which is read, not run."""
+    token = _DECLARING.set(location)
+    try:
+        yield
+    finally:
+        _DECLARING.reset(token)
 
 
 def caller_location() -> SourceLocation | None:
-    """Give the innermost frame outside this package, or None when there is none."""
+    """Give the innermost frame outside this package, or None when there is none; inside `declaring_at`, its place."""
+    if (location := _DECLARING.get()) is not None:
+        return location
     frame = sys._getframe(1)
     while frame is not None:
         if not frame.f_code.co_filename.startswith(_PACKAGE):

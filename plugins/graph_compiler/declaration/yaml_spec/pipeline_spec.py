@@ -1,0 +1,58 @@
+"""A whole file as a model."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from graph_compiler.declaration.yaml_spec.forms import FORMS
+from graph_compiler.declaration.yaml_spec.operations import Sink, Source, Step
+from graph_compiler.declaration.yaml_spec.values import Form, PlainValue
+
+
+class PipelineSpec(Form):
+    """A pipeline: sources, then steps in the order they would be called in, then sinks."""
+
+    name: Annotated[str, Field(description="The pipeline's name, and the Airflow Dag's id.")]
+    params: Annotated[
+        dict[str, PlainValue],
+        Field(
+            default_factory=dict,
+            description="The run's parameters with their defaults: {{ params.x }} in paths, :x in expressions.",
+        ),
+    ]
+    config: Annotated[
+        dict[str, PlainValue],
+        Field(default_factory=dict, description="Options under Flink's keys."),
+    ]
+    sources: Annotated[
+        dict[str, Source],
+        Field(
+            default_factory=dict,
+            description="Streams by name, and the connectors they are read from.",
+        ),
+    ]
+    steps: Annotated[
+        list[Step],
+        Field(
+            default_factory=list,
+            description="Operators. Each reads the step before it, unless `from` says otherwise.",
+        ),
+    ]
+    sinks: Annotated[
+        dict[str, Sink],  # type: ignore[valid-type]  # the same
+        Field(
+            default_factory=dict, description="Sinks by name: what they read, and where it goes."
+        ),
+    ]
+
+
+def form_at(path: tuple[Any, ...]) -> type[Form] | None:
+    """Give the form that a path of pydantic's leads into: the last tag says which."""
+    for part in reversed(path):
+        if part in FORMS:
+            return FORMS[part]
+    if path[:1] == ("sinks",):
+        return Sink
+    return PipelineSpec

@@ -1,0 +1,154 @@
+"""pydantic's errors in our words, each with its key, its line and its column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from graph_compiler.declaration.resources import ResourceSpec
+from graph_compiler.declaration.yaml_spec.operations import SOURCE_FORMS, STEP_FORMS
+from graph_compiler.declaration.yaml_spec.pipeline_spec import form_at
+from graph_compiler.declaration.yaml_spec.places import CONNECTORS, WINDOWS
+from graph_compiler.declaration.yaml_spec.tree import Node, place_of, plain, written
+from graph_compiler.declaration.yaml_spec.values import TAG, Form
+from graph_compiler.errors import Problem, SourceLocation
+from graph_compiler.identifiers import did_you_mean, listing
+
+KeyPath = tuple[str | int, ...]
+_KINDS = {
+    "string": "text (a number or a truth value in quotes)",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "list": "a list",
+    "dict": "a mapping",
+    "model": "a mapping",
+}
+_LONGEST = 60
+
+
+def refusals(error: ValidationError, tree: Node, file: str) -> list[Problem]:
+    """Give one problem for each key that is wrong, in the order of the file."""
+    data = plain(tree)
+    found: dict[KeyPath, list[ErrorDetails]] = {}
+    for details in error.errors(include_url=False):
+        found.setdefault(_path(details["loc"], data), []).append(details)
+    problems = [_problem(path, details, tree, file) for path, details in found.items()]
+    return sorted(problems, key=lambda problem: (problem.declared_at, problem.column))
+
+
+def problem_in(tree: Node, file: str, path: KeyPath, message: str, **words: str | None) -> Problem:
+    """Describe what is wrong at a path of the file."""
+    place = place_of(tree, path)
+    return Problem(
+        message=message,
+        key=written(path) or None,
+        declared_at=SourceLocation(file, place.line),
+        column=place.column,
+        **words,
+    )
+
+
+def shown(value: object) -> str:
+    """Write a value for a message, a long one in part."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _path(location: Iterable[str | int], data: object) -> KeyPath:
+    """Leave out what is a place in a type and not in the file."""
+    path: list[str | int] = []
+    for part in location:
+        is_key = isinstance(data, dict) and part in data
+        is_item = isinstance(data, list) and isinstance(part, int)
+        if is_key or is_item:
+            data = data[part]  # type: ignore[index]  # just checked
+            path.append(part)
+        elif isinstance(data, dict) and not str(part).startswith(TAG):
+            path.append(part)
+    return tuple(path)
+
+
+def _problem(path: KeyPath, errors: list[ErrorDetails], tree: Node, file: str) -> Problem:
+    first = errors[0]
+    kind, key = first["type"], path[-1] if path else ""
+    value = first.get("input")
+
+    def say(message: str, allowed: str | None = None, hint: str | None = None) -> Problem:
+        return problem_in(tree, file, path, message, allowed=allowed, hint=hint)
+
+    if kind == "missing":
+        return say(f"'{key}' is missing")
+    if kind == "extra_forbidden":
+        known = _known(first["loc"])
+        return say(f"there is no key '{key}' here", listing(known), did_you_mean(str(key), known))
+    if kind == "union_tag_not_found":
+        return _no_kind(path, value, tree, file)
+    if kind == "literal_error":
+        return _no_choice(path, first, tree, file)
+    if kind == "refused":
+        return say(first["msg"], first["ctx"]["allowed"])
+    allowed = [_KINDS.get(details["type"].partition("_")[0]) for details in errors]
+    words = list(dict.fromkeys(word for word in allowed if word))
+    return say(f"is {shown(value)}", " or ".join(words) or first["msg"], _template_hint(value))
+
+
+def _no_choice(path: KeyPath, error: ErrorDetails, tree: Node, file: str) -> Problem:
+    value, expected = error["input"], error["ctx"]["expected"]
+    if expected == "True":
+        hint = "leave the key out instead" if value is False else None
+        if path[-1] == "deterministic" and value is False:
+            hint = "of a function that may give other rows each time: deterministic_function: false"
+        return problem_in(tree, file, path, f"is {shown(value)}", allowed="true", hint=hint)
+    names = expected.replace(" or ", ", ").replace("'", "").split(", ")
+    hint = did_you_mean(value, names) if isinstance(value, str) else None
+    return problem_in(tree, file, path, f"is {shown(value)}", allowed=", ".join(names), hint=hint)
+
+
+def _no_kind(path: KeyPath, value: object, tree: Node, file: str) -> Problem:
+    noun, known = _kinds_at(path)
+    if not isinstance(value, dict):
+        message, allowed = f"is {shown(value)}", f"a mapping with a key that names {noun}"
+        return problem_in(tree, file, path, message, allowed=allowed, hint=_template_hint(value))
+    there = [str(key) for key in value if key in known]
+    if there:
+        message = f"there are {len(there)} keys that each name {noun}: {listing(there)}"
+        return problem_in(tree, file, path, message, allowed="one", hint="two steps")
+    hints = (did_you_mean(str(key), known) for key in value)
+    return problem_in(
+        tree,
+        file,
+        path,
+        f"no key names {noun}; found {listing(map(str, value)) if value else 'an empty mapping'}",
+        allowed=", ".join(known),
+        hint=next((hint for hint in hints if hint), None),
+    )
+
+
+def _kinds_at(path: KeyPath) -> tuple[str, list[str]]:
+    if path[:1] == ("steps",) and len(path) == 2:
+        return "an operator", list(STEP_FORMS)
+    if path[:1] == ("sources",) and len(path) == 2:
+        return "a connector", list(SOURCE_FORMS)
+    if path[-1] in ("sink_to", "from_source"):
+        return "a connector", list(CONNECTORS)
+    if path[-1] in ("window", "window_all"):
+        return "a window", list(WINDOWS)
+    return "a stream", ["from"]
+
+
+def _known(location: tuple[Any, ...]) -> list[str]:
+    form: type[Form] | None = form_at(location[:-1])
+    inner = {"resources", "preferred_resources"} & {location[-2] if len(location) > 1 else ""}
+    if inner:
+        return list(ResourceSpec.__slots__)
+    assert form is not None
+    return [field.alias or name for name, field in form.model_fields.items()]
+
+
+def _template_hint(value: object) -> str | None:
+    is_braces = isinstance(value, dict) and len(value) == 1 and list(value.values()) == [None]
+    return "a value that begins with {{ must stand in quotes" if is_braces else None

@@ -1,0 +1,30 @@
+"""What a plain word of YAML is, by the core schema of YAML 1.2: null, true, false, numbers, else text."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+Scalar: TypeAlias = str | int | float | bool | None
+
+_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+_BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_INT = re.compile(r"[-+]?[0-9]{1,40}")
+_BASED = re.compile(r"0o[0-7]{1,40}|0x[0-9a-fA-F]{1,40}")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
+
+
+def scalar(text: str) -> Scalar:
+    """Read a word that has no quotes. Infinities and NaN stay text: no parameter or option can be one."""
+    if text in _NULL:
+        return None
+    if text in _BOOL:
+        return _BOOL[text]
+    if _INT.fullmatch(text):
+        return int(text)
+    if _BASED.fullmatch(text):
+        return int(text, base=0)
+    if _FLOAT.fullmatch(text):
+        number = float(text)
+        return text if number in (float("inf"), float("-inf")) else number
+    return text

@@ -1,0 +1,139 @@
+"""What stands for a type of the Python API in YAML: pydantic types whose errors are sentences of ours.
+
+Lists of names may be one name; a function is `module:name`; a stream is the name of a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PlainValidator,
+    Tag,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError
+
+TAG = "<"
+"""What the tag of a union begins with: it is no key of the file, and taken out of an error's path."""
+
+
+class Form(BaseModel):
+    """Common shape of what stands in a file: nothing unknown, nothing converted."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    def given(self) -> dict[str, Any]:
+        """Give what was written, by the field's name."""
+        return {name: getattr(self, name) for name in sorted(self.model_fields_set)}
+
+
+def _refused(message: str, allowed: str) -> PydanticCustomError:
+    return PydanticCustomError("refused", "{message}", {"message": message, "allowed": allowed})
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _is_columns(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+
+
+def _names(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if not _is_texts(value):
+        raise _refused(f"is {value!r}", "text, or a list of texts")
+    return list(value)  # type: ignore[call-overload, no-any-return]  # just checked
+
+
+def _pair(value: object) -> list[str]:
+    if not _is_texts(value) or len(value) != 2:  # type: ignore[arg-type]  # just checked
+        raise _refused(f"is {value!r}", "a list of two texts")
+    return list(value)  # type: ignore[call-overload, no-any-return]  # the same
+
+
+def _columns(value: object) -> dict[str, str]:
+    if not _is_columns(value):
+        raise _refused(
+            f"is {value!r}", "a mapping of names to texts; a number or a truth value in quotes"
+        )
+    return dict(value)  # type: ignore[call-overload, no-any-return]  # just checked
+
+
+def _keys(value: object) -> list[str] | dict[str, str]:
+    if isinstance(value, dict):
+        return _columns(value)
+    return _names(value)
+
+
+def _selection(value: object) -> list[str | dict[str, str]]:
+    items = value if isinstance(value, list) else [value]
+    if not all(isinstance(item, str) or _is_columns(item) for item in items):
+        raise _refused(f"is {value!r}", "names of columns, and mappings of names to expressions")
+    return items  # type: ignore[return-value]  # just checked
+
+
+def _sets(value: object) -> list[list[str]]:
+    if not isinstance(value, list):
+        raise _refused(f"is {value!r}", "a list of lists of columns")
+    return [_names(item) for item in value]
+
+
+def _own(check: Callable[[Any], object], schema: dict[str, Any]) -> Any:
+    return Annotated[Any, PlainValidator(check), WithJsonSchema(schema)]
+
+
+_TEXT = {"type": "string"}
+_TEXTS = {"type": "array", "items": _TEXT}
+_MAPPING = {"type": "object", "additionalProperties": _TEXT}
+Names = _own(_names, {"anyOf": [_TEXT, _TEXTS]})
+Pair = _own(_pair, {**_TEXTS, "minItems": 2, "maxItems": 2})
+Columns = _own(_columns, _MAPPING)
+Keys = _own(_keys, {"anyOf": [_TEXT, _TEXTS, _MAPPING]})
+Selection = _own(
+    _selection,
+    {"anyOf": [_TEXT, _MAPPING, {"type": "array", "items": {"anyOf": [_TEXT, _MAPPING]}}]},
+)
+Sets = _own(_sets, {"type": "array", "items": {"anyOf": [_TEXT, _TEXTS]}})
+Yes = Literal[True]
+"""What stands behind a call that takes nothing: `rebalance: true`."""
+FunctionName = Annotated[
+    str, Field(description="A function of an importable module: pipelines.flights:clean")
+]
+PlainValue = bool | int | float | str
+Cells = list[list[bool | int | float | str | None]]
+
+
+class SqlFile(Form):
+    """A query in a file of its own, beside the pipeline's."""
+
+    file: str = Field(description="Path from the folder of this YAML file.")
+
+
+class SecretForm(Form):
+    """A field of an Airflow connection."""
+
+    secret: str = Field(description="Connection id.")
+    field: str = Field(
+        default="password",
+        description="password, login, host, port, schema, or a key of its extra.",
+    )
+
+
+def either(plain: Any, form: type[Form]) -> Any:
+    """Give the union of a plain value and a mapping of this form."""
+    tag = f"{TAG}{form.__name__}>"
+    choice = Discriminator(lambda value: tag if isinstance(value, dict | Form) else f"{TAG}plain>")
+    return Annotated[Annotated[plain, Tag(f"{TAG}plain>")] | Annotated[form, Tag(tag)], choice]
+
+
+SqlText = either(str, SqlFile)
+SecretText = either(str, SecretForm)
+Options = dict[str, either(PlainValue, SecretForm)]  # type: ignore[misc, valid-type]  # made, not written

@@ -1,0 +1,26 @@
+"""What two declarations compile to, without the lines they stand in."""
+
+from dataclasses import replace
+
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration import Pipeline
+from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.wire import Json, to_wire
+
+
+def without_lines(pipeline: Pipeline) -> Pipeline:
+    transformations = tuple(replace(t, declared_at=None) for t in pipeline.transformations)
+    return replace(pipeline, transformations=transformations)
+
+
+def compiled(pipeline: Pipeline) -> Json:
+    """Give regions, ids, fingerprints and plan ids, as they cross to Spark."""
+    return [to_wire(region) for region in describe_regions(compile_pipeline(pipeline))]
+
+
+def assert_equal(found: Pipeline, wanted: Pipeline) -> None:
+    """Hold two declarations to be one: their values, ids among them, and all that is compiled of them."""
+    found, wanted = without_lines(found), without_lines(wanted)
+    assert found.transformations == wanted.transformations
+    assert found == wanted
+    assert compiled(found) == compiled(wanted)
