@@ -89,7 +89,10 @@ def test_missing_input_paths_fail_at_once_and_together_in_words_and_write_nothin
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["explain", "fligths"], "there is neither pipelines/fligths.py nor pipelines/fligths.yaml"),
+        (
+            ["explain", "fligths"],
+            "there is neither pipelines/fligths.py nor pipelines/fligths.yaml",
+        ),
         (["run", "fligths"], "hint: did you mean 'flights'?"),
         (["explain", "_nycflights13_data"], "has no StreamExecutionEnvironment called 'env'"),
         (["run", "flights", "--param", "late_aftr=9"], "hint: did you mean 'late_after'?"),

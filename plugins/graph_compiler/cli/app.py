@@ -25,6 +25,7 @@ from graph_compiler.cli.staging import staging
 from graph_compiler.cli.validate import validate
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.declaration.yaml_spec.schema import schema_json
 from graph_compiler.deployment.parameters import parse_parameter
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import ParameterError
@@ -46,6 +47,12 @@ app.command(epilog=example("diff main:pipelines/flights.py flights --summary"))(
 
 DagName = Annotated[str, typer.Argument(help="Name of the pipeline, the Dag's id.")]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, as Airflow shows it.")]
+
+
+@app.command(epilog=example("schema > pipeline.schema.json"))
+def schema() -> None:
+    """Print the JSON Schema of pipelines in YAML, by which editors complete and check (docs/yaml.md)."""
+    typer.echo(schema_json(), nl=False)
 
 
 @app.command(epilog=example("run flights --date 2013-01-01 --param late_after=30"))

@@ -1,0 +1,47 @@
+"""The committed JSON Schema is the models', and says of a file what the reader says."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from graph_compiler.cli.app import app
+from graph_compiler.declaration.options import PipelineOptions
+from graph_compiler.declaration.yaml_spec.operations import STEP_FORMS
+from graph_compiler.declaration.yaml_spec.tree import plain, read_tree
+from tests.yaml.test_yaml_operator_table import CASES, HEAD
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "schemas" / "pipeline.schema.json"
+
+
+def test_it_is_fresh() -> None:
+    printed = CliRunner().invoke(app, ["schema"])
+    assert printed.output == FILE.read_text(), (
+        "graph-compiler schema > schemas/pipeline.schema.json"
+    )
+
+
+def test_it_has_every_step_and_option() -> None:
+    schema = json.loads(FILE.read_text())
+    assert {f"{key}_step" for key in STEP_FORMS} <= set(schema["$defs"])
+    aliases = {field.alias for field in PipelineOptions.model_fields.values()}
+    assert aliases == set(schema["properties"]["config"]["properties"])
+
+
+def test_what_the_reader_takes_it_takes() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft202012Validator(json.loads(FILE.read_text()))
+    texts = [f"{HEAD}steps: {case.steps}" for case in CASES]
+    texts += [path.read_text() for path in (ROOT / "pipelines").glob("*.yaml")]
+    for text in texts:
+        validator.validate(plain(read_tree(text, "p.yaml")))
+    for wrong in ("{from: s, fliter: x}", "{from: s, filter: x, limit: 3}", "{from: s, limit: x}"):
+        assert not validator.is_valid(plain(read_tree(f"{HEAD}steps: [{wrong}]", "p.yaml")))
+
+
+def test_the_examples_name_it() -> None:
+    for path in (ROOT / "pipelines").glob("*.yaml"):
+        first = path.read_text().splitlines()[0]
+        assert first == "# yaml-language-server: $schema=../schemas/pipeline.schema.json"
