@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,16 +27,30 @@ from graph_compiler.errors import (
 )
 from graph_compiler.identifiers import listing
 
+Broken = Mapping[tuple[str | int, str | int], Written]
+"""Sources, steps and sinks that were refused before, by their path: what was written there."""
 
-def declare(spec: PipelineSpec, tree: Node, file: str) -> StreamExecutionEnvironment:
-    """Call what the file says. Raises InvalidPipelineError with everything the calls refuse."""
+
+def declare(
+    spec: PipelineSpec, tree: Node, file: str, broken: Broken
+) -> StreamExecutionEnvironment:
+    """Call what the file says. Raises InvalidPipelineError with everything the calls refuse.
+
+    What reads a `broken` part is passed over: it would be refused for no fault of its own.
+    """
     env = _environment(spec, tree, file)
     labels = frozenset(label for step in spec.steps if (label := _label(written_values(step))))
     declaring = _Declaring(Calls(env, tree, file, labels))
+    for section, key in broken:
+        if section == "sources":
+            declaring.calls.streams[str(key)] = None
     for name, source in spec.sources.items():
         declaring.source(name, source)
     for number, step in enumerate(spec.steps):
-        declaring.step(number, step)
+        if (written := broken.get(("steps", number))) is not None:
+            declaring.pass_over(written)
+        else:
+            declaring.step(number, step)
     for name, sink in spec.sinks.items():
         declaring.sink(name, sink)
     if declaring.problems:
@@ -79,6 +93,12 @@ class _Declaring:
         self.before = given
         if (label := _label(written)) is not None:
             self._name(label, given, (*path, "as" if "as" in written else "name"))
+
+    def pass_over(self, written: Written) -> None:
+        """Let nothing be said of what reads this step."""
+        self.before = None
+        if isinstance(label := _label(written), str):
+            self.calls.streams[label] = None
 
     def sink(self, name: str, sink: Form) -> None:
         path: KeyPath = ("sinks", name)

@@ -6,18 +6,20 @@ read_pipeline(Path("pipelines/sales.yaml"))   →   Pipeline
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from graph_compiler.declaration.options import read_options
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.declaration.yaml_spec.declare import declare
+from graph_compiler.declaration.yaml_spec.declare import Broken, declare
 from graph_compiler.declaration.yaml_spec.pipeline_spec import PipelineSpec
 from graph_compiler.declaration.yaml_spec.refusals import problem_in, refusals
 from graph_compiler.declaration.yaml_spec.tree import MAX_CHARACTERS, Node, plain, read_tree
 from graph_compiler.errors import InvalidPipelineError, Problem
 
 SUFFIX = ".yaml"
+_STAND_IN = {"from_source": {"range": 0, "end": 0}, "name": "broken"}
 
 
 def read_pipeline(path: Path) -> Pipeline:
@@ -40,18 +42,45 @@ def parse_pipeline(text: str, file: str) -> Pipeline:
     """Read what a text declares; `file` is where it stands, for messages and for paths from there."""
     tree = read_tree(text, file)
     name = _name(tree, file)
-    try:
-        spec = PipelineSpec.model_validate(plain(tree))
-    except ValidationError as error:
-        raise InvalidPipelineError(name, refusals(error, tree, file)) from None
-    problems = _wrong_options(spec, tree, file)
-    try:
-        pipeline = declare(spec, tree, file).pipeline()
-    except InvalidPipelineError as error:
-        problems.extend(error.problems)
-    if problems:
+    spec, broken, problems = _validated(tree, file)
+    if spec is None:
         raise InvalidPipelineError(name, problems)
+    problems += _wrong_options(spec, tree, file)
+    try:
+        pipeline = declare(spec, tree, file, broken).pipeline()
+    except InvalidPipelineError as error:
+        problems += error.problems
+    if problems:
+        raise InvalidPipelineError(name, sorted(problems, key=_position))
     return pipeline
+
+
+def _validated(tree: Node, file: str) -> tuple[PipelineSpec | None, Broken, list[Problem]]:
+    """Give the model, and what had to be left out of it so that the rest can be looked at, too."""
+    data: Any = plain(tree)
+    try:
+        return PipelineSpec.model_validate(data), {}, []
+    except ValidationError as error:
+        found = refusals(error, tree, file)
+    broken: dict[tuple[str | int, str | int], dict[str, Any]] = {}
+    for section, name, *_ in (path for path in found if len(path) > 1):
+        if section in data:
+            entry = data[section][name]
+            broken[section, name] = entry if isinstance(entry, dict) else {}
+    for section, name in broken:
+        # The places of steps are counted, so another one stands there.
+        data[section][name] = _STAND_IN if section == "steps" else None
+    for section in ("sources", "sinks", "params", "config"):
+        if isinstance(data, dict) and isinstance(data.get(section), dict):
+            data[section] = {k: v for k, v in data[section].items() if (section, k) not in broken}
+    try:
+        return PipelineSpec.model_validate(data), broken, list(found.values())
+    except ValidationError:  # the file as a whole, or its name
+        return None, broken, list(found.values())
+
+
+def _position(problem: Problem) -> tuple[int, int]:
+    return problem.declared_at.line if problem.declared_at else 0, problem.column or 0
 
 
 def _wrong_options(spec: PipelineSpec, tree: Node, file: str) -> list[Problem]:

@@ -9,11 +9,11 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from graph_compiler.declaration.resources import ResourceSpec
-from graph_compiler.declaration.yaml_spec.operations import SOURCE_FORMS, STEP_FORMS
+from graph_compiler.declaration.yaml_spec.operations import INLINE_FORMS, SOURCE_FORMS, STEP_FORMS
 from graph_compiler.declaration.yaml_spec.pipeline_spec import form_at
 from graph_compiler.declaration.yaml_spec.places import CONNECTORS, WINDOWS
-from graph_compiler.declaration.yaml_spec.tree import Node, place_of, plain, written
-from graph_compiler.declaration.yaml_spec.values import TAG, Form
+from graph_compiler.declaration.yaml_spec.tree import MAX_PROBLEMS, Node, place_of, plain, written
+from graph_compiler.declaration.yaml_spec.values import TAG, Form, shown
 from graph_compiler.errors import Problem, SourceLocation
 from graph_compiler.identifiers import did_you_mean, listing
 
@@ -27,17 +27,16 @@ _KINDS = {
     "dict": "a mapping",
     "model": "a mapping",
 }
-_LONGEST = 60
 
 
-def refusals(error: ValidationError, tree: Node, file: str) -> list[Problem]:
+def refusals(error: ValidationError, tree: Node, file: str) -> dict[KeyPath, Problem]:
     """Give one problem for each key that is wrong, in the order of the file."""
     data = plain(tree)
     found: dict[KeyPath, list[ErrorDetails]] = {}
     for details in error.errors(include_url=False):
         found.setdefault(_path(details["loc"], data), []).append(details)
-    problems = [_problem(path, details, tree, file) for path, details in found.items()]
-    return sorted(problems, key=lambda problem: (problem.declared_at, problem.column))
+    paths = sorted(found, key=lambda path: place_of(tree, path))[:MAX_PROBLEMS]
+    return {path: _problem(path, found[path], tree, file) for path in paths}
 
 
 def problem_in(tree: Node, file: str, path: KeyPath, message: str, **words: str | None) -> Problem:
@@ -50,12 +49,6 @@ def problem_in(tree: Node, file: str, path: KeyPath, message: str, **words: str 
         column=place.column,
         **words,
     )
-
-
-def shown(value: object) -> str:
-    """Write a value for a message, a long one in part."""
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _path(location: Iterable[str | int], data: object) -> KeyPath:
@@ -81,7 +74,7 @@ def _problem(path: KeyPath, errors: list[ErrorDetails], tree: Node, file: str) -
         return problem_in(tree, file, path, message, allowed=allowed, hint=hint)
 
     if kind == "missing":
-        return say(f"'{key}' is missing")
+        return say("is missing")
     if kind == "extra_forbidden":
         known = _known(first["loc"])
         return say(f"there is no key '{key}' here", listing(known), did_you_mean(str(key), known))
@@ -93,7 +86,10 @@ def _problem(path: KeyPath, errors: list[ErrorDetails], tree: Node, file: str) -
         return say(first["msg"], first["ctx"]["allowed"])
     allowed = [_KINDS.get(details["type"].partition("_")[0]) for details in errors]
     words = list(dict.fromkeys(word for word in allowed if word))
-    return say(f"is {shown(value)}", " or ".join(words) or first["msg"], _template_hint(value))
+    subject = "" if path else "the file "
+    return say(
+        f"{subject}is {shown(value)}", " or ".join(words) or first["msg"], _template_hint(value)
+    )
 
 
 def _no_choice(path: KeyPath, error: ErrorDetails, tree: Node, file: str) -> Problem:
@@ -116,7 +112,7 @@ def _no_kind(path: KeyPath, value: object, tree: Node, file: str) -> Problem:
     there = [str(key) for key in value if key in known]
     if there:
         message = f"there are {len(there)} keys that each name {noun}: {listing(there)}"
-        return problem_in(tree, file, path, message, allowed="one", hint="two steps")
+        return problem_in(tree, file, path, message, allowed="one")
     hints = (did_you_mean(str(key), known) for key in value)
     return problem_in(
         tree,
@@ -137,7 +133,7 @@ def _kinds_at(path: KeyPath) -> tuple[str, list[str]]:
         return "a connector", list(CONNECTORS)
     if path[-1] in ("window", "window_all"):
         return "a window", list(WINDOWS)
-    return "a stream", ["from"]
+    return "how rows travel", list(INLINE_FORMS)
 
 
 def _known(location: tuple[Any, ...]) -> list[str]:

@@ -18,13 +18,15 @@ from graph_compiler.errors import InvalidPipelineError, Problem, SourceLocation
 
 MAX_CHARACTERS = 1_000_000
 MAX_DEPTH = 40
-MAX_NODES = 100_000
+MAX_NODES = 50_000
 """What a file may hold once each alias is replaced by what it stands for."""
+MAX_PROBLEMS = 100
+"""How many are told of one file; whoever has more has one mistake in many places."""
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MERGE = "<<"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Place:
     """A line and a column, both counted from 1."""
 
@@ -89,6 +91,8 @@ class _Builder:
         self.problems.append(
             Problem(message=message, declared_at=location, column=place.column, **words)
         )
+        if len(self.problems) >= MAX_PROBLEMS:
+            raise InvalidPipelineError(self.file, self.problems)
 
     def _begin(self, node: Node, anchor: str | None, text: str | None = None) -> None:
         is_scalar = text is not None

@@ -19,6 +19,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+_LONGEST = 60
 TAG = "<"
 """What the tag of a union begins with: it is no key of the file, and taken out of an error's path."""
 
@@ -31,6 +32,12 @@ class Form(BaseModel):
     def given(self) -> dict[str, Any]:
         """Give what was written, by the field's name."""
         return {name: getattr(self, name) for name in sorted(self.model_fields_set)}
+
+
+def shown(value: object) -> str:
+    """Write a value for a message, a long one in part."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _refused(message: str, allowed: str) -> PydanticCustomError:
@@ -49,20 +56,20 @@ def _names(value: object) -> list[str]:
     if isinstance(value, str):
         return [value]
     if not _is_texts(value):
-        raise _refused(f"is {value!r}", "text, or a list of texts")
+        raise _refused(f"is {shown(value)}", "text, or a list of texts")
     return list(value)  # type: ignore[call-overload, no-any-return]  # just checked
 
 
 def _pair(value: object) -> list[str]:
     if not _is_texts(value) or len(value) != 2:  # type: ignore[arg-type]  # just checked
-        raise _refused(f"is {value!r}", "a list of two texts")
+        raise _refused(f"is {shown(value)}", "a list of two texts")
     return list(value)  # type: ignore[call-overload, no-any-return]  # the same
 
 
 def _columns(value: object) -> dict[str, str]:
     if not _is_columns(value):
         raise _refused(
-            f"is {value!r}", "a mapping of names to texts; a number or a truth value in quotes"
+            f"is {shown(value)}", "a mapping of names to texts; a number or a truth value in quotes"
         )
     return dict(value)  # type: ignore[call-overload, no-any-return]  # just checked
 
@@ -76,13 +83,15 @@ def _keys(value: object) -> list[str] | dict[str, str]:
 def _selection(value: object) -> list[str | dict[str, str]]:
     items = value if isinstance(value, list) else [value]
     if not all(isinstance(item, str) or _is_columns(item) for item in items):
-        raise _refused(f"is {value!r}", "names of columns, and mappings of names to expressions")
+        raise _refused(
+            f"is {shown(value)}", "names of columns, and mappings of names to expressions"
+        )
     return items  # type: ignore[return-value]  # just checked
 
 
 def _sets(value: object) -> list[list[str]]:
     if not isinstance(value, list):
-        raise _refused(f"is {value!r}", "a list of lists of columns")
+        raise _refused(f"is {shown(value)}", "a list of lists of columns")
     return [_names(item) for item in value]
 
 
