@@ -44,4 +44,4 @@ def test_compiling_loads_neither_airflow_nor_pyspark() -> None:
 def test_the_driver_needs_neither_pydantic_nor_mmh3_nor_airflow() -> None:
     loaded = modules_after("import graph_compiler.spark_runtime.main, pipelines.flights")
     assert "pyspark" in loaded
-    assert not loaded & {"airflow", "pydantic", "mmh3", "typer", "rich"}
+    assert not loaded & {"airflow", "pydantic", "mmh3", "typer", "rich", "yaml"}

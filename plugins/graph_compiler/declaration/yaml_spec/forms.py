@@ -12,7 +12,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -26,7 +26,6 @@ from graph_compiler.declaration.streams import DataStream
 from graph_compiler.declaration.yaml_spec import values
 from graph_compiler.declaration.yaml_spec.values import TAG, Form
 
-Parameters = Mapping[str, inspect.Parameter]
 _Functions = Callable[..., object]
 FORMS: dict[str, type[Form]] = {}
 """Every form of a union, by its tag."""
@@ -50,7 +49,8 @@ TYPES: dict[Any, Any] = {
 """What stands for the type of a parameter; other modules add theirs. One that is missing fails where it is wanted."""
 
 
-def parameters(call: Callable[..., object]) -> dict[str, inspect.Parameter]:
+@cache
+def parameters(call: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
     """Give what a call takes beside self, with types that are resolved; keyword arguments of any name stay out."""
     target = call.__init__ if isinstance(call, type) else call  # type: ignore[misc]  # only read
     hints = get_type_hints(target, localns={"DataStream": DataStream})

@@ -1,0 +1,39 @@
+"""The page about YAML: its example is a pipeline, and what it names is there."""
+
+import re
+from pathlib import Path
+
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.yaml_spec.operations import STEP_FORMS
+from graph_compiler.declaration.yaml_spec.places import CONNECTORS
+from graph_compiler.declaration.yaml_spec.reader import parse_pipeline
+from graph_compiler.declaration.yaml_spec.tree import MAX_CHARACTERS, MAX_DEPTH, MAX_NODES
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "yaml.md").read_text()
+
+
+def test_its_example_compiles() -> None:
+    text = PAGE.partition("```yaml\n")[2].partition("```")[0]
+    compiled = compile_pipeline(parse_pipeline(text, "sales.yaml"))
+    assert {operator.name for operator in compiled.pipeline.operators} == {
+        *("orders", "customers", "paid", "by_customer", "with_names", "report", "small_orders")
+    }
+
+
+def test_every_connector_is_named() -> None:
+    (line,) = (line for line in PAGE.splitlines() if line.startswith("Connectors are "))
+    assert set(re.findall(r"`(\w+)`", line)) == set(CONNECTORS)
+
+
+def test_every_call_is_on_the_page_of_operators() -> None:
+    page = (DOCS / "operators.md").read_text()
+    assert {key for key in STEP_FORMS if f"{key}(" not in page and f"{key}_(" not in page} <= {
+        *("sink_to", "from_source")
+    }
+
+
+def test_its_limits_are_the_readers() -> None:
+    (line,) = (line for line in PAGE.splitlines() if line.startswith("A file may have"))
+    numbers = [int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", line)]
+    assert numbers == [MAX_CHARACTERS, MAX_DEPTH, MAX_NODES]
