@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from datetime import date
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +26,7 @@ from graph_compiler.cli.staging import staging
 from graph_compiler.cli.validate import validate
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.declaration.yaml_spec.export import export_pipeline
 from graph_compiler.declaration.yaml_spec.schema import schema_json
 from graph_compiler.deployment.parameters import parse_parameter
 from graph_compiler.deployment.staging_layout import StagingLayout
@@ -45,6 +47,13 @@ app.command(epilog=example("validate pipelines/flights.py"))(validate)
 app.command(epilog=example("explain flights --graph job --format mermaid"))(explain)
 app.command(epilog=example("diff main:pipelines/flights.py flights --summary"))(diff)
 
+
+class ExportForm(StrEnum):
+    """What a pipeline can be written as."""
+
+    YAML = "yaml"
+
+
 DagName = Annotated[str, typer.Argument(help="Name of the pipeline, the Dag's id.")]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, as Airflow shows it.")]
 
@@ -53,6 +62,17 @@ RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, as Airflow sh
 def schema() -> None:
     """Print the JSON Schema of pipelines in YAML, by which editors complete and check (docs/yaml.md)."""
     typer.echo(schema_json(), nl=False)
+
+
+@app.command(epilog=example("export flights --to yaml > pipelines/flights_too.yaml"))
+def export(
+    pipeline: PipelineName,
+    to: Annotated[ExportForm, typer.Option(help="What to write it as.")] = ExportForm.YAML,
+) -> None:
+    """Print a pipeline as YAML that declares the same: the same operators, ids and fingerprints."""
+    writers = {ExportForm.YAML: export_pipeline}
+    with speaking_plainly():
+        typer.echo(writers[to](load_pipeline(pipeline)), nl=False)
 
 
 @app.command(epilog=example("run flights --date 2013-01-01 --param late_after=30"))

@@ -1,0 +1,107 @@
+"""A pipeline written as YAML and read again is the same pipeline."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from typer.testing import CliRunner
+
+from graph_compiler import (
+    Csv,
+    DataStream,
+    InvalidPipelineError,
+    Parquet,
+    StreamExecutionEnvironment,
+)
+from graph_compiler.cli.app import app
+from graph_compiler.declaration import Pipeline
+from graph_compiler.declaration.operators import Operator
+from graph_compiler.declaration.transformations import FeedbackTransformation
+from graph_compiler.declaration.yaml_spec.export import export_pipeline
+from graph_compiler.declaration.yaml_spec.reader import parse_pipeline, read_pipeline
+from pipelines.flights import env as flights
+from tests.properties.strategies import Step, declare, plans
+from tests.yaml.equality import assert_equal, without_lines
+from tests.yaml.test_yaml_operator_table import CASES, SOURCES, Case
+
+FILE = Path(__file__).parents[2] / "pipelines" / "flights_yaml.yaml"
+
+
+@pytest.mark.parametrize("pipeline", [flights.pipeline(), read_pipeline(FILE)], ids=["py", "yaml"])
+def test_flights(pipeline: object) -> None:
+    assert_equal(parse_pipeline(export_pipeline(pipeline), "p.yaml"), pipeline)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.steps[:70])
+def test_every_call(case: Case) -> None:
+    env = StreamExecutionEnvironment("p", config={"parallelism.default": 2}, params={"on": "1e3"})
+    case.declare(*(env.from_source(Parquet(f"/{name}"), name) for name in ("s", "t")))
+    kept = without_lines(env.pipeline())
+    found = without_lines(parse_pipeline(export_pipeline(kept), "p.yaml"))
+    assert operators(found) == operators(kept)
+    # A stream that nothing reads is in no pipeline, and the ids behind it are one less when it is read again.
+    if [t.id for t in kept.transformations] == list(range(1, len(kept.transformations) + 1)):
+        assert found == kept
+    assert replace(found, transformations=()) == replace(kept, transformations=())
+
+
+def operators(pipeline: Pipeline) -> list[Operator]:
+    return [transformation.operator for transformation in pipeline.operators]
+
+
+@pytest.mark.parametrize("connector", [c for _, c in SOURCES], ids=lambda c: type(c).__name__)
+def test_every_connector(connector: object) -> None:
+    env = StreamExecutionEnvironment("p")
+    env.from_source(connector, "s").limit(1)  # type: ignore[arg-type]
+    found = parse_pipeline(export_pipeline(env.pipeline()), "p.yaml")
+    assert without_lines(found) == without_lines(env.pipeline())
+
+
+@settings(max_examples=40)
+@given(plans())
+def test_any_pipeline(plan: tuple[Step, ...]) -> None:
+    pipeline = declare(plan).pipeline()
+    assert_equal(parse_pipeline(export_pipeline(pipeline), "p.yaml"), pipeline)
+
+
+def test_the_command_line_writes_it() -> None:
+    written = CliRunner().invoke(app, ["export", "flights", "--to", "yaml"])
+    assert written.exit_code == 0
+    assert_equal(parse_pipeline(written.output, "p.yaml"), flights.pipeline())
+
+
+def test_what_no_call_makes_is_refused() -> None:
+    env = StreamExecutionEnvironment("p")
+    stream = env.from_source(Csv("/in"), "s").limit(1)
+    env.add(FeedbackTransformation(id=env.next_id(), inputs=(stream.id,)))
+    DataStream(env, stream.id + 1).filter("x")
+    with pytest.raises(InvalidPipelineError, match="it has no call in YAML"):
+        export_pipeline(env.pipeline())
+
+
+def test_names_that_are_there_twice_stay() -> None:
+    env = StreamExecutionEnvironment("p")
+    one, other = (env.from_source(Csv(f"/{number}"), "in") for number in (1, 2))
+    kept = one.filter("x").name("a").filter("y").name("a")
+    kept.sink_to(Csv("/a")).name("a")
+    kept.join(other, on="z").name("in").sink_to(Csv("/b")).name("a")
+    other.limit(3).sink_to(Csv("/c"))
+    found = parse_pipeline(export_pipeline(env.pipeline()), "p.yaml")
+    assert_equal(found, env.pipeline())
+
+
+def test_text_that_looks_like_something_else_stays_text() -> None:
+    env = StreamExecutionEnvironment("p")
+    texts = {
+        "a": "1e3",
+        "on": "null",
+        "c": "0x1f",
+        "d": "a\n  b\n",
+        "e": ": #",
+        "f": "{{ x }}",
+        "g": "2013-01-31",
+    }
+    env.from_source(Csv("{{ params.x }}/in"), "s").with_columns(texts)
+    found = parse_pipeline(export_pipeline(env.pipeline()), "p.yaml")
+    assert without_lines(found) == without_lines(env.pipeline())
