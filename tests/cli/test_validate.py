@@ -99,7 +99,7 @@ def test_a_module_that_is_named_must_declare_a_pipeline(project: Path) -> None:
     [
         ((), "there is no pipeline in pipelines"),
         (("nope.py",), "there is no file nope.py"),
-        (("nope",), "there is no module pipelines/nope.py"),
+        (("nope",), "there is neither pipelines/nope.py nor pipelines/nope.yaml"),
     ],
 )
 def test_to_check_nothing_is_a_wrong_call(

@@ -58,13 +58,13 @@ DagName = Annotated[str, typer.Argument(help="Name of the pipeline, the Dag's id
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, as Airflow shows it.")]
 
 
-@app.command(epilog=example("schema > pipeline.schema.json"))
+@app.command(epilog=example("schema"))
 def schema() -> None:
     """Print the JSON Schema of pipelines in YAML, by which editors complete and check (docs/yaml.md)."""
     typer.echo(schema_json(), nl=False)
 
 
-@app.command(epilog=example("export flights --to yaml > pipelines/flights_too.yaml"))
+@app.command(epilog=example("export flights --to yaml"))
 def export(
     pipeline: PipelineName,
     to: Annotated[ExportForm, typer.Option(help="What to write it as.")] = ExportForm.YAML,

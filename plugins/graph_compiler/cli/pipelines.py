@@ -19,7 +19,7 @@ from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.yaml_spec.reader import SUFFIX, read_pipeline
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Problem
-from graph_compiler.identifiers import did_you_mean, is_legal_name
+from graph_compiler.identifiers import did_you_mean
 
 PACKAGE = "pipelines"
 _SUFFIXES = (".py", SUFFIX)
@@ -77,7 +77,7 @@ def nothing_declared(module: PipelineFile) -> Problem:
 
 
 def load_declared(module: PipelineFile) -> Pipeline | None:
-    """Give what a YAML file or a module's `env` declares, None where there is no `env`; raises what `load_pipeline` does.
+    """Give what a YAML file or a module's `env` declares, None where there is no `env`; raises as `load_pipeline` does.
 
     What a module prints goes to standard error: standard output belongs to the command.
     """
@@ -85,7 +85,7 @@ def load_declared(module: PipelineFile) -> Pipeline | None:
         if str(module.root) not in sys.path:
             sys.path.insert(0, str(module.root))
         if module.file.suffix == SUFFIX:
-            return read_pipeline(module.file)
+            return read_pipeline(Path(module.shown))
         imported = import_module(module.name)
     if Path(str(imported.__file__)).resolve() != module.file:
         problem = Problem(
@@ -145,7 +145,7 @@ def pipeline_at(path: Path) -> PipelineFile:
     if file.suffix != ".py" or not all(part.isidentifier() for part in parts):
         problem = Problem(
             message=f"{path} cannot be imported by name",
-            allowed=f"a .py file with a name of letters, digits and '_', in folders with such names, or a {SUFFIX} file",
+            allowed=f"a {SUFFIX} file, or a .py file whose path has letters, digits and '_' only",
         )
         raise InvalidPipelineError(path.stem, [problem])
     return PipelineFile(name=".".join(parts), file=file, root=root)

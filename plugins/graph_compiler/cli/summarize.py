@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from graph_compiler.cli.pipelines import load_declared, pipeline_at, nothing_declared
+from graph_compiler.cli.pipelines import load_declared, nothing_declared, pipeline_at
 from graph_compiler.cli.plain_words import speaking_plainly
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.wire import to_json
