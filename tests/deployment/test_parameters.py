@@ -1,6 +1,6 @@
 import pytest
 
-from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.declaration.parameters import ParameterValue
 from graph_compiler.deployment.parameters import parse_parameter
 from graph_compiler.errors import ParameterError
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration import Pipeline
-from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.declaration.parameters import ParameterValue
 from graph_compiler.deployment.describe import SESSION, describe_regions
 from graph_compiler.deployment.descriptor import (
     VERSION,

@@ -38,7 +38,7 @@ def test_it_compiles_to_the_same(mode: str) -> None:
         with_options(pipeline, shuffle_mode=mode)
         for pipeline in (read_pipeline(FILE), flights.pipeline())
     )
-    wanted = replace(wanted, name=found.name, params=found.params)
+    wanted = replace(wanted, name=found.name, parameters=found.parameters)
     assert_equal(one_line(found), one_line(wanted))
 
 

@@ -25,7 +25,7 @@ from graph_compiler.cli.run import Run, follow_run
 from graph_compiler.cli.staging import staging
 from graph_compiler.cli.validate import validate
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.declaration.parameters import ParameterValue
 from graph_compiler.declaration.yaml_spec.export import export_pipeline
 from graph_compiler.declaration.yaml_spec.schema import schema_json
 from graph_compiler.deployment.parameters import parse_parameter

@@ -13,7 +13,8 @@ from rich.text import Text
 
 import graph_compiler
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
-from graph_compiler.declaration.pipeline import RUN_DATE, ParameterValue
+from graph_compiler.declaration.parameters import ParameterValue
+from graph_compiler.declaration.pipeline import RUN_DATE
 from graph_compiler.deployment.describe import describe_regions
 from graph_compiler.deployment.descriptor import (
     VERSION,

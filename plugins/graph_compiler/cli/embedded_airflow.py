@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.declaration.parameters import ParameterValue
 from graph_compiler.errors import GraphCompilerError
 
 

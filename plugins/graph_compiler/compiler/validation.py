@@ -12,6 +12,7 @@ from graph_compiler.compiler import (
     expression_checks,
     operator_checks,
     resource_checks,
+    run_checks,
     sink_checks,
     structure_checks,
 )
@@ -21,6 +22,8 @@ from graph_compiler.errors import Problem
 NO_OPERATORS = "No operators defined in streaming topology. Cannot execute."
 
 CHECKS: tuple[Callable[[Pipeline], Iterator[Problem]], ...] = (
+    run_checks.defaults,
+    run_checks.schedule,
     structure_checks.unknown_inputs,
     structure_checks.unknown_partitioners,
     structure_checks.cycles,

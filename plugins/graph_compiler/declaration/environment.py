@@ -8,14 +8,16 @@ It counts ids and collects transformations; everything else is done by the compi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import Source, Sql
-from graph_compiler.declaration.pipeline import ParameterValue, Pipeline
+from graph_compiler.declaration.parameters import Params, read_parameters
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.schedule import Schedule
 from graph_compiler.declaration.streams import DataStream
 from graph_compiler.declaration.transformations import SourceTransformation, Transformation
 from graph_compiler.errors import InvalidPipelineError, Problem
@@ -28,8 +30,10 @@ if TYPE_CHECKING:
 class StreamExecutionEnvironment:
     """Collects the transformations of one pipeline.
 
-    `config` holds options under Flink's keys; `params` the run's parameters with their defaults: `{{ params.x }}`
-    in paths and connector options, `:x` in expressions. `name` becomes the Airflow Dag id.
+    `name` becomes the Airflow Dag id. `config` holds options under Flink's keys; `params` the run's parameters, by
+    their defaults or as a pydantic model (`declaration/parameters.py`): `{{ params.x }}` in paths and connector
+    options, `:x` in expressions. `schedule`, `description` and `tags` are hints for the Dag, which `build_dag` may
+    overrule. Raises InvalidPipelineError for a name or parameters that cannot be.
     """
 
     def __init__(
@@ -37,7 +41,10 @@ class StreamExecutionEnvironment:
         name: str,
         *,
         config: Mapping[str, str | int | bool] | None = None,
-        params: Mapping[str, ParameterValue] | None = None,
+        params: Params | None = None,
+        schedule: Schedule | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
     ) -> None:
         if not is_legal_name(name):
             problem = Problem(
@@ -45,16 +52,13 @@ class StreamExecutionEnvironment:
                 allowed="letters, digits, '_', '-' and '.', at most 250 of them",
             )
             raise InvalidPipelineError(name, [problem])
+        self._parameters, problems = read_parameters(params or {})
+        if problems:
+            raise InvalidPipelineError(name, problems)
         self.name = name
-        for parameter, default in (params or {}).items():
-            if not parameter.isidentifier() or not isinstance(default, str | int | float):
-                problem = Problem(
-                    message=f"parameter '{parameter}' is {default!r}",
-                    allowed="a name Python could use, and a str, int, float or bool",
-                )
-                raise InvalidPipelineError(name, [problem])
+        self._params_model = params if isinstance(params, type) else None
+        self._schedule, self._description, self._tags = schedule, description, tuple(tags)
         self._config = {key: _as_text(value) for key, value in (config or {}).items()}
-        self._params = dict(params or {})
         self._transformations: dict[int, Transformation] = {}
         self._roots: dict[int, None] = {}
         self._last_id = 0
@@ -99,7 +103,11 @@ class StreamExecutionEnvironment:
             name=self.name,
             transformations=tuple(self._transformations[id] for id in sorted(found)),
             config=tuple(sorted(self._config.items())),
-            params=tuple(self._params.items()),
+            parameters=self._parameters,
+            params_model=self._params_model,
+            schedule=self._schedule,
+            description=self._description,
+            tags=self._tags,
         )
 
     def get_stream_graph(

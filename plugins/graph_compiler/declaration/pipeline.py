@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any
 
+from graph_compiler.declaration.parameters import Parameter, ParameterValue
+from graph_compiler.declaration.schedule import Schedule
 from graph_compiler.declaration.transformations import PhysicalTransformation, Transformation
-
-ParameterValue: TypeAlias = str | int | float | bool
 
 RUN_DATE = "run_date"
 """The parameter every run has without being declared: its logical date, else the day it runs after."""
@@ -15,12 +15,24 @@ RUN_DATE = "run_date"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """A named set of transformations in the order of their ids, with raw options and typed parameter defaults."""
+    """A named set of transformations in the order of their ids, with raw options, parameters, and when it runs.
+
+    `params_model` is the pydantic model the parameters were declared by, which may check more than a schema can say.
+    """
 
     name: str
     transformations: tuple[Transformation, ...]
     config: tuple[tuple[str, str], ...] = ()
-    params: tuple[tuple[str, ParameterValue], ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    params_model: type[Any] | None = None
+    schedule: Schedule | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+
+    @property
+    def params(self) -> tuple[tuple[str, ParameterValue], ...]:
+        """Give each parameter's name and default."""
+        return tuple((parameter.name, parameter.default) for parameter in self.parameters)
 
     @property
     def operators(self) -> tuple[PhysicalTransformation, ...]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graph_compiler.declaration.operators import Operator
+from graph_compiler.declaration.parameters import ParameterValue
 from graph_compiler.declaration.partitioners import Partitioner
-from graph_compiler.declaration.pipeline import ParameterValue
 from graph_compiler.declaration.retention import Retention
 from graph_compiler.declaration.slot_sharing import SlotSharingGroup
 from graph_compiler.deployment.staging_layout import StagingLayout

@@ -14,7 +14,7 @@ from operator import attrgetter
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.declaration.parameters import ParameterValue
 from graph_compiler.deployment.descriptor import (
     InputDescriptor,
     OperatorDescriptor,

@@ -10,13 +10,17 @@ from typing import Any
 from graph_compiler.declaration.declared import Declared
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.locations import declaring_at
+from graph_compiler.declaration.parameters import Params, find_default_problems
+from graph_compiler.declaration.schedule import Schedule, find_schedule_problems
 from graph_compiler.declaration.transformations import PhysicalTransformation
 from graph_compiler.declaration.yaml_spec.calls import Calls, StepRefusedError, Written
 from graph_compiler.declaration.yaml_spec.forms import written_values
+from graph_compiler.declaration.yaml_spec.functions import find_model
 from graph_compiler.declaration.yaml_spec.operations import PREFIXES, SOURCE_FORMS, STEP_FORMS
 from graph_compiler.declaration.yaml_spec.pipeline_spec import PipelineSpec
 from graph_compiler.declaration.yaml_spec.places import CONNECTORS, make_value, value_of
 from graph_compiler.declaration.yaml_spec.refusals import KeyPath, problem_in
+from graph_compiler.declaration.yaml_spec.run_forms import ParameterForm
 from graph_compiler.declaration.yaml_spec.tree import Node, place_of
 from graph_compiler.declaration.yaml_spec.values import Form
 from graph_compiler.errors import (
@@ -165,16 +169,43 @@ def _environment(spec: PipelineSpec, tree: Node, file: str) -> StreamExecutionEn
     config = {
         key: str(value) if isinstance(value, float) else value for key, value in spec.config.items()
     }
+    schedule = None if spec.schedule is None else Schedule(**spec.schedule.arguments())
+    problems = [] if schedule is None else list(find_schedule_problems(schedule))
     try:
-        return StreamExecutionEnvironment(spec.name, config=config, params=spec.params)
+        env = StreamExecutionEnvironment(
+            spec.name,
+            config=config,
+            params=_params(spec),
+            schedule=schedule,
+            description=spec.description,
+            tags=spec.tags or (),
+        )
+        described = [one for one in env.pipeline().parameters if len(one.keywords) > 1]
+        problems += find_default_problems(described) if described else ()
+    except FunctionNotImportableError as error:
+        problems.append(Problem(key="params", message=str(error)))
     except InvalidPipelineError as error:
-        odd = [("params", name) for name in spec.params if not name.isidentifier()]
-        path: KeyPath = odd[0] if error.problems[0].message.startswith("param") else ("name",)
-        problems = [
-            problem_in(tree, file, path, problem.message, allowed=problem.allowed)
-            for problem in error.problems
-        ]
-        raise InvalidPipelineError(spec.name, problems) from None
+        problems += error.problems
+    if problems:
+        raise InvalidPipelineError(spec.name, [_placed(one, tree, file) for one in problems])
+    return env
+
+
+def _params(spec: PipelineSpec) -> Params:
+    """Give what Python would have been given. Raises FunctionNotImportableError for a model that is not there."""
+    if isinstance(spec.params, str):
+        return find_model(spec.params)
+    return {
+        name: given.keywords() if isinstance(given, ParameterForm) else given
+        for name, given in spec.params.items()
+    }
+
+
+def _placed(problem: Problem, tree: Node, file: str) -> Problem:
+    """Say where in the file it is; its key is `params.<name>` or `schedule.<field>`, else it is about the name."""
+    section, _, name = (problem.key or "name").partition(".")
+    path: KeyPath = (section, name) if name else (section,)
+    return problem_in(tree, file, path, problem.message, allowed=problem.allowed, hint=problem.hint)
 
 
 def _label(written: Written) -> str | None:

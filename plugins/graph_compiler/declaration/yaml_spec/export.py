@@ -45,6 +45,7 @@ from graph_compiler.declaration.transformations import (
 )
 from graph_compiler.declaration.yaml_spec.scalars import scalar
 from graph_compiler.declaration.yaml_spec.written_operators import written_operator
+from graph_compiler.declaration.yaml_spec.written_run import written_run
 from graph_compiler.declaration.yaml_spec.written_values import (
     Step,
     own_name,
@@ -63,7 +64,7 @@ def export_pipeline(pipeline: Pipeline) -> str:
     export = _Export(pipeline, {t.id for t in first}, {t.id for t in last})
     document = {
         "name": pipeline.name,
-        "params": dict(pipeline.params),
+        **written_run(pipeline),
         "config": {key: scalar(value) for key, value in pipeline.config},
         "sources": {t.name: export.source(t) for t in first},
         "steps": export.steps(listed[len(first) : len(listed) - len(last)]),

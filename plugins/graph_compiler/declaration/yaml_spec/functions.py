@@ -7,7 +7,9 @@ from collections.abc import Callable
 from importlib import import_module
 from inspect import isfunction
 from pathlib import Path
+from typing import Any
 
+from graph_compiler.declaration.parameters import is_model
 from graph_compiler.errors import FunctionNotImportableError
 from graph_compiler.identifiers import did_you_mean
 
@@ -17,6 +19,22 @@ _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 def find_function(reference: str) -> Callable[..., object]:
     """Import `module:function`; raises FunctionNotImportableError, whatever the module itself raises."""
+    function: Callable[..., object] = _find(reference, "function", callable, isfunction)
+    return function
+
+
+def find_model(reference: str) -> type[Any]:
+    """Import `module:Model`, a pydantic model; raises FunctionNotImportableError as above."""
+    model: type[Any] = _find(reference, "pydantic model", is_model, is_model)
+    return model
+
+
+def _find(
+    reference: str,
+    noun: str,
+    is_allowed: Callable[[object], bool],
+    is_meant: Callable[[object], bool],
+) -> Any:
     if _REFERENCE.fullmatch(reference) is None:
         raise FunctionNotImportableError(f"is {reference!r}")
     module_name, _, name = reference.partition(":")
@@ -26,14 +44,14 @@ def find_function(reference: str) -> Callable[..., object]:
         raise FunctionNotImportableError(
             f"cannot import {module_name}: {type(error).__name__}: {error}"
         ) from None
-    function = getattr(module, name, None)
-    if not callable(function):
-        known = [key for key, value in vars(module).items() if isfunction(value)]
+    found = getattr(module, name, None)
+    if not is_allowed(found):
+        known = [key for key, value in vars(module).items() if is_meant(value)]
         hint = did_you_mean(name, known)
         raise FunctionNotImportableError(
-            f"{module_name} has no function '{name}'{f'; {hint}' if hint else ''}"
+            f"{module_name} has no {noun} '{name}'{f'; {hint}' if hint else ''}"
         )
-    return function  # type: ignore[no-any-return]  # getattr gives Any; callable was just checked
+    return found
 
 
 def read_query(path: Path) -> str:

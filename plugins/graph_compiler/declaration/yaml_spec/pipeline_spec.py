@@ -8,15 +8,27 @@ from pydantic import Field
 
 from graph_compiler.declaration.yaml_spec.forms import FORMS
 from graph_compiler.declaration.yaml_spec.operations import Sink, Source, Step
-from graph_compiler.declaration.yaml_spec.values import Form, PlainValue
+from graph_compiler.declaration.yaml_spec.run_forms import (
+    ParameterForm,
+    ParametersOrModel,
+    ScheduleForm,
+)
+from graph_compiler.declaration.yaml_spec.values import Form, Names, PlainValue
 
 
 class PipelineSpec(Form):
     """A pipeline: sources, then steps in the order they would be called in, then sinks."""
 
     name: Annotated[str, Field(description="The pipeline's name, and the Airflow Dag's id.")]
+    description: Annotated[
+        str | None, Field(default=None, description="A line about it, for Airflow's list of Dags.")
+    ]
+    tags: Annotated[
+        Names | None, Field(default=None, description="Tags by which Airflow's list is filtered.")
+    ]
+    schedule: Annotated[ScheduleForm | None, Field(default=None, description="When it runs.")]
     params: Annotated[
-        dict[str, PlainValue],
+        ParametersOrModel,
         Field(
             default_factory=dict,
             description="The run's parameters with their defaults: {{ params.x }} in paths, :x in expressions.",
@@ -55,4 +67,8 @@ def form_at(path: tuple[Any, ...]) -> type[Form] | None:
             return FORMS[part]
     if path[:1] == ("sinks",):
         return Sink
+    if path[:1] == ("schedule",):
+        return ScheduleForm
+    if path[:1] == ("params",):
+        return ParameterForm
     return PipelineSpec

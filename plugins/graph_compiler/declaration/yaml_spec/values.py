@@ -40,7 +40,8 @@ def shown(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _refused(message: str, allowed: str) -> PydanticCustomError:
+def refused(message: str, allowed: str) -> PydanticCustomError:
+    """Make the error of a value in our words."""
     return PydanticCustomError("refused", "{message}", {"message": message, "allowed": allowed})
 
 
@@ -56,19 +57,19 @@ def _names(value: object) -> list[str]:
     if isinstance(value, str):
         return [value]
     if not _is_texts(value):
-        raise _refused(f"is {shown(value)}", "text, or a list of texts")
+        raise refused(f"is {shown(value)}", "text, or a list of texts")
     return list(value)  # type: ignore[call-overload, no-any-return]  # just checked
 
 
 def _pair(value: object) -> list[str]:
     if not _is_texts(value) or len(value) != 2:  # type: ignore[arg-type]  # just checked
-        raise _refused(f"is {shown(value)}", "a list of two texts")
+        raise refused(f"is {shown(value)}", "a list of two texts")
     return list(value)  # type: ignore[call-overload, no-any-return]  # the same
 
 
 def _columns(value: object) -> dict[str, str]:
     if not _is_columns(value):
-        raise _refused(
+        raise refused(
             f"is {shown(value)}", "a mapping of names to texts; a number or a truth value in quotes"
         )
     return dict(value)  # type: ignore[call-overload, no-any-return]  # just checked
@@ -83,7 +84,7 @@ def _keys(value: object) -> list[str] | dict[str, str]:
 def _selection(value: object) -> list[str | dict[str, str]]:
     items = value if isinstance(value, list) else [value]
     if not all(isinstance(item, str) or _is_columns(item) for item in items):
-        raise _refused(
+        raise refused(
             f"is {shown(value)}", "names of columns, and mappings of names to expressions"
         )
     return items  # type: ignore[return-value]  # just checked
@@ -91,7 +92,7 @@ def _selection(value: object) -> list[str | dict[str, str]]:
 
 def _sets(value: object) -> list[list[str]]:
     if not isinstance(value, list):
-        raise _refused(f"is {shown(value)}", "a list of lists of columns")
+        raise refused(f"is {shown(value)}", "a list of lists of columns")
     return [_names(item) for item in value]
 
 

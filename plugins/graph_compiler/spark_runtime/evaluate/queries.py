@@ -9,7 +9,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
 
-from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.declaration.parameters import ParameterValue
 from graph_compiler.spark_runtime.java import java_class
 
 

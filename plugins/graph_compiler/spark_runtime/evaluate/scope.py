@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.declaration.pipeline import ParameterValue
+from graph_compiler.declaration.parameters import ParameterValue
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.contracts import Contract
 from graph_compiler.spark_runtime.evaluate.queries import query_over, query_over_views

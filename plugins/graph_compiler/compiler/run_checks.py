@@ -1,0 +1,23 @@
+"""What can be wrong with how a pipeline is run: its parameters' defaults, its schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graph_compiler.declaration.parameters import find_default_problems
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.schedule import find_schedule_problems
+from graph_compiler.errors import Problem
+
+
+def defaults(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find defaults that their own schema refuses."""
+    # What is a plain default has the schema that it is of its type.
+    described = [parameter for parameter in pipeline.parameters if len(parameter.keywords) > 1]
+    yield from find_default_problems(described) if described else ()
+
+
+def schedule(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find schedules that Airflow would not take, or that contradict themselves."""
+    if pipeline.schedule is not None:
+        yield from find_schedule_problems(pipeline.schedule)

@@ -1,0 +1,232 @@
+"""The parameters of a run: what each is called, what it is unless somebody says otherwise, and what it may be.
+
+    params={"late_after": 15}                                           a default, whose type is the type
+    params={"late_after": {"default": 15, "minimum": 0, "title": "…"}}  and what JSON Schema can say of it
+    params=FlightsParams                                                a pydantic model: one parameter for each field
+
+A model is asked for its schema and called with values; pydantic itself is not imported here, since Spark's driver,
+which may import the same declaration for its functions, need not have it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from graph_compiler.errors import Problem
+from graph_compiler.identifiers import did_you_mean
+
+ParameterValue: TypeAlias = str | int | float | bool
+Params: TypeAlias = Mapping[str, Any] | type[Any]
+
+JSON_TYPES: Mapping[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+KEYWORDS = (
+    "type",
+    "title",
+    "description",
+    "description_md",
+    "section",
+    "enum",
+    "values_display",
+    "examples",
+    "format",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+)
+"""What may be said of a parameter beside its default: JSON Schema's keywords for one value, and Airflow's for forms."""
+_WORDS = {
+    "type": "a value of type {}",
+    "enum": "one of {}",
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "exclusiveMinimum": "more than {}",
+    "exclusiveMaximum": "less than {}",
+    "multipleOf": "a multiple of {}",
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "pattern": "text in which {} is found",
+    "format": "a {}",
+}
+_ALLOWED = "a str, int, float or bool, or a mapping with one as its 'default'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One parameter. `schema` is JSON Schema as JSON text, without the default, keys sorted."""
+
+    name: str
+    default: ParameterValue
+    schema: str
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """Give the schema as a mapping; it has a `type` always."""
+        found: dict[str, Any] = json.loads(self.schema)
+        return found
+
+
+def is_model(params: object) -> bool:
+    """Say whether it is a pydantic model, without pydantic."""
+    return isinstance(params, type) and hasattr(params, "model_json_schema")
+
+
+def read_parameters(params: Params) -> tuple[tuple[Parameter, ...], tuple[Problem, ...]]:
+    """Give the parameters, and what is wrong with those left out; a Problem's key is `params.<name>`."""
+    if not isinstance(params, Mapping) and not is_model(params):
+        problem = Problem(
+            key="params", message=f"is {params!r}", allowed="a mapping, or a pydantic model"
+        )
+        return (), (problem,)
+    described, problems = (
+        (_written(params), ()) if isinstance(params, Mapping) else _of_model(params)
+    )
+    found: list[Parameter] = []
+    for name, (written, schema) in described.items():
+        is_whole_number = schema.get("type") == "number" and type(written) is int
+        default = float(written) if is_whole_number else written
+        if wrong := _refusal(name, default, schema):
+            problems = (*problems, wrong)
+        else:
+            typed = {"type": JSON_TYPES[type(default)], **schema}
+            found.append(
+                Parameter(name=name, default=default, schema=json.dumps(typed, sort_keys=True))
+            )
+    return tuple(found), problems
+
+
+def find_value_problems(
+    parameters: Iterable[Parameter], values: Mapping[str, ParameterValue], what: str = "is"
+) -> tuple[Problem, ...]:
+    """Give what is wrong with values of parameters, by their schemas; those without a value are passed over."""
+    return tuple(
+        Problem(
+            key=f"params.{parameter.name}",
+            message=f"{what} {values[parameter.name]!r}",
+            allowed=allowed,
+        )
+        for parameter in parameters
+        if parameter.name in values
+        and (allowed := _what_is_allowed(parameter, values[parameter.name]))
+    )
+
+
+def find_default_problems(parameters: Iterable[Parameter]) -> tuple[Problem, ...]:
+    """Give the schemas that are none, and the defaults that their schemas refuse."""
+    # Imported when called, as below: Spark's driver may import a declaration, and has no jsonschema.
+    from jsonschema import Draft202012Validator, SchemaError
+
+    checked: list[Parameter] = []
+    problems: list[Problem] = []
+    for parameter in parameters:
+        try:
+            Draft202012Validator.check_schema(parameter.keywords)
+            checked.append(parameter)
+        except SchemaError as error:
+            where = ".".join(str(part) for part in error.absolute_path)
+            problems.append(
+                Problem(
+                    key=f"params.{parameter.name}",
+                    message=f"its '{where}' is wrong: {error.message}",
+                )
+            )
+    defaults = {parameter.name: parameter.default for parameter in checked}
+    return (*problems, *find_value_problems(checked, defaults, what="its default is"))
+
+
+def _what_is_allowed(parameter: Parameter, value: ParameterValue) -> str | None:
+    """Say in words what a schema allows, None where it allows the value."""
+    from jsonschema import Draft202012Validator
+
+    validator = Draft202012Validator(
+        parameter.keywords, format_checker=Draft202012Validator.FORMAT_CHECKER
+    )
+    errors = list(validator.iter_errors(value))
+    return "; ".join(_words(error.validator, error.validator_value) for error in errors) or None
+
+
+def _words(keyword: str, wanted: object) -> str:
+    shown = ", ".join(map(str, wanted)) if isinstance(wanted, list) else str(wanted)
+    return _WORDS.get(keyword, f"{keyword} {{}}").format(shown)
+
+
+def _written(params: Mapping[str, Any]) -> dict[str, tuple[Any, dict[str, Any]]]:
+    return {
+        name: (
+            given.get("default"),
+            {key: value for key, value in given.items() if key != "default"},
+        )
+        if isinstance(given, Mapping)
+        else (given, {})
+        for name, given in params.items()
+    }
+
+
+def _of_model(model: Any) -> tuple[dict[str, tuple[Any, dict[str, Any]]], tuple[Problem, ...]]:
+    """Ask a model for its fields, each with its default as JSON has it and its schema."""
+    schema = model.model_json_schema(by_alias=False)
+    required = schema.get("required", ())
+    if required:
+        return {}, tuple(
+            Problem(
+                key=f"params.{name}",
+                message=f"the field of {model.__name__} has no default",
+                hint="a run that nobody triggers by hand, such as a scheduled one, needs a value",
+            )
+            for name in required
+        )
+    defaults = model().model_dump(mode="json", by_alias=False)
+    fields = {
+        name: _resolved(field, schema.get("$defs", {}))
+        for name, field in schema["properties"].items()
+    }
+    return {name: (defaults[name], field) for name, field in fields.items()}, ()
+
+
+def _resolved(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """Put a definition (an Enum's) where a field refers to it, and leave out what forms and checks have no word for."""
+    referred = definitions.get(str(field.get("$ref", "")).rpartition("/")[2], {})
+    whole = {**referred, **field}
+    if "const" in whole:  # a Literal of one
+        whole["enum"] = [whole["const"]]
+    return {key: value for key, value in whole.items() if key in (*KEYWORDS, "anyOf")}
+
+
+def _refusal(name: str, default: object, schema: Mapping[str, Any]) -> Problem | None:
+    key = f"params.{name}"
+    if not str(name).isidentifier():
+        return Problem(
+            key=key,
+            message=f"'{name}' cannot be a parameter's name",
+            allowed="a name Python could use",
+        )
+    if "anyOf" in schema or isinstance(schema.get("type"), list):
+        return Problem(
+            key=key,
+            message="it has several types",
+            allowed="one of str, int, float, bool, Literal, Enum, date",
+        )
+    if schema.get("format") == "password":
+        return Problem(
+            key=key,
+            message="it is a secret",
+            hint="Airflow shows parameters to whoever may see the run: use Secret(…) where the connector takes one",
+        )
+    if type(default) not in JSON_TYPES:
+        return Problem(key=key, message=f"its default is {default!r}", allowed=_ALLOWED)
+    unknown = [keyword for keyword in schema if keyword not in KEYWORDS]
+    if unknown:
+        return Problem(
+            key=key,
+            message=f"there is no '{unknown[0]}' to say of a parameter",
+            allowed=", ".join(["default", *KEYWORDS]),
+            hint=did_you_mean(unknown[0], KEYWORDS),
+        )
+    return None
