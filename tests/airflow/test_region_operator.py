@@ -40,7 +40,8 @@ def operator(tmp_path: Path) -> "RegionOperator":
     operator = RegionOperator(
         region=described.regions[0],
         plan=described.plan,
-        params_of_pipeline=dict(flights.pipeline().params),
+        pipeline=flights.pipeline(),
+        explanation="",
         settings=Settings(staging_root=str(tmp_path / "staging")),
     )
     operator.places = {

@@ -37,7 +37,8 @@ def operator(tmp_path: Path, *secrets: Secret) -> Any:
     found = RegionOperator(
         plan=described.plan,
         region=region,
-        params_of_pipeline={},
+        pipeline=env.pipeline(),
+        explanation="",
         settings=Settings(staging_root=str(tmp_path / "s")),
     )
     found.parameters = {"run_date": "2013-01-01"}

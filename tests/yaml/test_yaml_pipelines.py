@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from graph_compiler.cli.app import app
-from graph_compiler.cli.pipelines import load_pipeline
+from graph_compiler.declaration.pipeline_files import load_pipeline
 from graph_compiler.errors import InvalidPipelineError
 
 SALES = """\

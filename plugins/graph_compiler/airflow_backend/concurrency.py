@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from jinja2 import Environment, TemplateSyntaxError
-from jinja2.meta import find_undeclared_variables
+from jinja2 import Environment
 
+from graph_compiler.airflow_backend.template_variables import variables_in
 from graph_compiler.declaration.connectors import SinkMode
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
@@ -54,13 +54,5 @@ def shared_targets(
         for node in compiled.stream_graph.nodes
         if isinstance(node.operator, Sink)
         and node.operator.mode in modes
-        and not _depends_on_run(node.operator.connector.place or "", templates)
+        and not variables_in(node.operator.connector.place or "", templates) - _NOT_OF_THE_RUN
     )
-
-
-def _depends_on_run(place: str, templates: Environment) -> bool:
-    try:
-        variables = find_undeclared_variables(templates.parse(place))
-    except TemplateSyntaxError:  # Airflow will say so, naming the field, when it renders
-        return False
-    return bool(variables - _NOT_OF_THE_RUN)

@@ -9,24 +9,30 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from types import EllipsisType
+from typing import Any, TypeAlias
 
-from airflow.sdk import DAG, Asset, Param
+from airflow.sdk import DAG, Asset, CronTriggerTimetable, Param
+from airflow.sdk.bases.timetable import BaseTimetable
 from airflow.sdk.definitions.edges import EdgeInfoType
 
+from graph_compiler.airflow_backend.assets import asset_at
 from graph_compiler.airflow_backend.concurrency import what_catchup_loses, why_one_run_at_a_time
+from graph_compiler.airflow_backend.logical_dates import places_without_logical_date
 from graph_compiler.airflow_backend.region_operator import RegionOperator
 from graph_compiler.airflow_backend.restart_strategy import restart_strategy
 from graph_compiler.airflow_backend.settings import Settings, read_settings
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.schedule import Schedule
 from graph_compiler.deployment.describe import describe_pipeline
-from graph_compiler.explain.text import explain_text
+from graph_compiler.errors import InvalidPipelineError
+from graph_compiler.explain.text import explain_tasks, explain_text
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import RegionId
 
-_JSON_TYPE: Mapping[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+When: TypeAlias = str | timedelta | Asset | Sequence[Asset] | BaseTimetable
 DEFAULT_ARGUMENTS: Mapping[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
 """Retries are on: a retried region reads what others committed, so it costs its own work and no more."""
 
@@ -34,37 +40,43 @@ DEFAULT_ARGUMENTS: Mapping[str, Any] = {"retries": 2, "retry_delay": timedelta(s
 def build_dag(
     declared: StreamExecutionEnvironment | Pipeline,
     *,
-    schedule: str | timedelta | Asset | Sequence[Asset] | None,
-    start_date: datetime,
-    catchup: bool = False,
+    schedule: When | EllipsisType | None = ...,
+    start_date: datetime | None = None,
+    catchup: bool | None = None,
     tags: Sequence[str] = (),
     default_args: Mapping[str, Any] | None = None,
 ) -> DAG:
     """Compile the pipeline and give its Dag; the Dag id is the pipeline's name.
 
-    `default_args` are Airflow's, for every task. Raises InvalidPipelineError with every problem found; warns where
-    `catchup` would have each run overwrite the rows of the one before.
+    What is not given is what the pipeline's own `schedule` says, and without one it runs by hand. `default_args` are
+    Airflow's, for every task. Raises InvalidPipelineError with every problem found, places that ask for a logical
+    date which no run will have among them; warns where `catchup` would have each run overwrite the rows of the one
+    before.
     """
     pipeline = declared if isinstance(declared, Pipeline) else declared.pipeline()
     compiled = compile_pipeline(pipeline)
+    hints = pipeline.schedule or Schedule()
+    when = _when(hints) if isinstance(schedule, EllipsisType) else schedule
+    catches_up = hints.catchup if catchup is None else catchup
     dag = DAG(
-        compiled.pipeline.name,
-        schedule=schedule,
-        start_date=start_date,
-        catchup=catchup,
-        tags=[*tags, "graph_compiler"],
-        params={
-            name: Param(default, type=_JSON_TYPE[type(default)])
-            for name, default in compiled.pipeline.params
-        },
+        pipeline.name,
+        description=pipeline.description,
+        schedule=when,
+        start_date=start_date or hints.moment(hints.start),
+        end_date=hints.moment(hints.end),
+        catchup=catches_up,
+        tags=[*pipeline.tags, *tags, "graph_compiler"],
+        params={one.name: Param(one.default, **one.keywords) for one in pipeline.parameters},
         default_args={**DEFAULT_ARGUMENTS, **(default_args or {})},
     )
     dag.doc_md = f"```\n{explain_text(compiled)}\n```"
     templates = dag.get_template_env()
+    if problems := places_without_logical_date(compiled, when, templates):
+        raise InvalidPipelineError(pipeline.name, problems)
     if reason := why_one_run_at_a_time(compiled, templates):
         dag.max_active_runs = 1
         dag.doc_md += f"\n{reason}"
-    if catchup and (loss := what_catchup_loses(compiled, templates)):
+    if catches_up and (loss := what_catchup_loses(compiled, templates)):
         dag.doc_md += f"\n\n{loss}"
         warnings.warn(f"Dag '{dag.dag_id}': {loss}", stacklevel=2)
     # Airflow takes the file that calls DAG(); the file that calls build_dag is meant.
@@ -73,15 +85,28 @@ def build_dag(
     return dag
 
 
+def _when(hints: Schedule) -> When | None:
+    """Give a pipeline's own schedule as Airflow takes it."""
+    cron = hints.cron
+    if hints.assets:
+        return [asset_at(place) for place in hints.assets]
+    is_by_a_clock = cron not in ("@once", "@continuous")
+    # With a start, Airflow takes its time zone.
+    if cron and is_by_a_clock and hints.timezone != "UTC" and hints.start is None:
+        return CronTriggerTimetable(cron, timezone=hints.timezone)
+    return cron or hints.every
+
+
 def _add_tasks(dag: DAG, compiled: CompiledPipeline, settings: Settings) -> None:
-    params = dict(compiled.pipeline.params)
+    explanations = explain_tasks(compiled)
     restart, described = restart_strategy(compiled.options), describe_pipeline(compiled)
     tasks = {
         region.region_id: RegionOperator(
             region=region,
             plan=described.plan,
-            params_of_pipeline=params,
+            pipeline=compiled.pipeline,
             settings=settings,
+            explanation=explanations[region.region_id],
             restart=restart,
             dag=dag,
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,8 +17,11 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from jinja2 import Environment
 
+from graph_compiler.airflow_backend.assets import describe_events, inlets, outlets, published
 from graph_compiler.airflow_backend.driver_environment import PACKAGE, driver_environment
+from graph_compiler.airflow_backend.logical_dates import explaining_templates, with_run_date
 from graph_compiler.airflow_backend.process_group import end_driver, lead_a_group
 from graph_compiler.airflow_backend.region_summary import RegionSummary, log_lines, summarize
 from graph_compiler.airflow_backend.restart_strategy import retry_arguments
@@ -27,8 +30,7 @@ from graph_compiler.airflow_backend.settings import Settings
 from graph_compiler.airflow_backend.shared_root import see_run
 from graph_compiler.airflow_backend.stale_consumers import rerun_stale_consumers
 from graph_compiler.airflow_backend.submit_options import submit_options
-from graph_compiler.declaration.parameters import ParameterValue
-from graph_compiler.declaration.pipeline import RUN_DATE
+from graph_compiler.declaration.pipeline import RUN_DATE, Pipeline
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import (
     VERSION,
@@ -39,7 +41,7 @@ from graph_compiler.deployment.descriptor import (
 from graph_compiler.deployment.executions import failure_times
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.outcome import Outcome
-from graph_compiler.deployment.parameters import parse_parameter
+from graph_compiler.deployment.parameters import check_parameters, parse_parameter
 from graph_compiler.deployment.places import find_place_problems
 from graph_compiler.deployment.plan_record import PlanRecord, check_inputs, record_plan
 from graph_compiler.deployment.report import ExecutionReport, ThrowableType
@@ -57,8 +59,6 @@ from graph_compiler.errors import (
 from graph_compiler.graphs.execution import ExecutionState
 
 APPLICATION = PACKAGE / "spark_runtime" / "main.py"
-# The logical date where the run has one; asset-triggered and some API runs have none, and all have run_after.
-_RUN_DATE_TEMPLATE = "{{ (dag_run.logical_date or dag_run.run_after) | ds }}"
 
 
 class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider ships no types
@@ -76,8 +76,9 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         *,
         region: RegionDescriptor,
         plan: PlanRecord,
-        params_of_pipeline: Mapping[str, ParameterValue],
+        pipeline: Pipeline,
         settings: Settings,
+        explanation: str,
         restart: RestartStrategy | None = None,
         **kwargs: Any,
     ) -> None:
@@ -86,22 +87,31 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             application=str(APPLICATION),
             name=f"{region.pipeline}.{region.region_id}",
             conn_id=settings.conn_id,
-            doc_md="\n".join(f"- {vertex.name} `{vertex.vertex_id}`" for vertex in region.vertices),
+            doc_md="\n".join([f"```\n{explanation}\n```", "", *_vertex_list(region)]),
+            inlets=inlets(region, dict(pipeline.params)),
+            outlets=outlets(region, dict(pipeline.params)),
             **submit_options(region.resource_profile, settings.spark_conf),
             **retry_arguments(restart, self._failures),
             **kwargs,
         )
         self.places = find_places(region)
-        self.parameters = {RUN_DATE: _RUN_DATE_TEMPLATE} | {
-            name: f"{{{{ params[{name!r}] }}}}" for name in params_of_pipeline
+        self.parameters = {RUN_DATE: f"{{{{ {RUN_DATE} }}}}"} | {
+            name: f"{{{{ params[{name!r}] }}}}" for name, _ in pipeline.params
         }
         self._region = region
         self._plan = plan
-        self._defaults = dict(params_of_pipeline)
+        self._pipeline = pipeline
         self._staging_root = settings.staging_root
         self._api_conn_id = settings.api_conn_id
         self._secrets: dict[str, str] = {}
         self._is_killed = False
+
+    def render_template_fields(
+        self, context: Context, jinja_env: Environment | None = None
+    ) -> None:
+        """Render with `run_date`, too; raises AirflowFailException where a place asks for what this run has not."""
+        with explaining_templates(self._pipeline.name, self.places):
+            super().render_template_fields(with_run_date(context), jinja_env)
 
     def execute(self, context: Context) -> RegionSummary:
         """Submit the region; gives what came out, or raises with the report's words."""
@@ -119,7 +129,17 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
                 rerun_stale_consumers(task, self, self._api_conn_id, self.log)
                 raise
             rerun_stale_consumers(task, self, self._api_conn_id, self.log)
+            self._announce(task, context, summary)
             return summary
+
+    def _announce(
+        self, task: TaskDeploymentDescriptor, context: Context, summary: RegionSummary
+    ) -> None:
+        """Leave the outlets that this run has published to: Airflow makes an event for each."""
+        defaults = dict(self._pipeline.params)
+        written = published(self._region, defaults, dict(task.parameters))
+        self.outlets = list(dict.fromkeys(written.values()))
+        describe_events(context, written, summary["outputs"])
 
     def _check_plan(self, task: TaskDeploymentDescriptor) -> None:
         """Record the plan; raises AirflowFailException where what the task reads was computed by another one."""
@@ -197,12 +217,13 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         region = fill_places(self._region, self.places)
         if problems := find_place_problems(region):
             raise AirflowFailException(str(InvalidPipelineError(region.pipeline, problems)))
-        defaults = {RUN_DATE: "", **self._defaults}
+        defaults = {RUN_DATE: "", **dict(self._pipeline.params)}
         try:
             parameters = {
                 name: parse_parameter(name, str(value), defaults)
                 for name, value in self.parameters.items()
             }
+            check_parameters(self._pipeline, parameters)
         except ParameterError as error:
             raise AirflowFailException(f"pipeline '{region.pipeline}': {error}") from None
         return TaskDeploymentDescriptor(
@@ -239,6 +260,10 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         if failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR:
             return AirflowFailException(message)
         return AirflowException(message)
+
+
+def _vertex_list(region: RegionDescriptor) -> list[str]:
+    return [f"- {vertex.name} `{vertex.vertex_id}`" for vertex in region.vertices]
 
 
 def _logical_date(context: Context) -> str | None:

@@ -18,7 +18,7 @@ from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.explain import Plans, explain
 from graph_compiler.cli.history import history_json, run_history, show_history
-from graph_compiler.cli.pipelines import PipelineName, load_pipeline
+from graph_compiler.cli.pipelines import PipelineName
 from graph_compiler.cli.plain_words import AsJson, example, speaking_plainly
 from graph_compiler.cli.replay import find_execution, replay_execution
 from graph_compiler.cli.run import Run, follow_run
@@ -26,6 +26,7 @@ from graph_compiler.cli.staging import staging
 from graph_compiler.cli.validate import validate
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.parameters import ParameterValue
+from graph_compiler.declaration.pipeline_files import load_pipeline
 from graph_compiler.declaration.yaml_spec.export import export_pipeline
 from graph_compiler.declaration.yaml_spec.schema import schema_json
 from graph_compiler.deployment.parameters import parse_parameter

@@ -9,9 +9,10 @@ import typer
 
 from graph_compiler.cli.dry_run import analyse
 from graph_compiler.cli.exit_codes import ExitCode
-from graph_compiler.cli.pipelines import PipelineName, load_pipeline
+from graph_compiler.cli.pipelines import PipelineName
 from graph_compiler.cli.plain_words import AsJson, speaking_plainly
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.pipeline_files import load_pipeline
 from graph_compiler.explain.render import Format, Graph, has_flink_plan, render
 
 Plans = Annotated[

@@ -16,7 +16,6 @@ from rich.live import Live
 from rich.text import Text
 
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
-from graph_compiler.cli.pipelines import PACKAGE
 from graph_compiler.cli.run_view import (
     contracts_table,
     failure_words,
@@ -26,6 +25,7 @@ from graph_compiler.cli.run_view import (
     task_table,
 )
 from graph_compiler.declaration.parameters import ParameterValue
+from graph_compiler.declaration.pipeline_files import PACKAGE
 from graph_compiler.deployment.executions import RegionExecution, executions
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import RegionId, path_segment

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import typer
 
-from graph_compiler.cli.pipelines import load_declared, nothing_declared, pipeline_at
 from graph_compiler.cli.plain_words import speaking_plainly
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.pipeline_files import load_declared, nothing_declared, pipeline_at
 from graph_compiler.deployment.wire import to_json
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.explain.plan_summary import plan_summary

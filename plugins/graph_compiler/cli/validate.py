@@ -13,16 +13,16 @@ from rich.console import Console
 from rich.text import Text
 
 from graph_compiler.cli.exit_codes import ExitCode
-from graph_compiler.cli.pipelines import (
+from graph_compiler.cli.plain_words import AsJson, speaking_plainly
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.pipeline_files import (
     PACKAGE,
     files_below,
     find_pipeline,
     load_declared,
     nothing_declared,
 )
-from graph_compiler.cli.plain_words import AsJson, speaking_plainly
-from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe import describe_pipeline
 from graph_compiler.deployment.wire import Json
 from graph_compiler.errors import (

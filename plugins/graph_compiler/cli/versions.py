@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import graph_compiler
-from graph_compiler.cli.pipelines import PipelineFile, find_pipeline, pipeline_at
+from graph_compiler.declaration.pipeline_files import PipelineFile, find_pipeline, pipeline_at
 from graph_compiler.deployment.wire import from_json
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.explain.plan_summary import VERSION, PlanSummary

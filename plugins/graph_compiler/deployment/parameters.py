@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from graph_compiler.declaration.parameters import ParameterValue
+from graph_compiler.declaration.parameters import ParameterValue, find_value_problems
+from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import ParameterError
 from graph_compiler.identifiers import did_you_mean, listing
 
@@ -27,3 +29,33 @@ def parse_parameter(name: str, text: str, defaults: Mapping[str, ParameterValue]
     except (KeyError, ValueError):
         allowed = "true or false" if isinstance(default, bool) else type(default).__name__
         raise ParameterError(f"parameter '{name}' is {text!r}\n  allowed: {allowed}") from None
+
+
+def check_parameters(pipeline: Pipeline, values: Mapping[str, ParameterValue]) -> None:
+    """Raise ParameterError with everything wrong with values, by the schemas and by the model that declared them."""
+    declared = {
+        parameter.name: values.get(parameter.name, parameter.default)
+        for parameter in pipeline.parameters
+    }
+    found = {
+        str(problem.key): str(problem)
+        for problem in find_value_problems(pipeline.parameters, declared)
+    }
+    for key, words in _refused_by_model(pipeline.params_model, declared):
+        found.setdefault(key, words)
+    if found:
+        raise ParameterError("\n".join(found.values()))
+
+
+def _refused_by_model(
+    model: type[Any] | None, values: Mapping[str, ParameterValue]
+) -> Iterator[tuple[str, str]]:
+    """Give what a pydantic model's own validators say, by key."""
+    if model is None:
+        return
+    try:
+        model(**values)
+    except ValueError as error:  # pydantic's is one, and pydantic need not be there
+        for details in error.errors() if hasattr(error, "errors") else ():
+            key = ".".join(["params", *map(str, details["loc"])])
+            yield key, f"{key}: {details['msg']}"

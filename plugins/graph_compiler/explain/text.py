@@ -12,7 +12,7 @@ from graph_compiler.explain.resource_words import region_words, split_words, ver
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge, JobVertex
 from graph_compiler.graphs.regions import DeploymentRegion, StagedEdge
-from graph_compiler.identifiers import counted, listing
+from graph_compiler.identifiers import RegionId, counted, listing
 
 _NAMED = 3
 
@@ -20,6 +20,11 @@ _NAMED = 3
 def explain_text(compiled: CompiledPipeline) -> str:
     """Give the plan as lines a person can read; a function of the declaration alone."""
     return "\n".join(_lines(compiled))
+
+
+def explain_tasks(compiled: CompiledPipeline) -> dict[RegionId, str]:
+    """Give the part of `explain_text` that is about each task, by its id."""
+    return {id: "\n".join(lines) for id, lines in _task_lines(compiled)}
 
 
 def _lines(compiled: CompiledPipeline) -> Iterator[str]:
@@ -31,18 +36,25 @@ def _lines(compiled: CompiledPipeline) -> Iterator[str]:
         counted(len(regions), "task"),
     )
     yield " · ".join((compiled.pipeline.name, *sizes))
-    staged = {cut.edge.stream_edge.id: cut for cut in compiled.deployment.staged_edges}
-    splits, costs = split_words(compiled), failure_costs(compiled)
-    for region in regions:
+    for _, lines in _task_lines(compiled):
         yield ""
-        yield f"task {region.id}{region_words(region, compiled)}"
-        for vertex_id in region.vertex_ids:
-            vertex, about = graph.vertex[vertex_id], splits.get(vertex_id, "")
-            yield from _vertex_lines(vertex, about, region, compiled, staged)
-        yield f"  a failure at its end {_cost_words(costs[region.id], operators)}"
+        yield from lines
     if len(regions) > 1:
         yield ""
         yield f"As one task, the pipeline would repeat all {operators} operators."
+
+
+def _task_lines(compiled: CompiledPipeline) -> Iterator[tuple[RegionId, list[str]]]:
+    graph, operators = compiled.job_graph, len(compiled.stream_graph.nodes)
+    staged = {cut.edge.stream_edge.id: cut for cut in compiled.deployment.staged_edges}
+    splits, costs = split_words(compiled), failure_costs(compiled)
+    for region in compiled.deployment.regions:
+        lines = [f"task {region.id}{region_words(region, compiled)}"]
+        for vertex_id in region.vertex_ids:
+            vertex, about = graph.vertex[vertex_id], splits.get(vertex_id, "")
+            lines += _vertex_lines(vertex, about, region, compiled, staged)
+        lines.append(f"  a failure at its end {_cost_words(costs[region.id], operators)}")
+        yield region.id, lines
 
 
 def _cost_words(cost: FailureCost, operators: int) -> str:

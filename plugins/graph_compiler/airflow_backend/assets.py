@@ -1,0 +1,76 @@
+"""Sources and sinks as Airflow's assets: inlets and outlets of the task they run in.
+
+An event of an outlet means that its rows can be read: tasks end after they have published. A run whose parameters
+lead a sink elsewhere than its defaults do publishes elsewhere, and has no event for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from airflow.sdk import Asset, Context
+
+from graph_compiler.airflow_backend.region_summary import OutputSummary
+from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.parameters import ParameterValue
+from graph_compiler.deployment.asset_uris import asset_uri, parameters_in, place_uri
+from graph_compiler.deployment.descriptor import OperatorDescriptor, RegionDescriptor
+
+
+def inlets(region: RegionDescriptor, defaults: Mapping[str, ParameterValue]) -> list[Asset]:
+    """Give what the region's sources read, each once."""
+    return _distinct(asset for _, asset in _assets(region, Source, defaults))
+
+
+def outlets(region: RegionDescriptor, defaults: Mapping[str, ParameterValue]) -> list[Asset]:
+    """Give what the region's sinks write, each once."""
+    return _distinct(asset for _, asset in _assets(region, Sink, defaults))
+
+
+def published(
+    region: RegionDescriptor,
+    defaults: Mapping[str, ParameterValue],
+    values: Mapping[str, ParameterValue],
+) -> dict[str, Asset]:
+    """Give the assets that a run with these parameters has written, by the name of the sink."""
+    changed = {name for name, default in defaults.items() if values.get(name, default) != default}
+    return {
+        operator.name: asset
+        for operator, asset in _assets(region, Sink, defaults)
+        if parameters_in(_connector(operator)).isdisjoint(changed)
+    }
+
+
+def describe_events(
+    context: Context, written: Mapping[str, Asset], outputs: Iterable[OutputSummary]
+) -> None:
+    """Say with each event how many rows there are now, and where."""
+    for output in outputs:
+        if (asset := written.get(output["name"])) is not None:
+            event = context["outlet_events"][asset]
+            event.extra |= {"rows": output["rows"], "location": output["location"]}
+
+
+def asset_at(place: str) -> Asset:
+    """Give the asset of a path or URI that somebody wrote into a schedule."""
+    return Asset(place_uri(place))
+
+
+def _assets(
+    region: RegionDescriptor, kind: type[Source | Sink], defaults: Mapping[str, ParameterValue]
+) -> Iterator[tuple[OperatorDescriptor, Asset]]:
+    for operator in (operator for vertex in region.vertices for operator in vertex.operators):
+        if isinstance(operator.operator, kind):
+            uri = asset_uri(_connector(operator), defaults)
+            if uri is not None:
+                yield operator, Asset(uri)
+
+
+def _connector(operator: OperatorDescriptor) -> Connector:
+    assert isinstance(operator.operator, Source | Sink)
+    return operator.operator.connector
+
+
+def _distinct(assets: Iterable[Asset]) -> list[Asset]:
+    return list({asset.uri: asset for asset in assets}.values())

@@ -1,0 +1,192 @@
+"""Find pipelines by the name or the path of their modules and YAML files, and load them.
+
+load_pipeline("flights")   →   Pipeline, of pipelines/flights.py or pipelines/flights.yaml
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from graph_compiler.declaration.environment import StreamExecutionEnvironment
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.yaml_spec.reader import SUFFIX, read_pipeline
+from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Problem
+from graph_compiler.identifiers import did_you_mean
+
+PACKAGE = "pipelines"
+_SUFFIXES = (".py", SUFFIX)
+
+
+class PipelineNotLoadableError(GraphCompilerError):
+    """A pipeline's module raised something of its own while it was imported."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineFile:
+    """A module or YAML file: its name with dots, and the folder that name begins in."""
+
+    name: str
+    file: Path
+    root: Path
+
+    @property
+    def shown(self) -> str:
+        """The file for people: as short as it can be from here."""
+        here = Path.cwd()
+        return str(self.file.relative_to(here) if self.file.is_relative_to(here) else self.file)
+
+
+def load_pipeline(name: str) -> Pipeline:
+    """Give what `flights`, `pipelines/flights.py` or `pipelines/flights.yaml` declares.
+
+    Raises InvalidPipelineError where there is none, or both, PipelineNotLoadableError where its code fails.
+    """
+    module = find_pipeline(name)
+    pipeline = load_declared(module)
+    if pipeline is None:
+        raise InvalidPipelineError(name, [nothing_declared(module)])
+    return pipeline
+
+
+def nothing_declared(module: PipelineFile) -> Problem:
+    """Say that a module declares nothing."""
+    message = f"{module.shown} has no StreamExecutionEnvironment called 'env'"
+    return Problem(message=message, hint=f'env = StreamExecutionEnvironment("{module.file.stem}")')
+
+
+def load_declared(module: PipelineFile) -> Pipeline | None:
+    """Give what a YAML file or a module's `env` declares, None where there is no `env`; raises as `load_pipeline` does.
+
+    What a module prints goes to standard error: standard output belongs to the command.
+    """
+    with _blaming(module), redirect_stdout(sys.stderr):
+        if str(module.root) not in sys.path:
+            sys.path.insert(0, str(module.root))
+        if module.file.suffix == SUFFIX:
+            return read_pipeline(Path(module.shown))
+        imported = import_module(module.name)
+    if Path(str(imported.__file__)).resolve() != module.file:
+        problem = Problem(
+            message=f"{module.shown} cannot be imported: '{module.name}' is {imported.__file__}",
+            hint="run this in the folder the file belongs to",
+        )
+        raise InvalidPipelineError(module.name, [problem])
+    environment = getattr(imported, "env", None)
+    return environment.pipeline() if isinstance(environment, StreamExecutionEnvironment) else None
+
+
+def find_pipeline(text: str) -> PipelineFile:
+    """Find the file a person means: `flights`, `pipelines.flights`, `pipelines/flights.py` or `pipelines/flights.yaml`.
+
+    Raises InvalidPipelineError where there is none, or a module and a YAML file of one name.
+    """
+    if text.endswith((".py", SUFFIX)) or os.sep in text:
+        return pipeline_at(Path(text))
+    name = text if text.startswith(f"{PACKAGE}.") else f"{PACKAGE}.{text}"
+    path = name.replace(".", "/")
+    declared = Path(path + SUFFIX)
+    file = _file_of(name)
+    if declared.is_file() and file is not None:
+        problem = Problem(message=f"there are {path}.py and {declared}", allowed="one of them")
+        raise InvalidPipelineError(text, [problem])
+    if declared.is_file():
+        return pipeline_at(declared)
+    if file is None:
+        known = pipeline_names()
+        problem = Problem(
+            message=f"there is neither {path}.py nor {declared}",
+            allowed=", ".join(known) or None,
+            hint=did_you_mean(text, known) or f"run this in the folder that holds {PACKAGE}/",
+        )
+        raise InvalidPipelineError(text, [problem])
+    return PipelineFile(name=name, file=file, root=file.parents[name.count(".")])
+
+
+def pipeline_names() -> list[str]:
+    """Name the files in pipelines/ that may hold a pipeline."""
+    files = (path for path in Path(PACKAGE).glob("[!_.]*") if path.suffix in _SUFFIXES)
+    return sorted({path.stem for path in files})
+
+
+def pipeline_at(path: Path) -> PipelineFile:
+    """Give a file that may hold a pipeline; a module by the name under which Spark's driver would import it.
+
+    Raises InvalidPipelineError where there is no such file, or no such name.
+    """
+    file = path.resolve()
+    root = _import_root(file)
+    parts = file.relative_to(root).with_suffix("").parts
+    if not file.is_file():
+        raise InvalidPipelineError(path.stem, [Problem(message=f"there is no file {path}")])
+    if file.suffix == SUFFIX:
+        return PipelineFile(name=".".join(parts), file=file, root=root)
+    if file.suffix != ".py" or not all(part.isidentifier() for part in parts):
+        problem = Problem(
+            message=f"{path} cannot be imported by name",
+            allowed=f"a {SUFFIX} file, or a .py file whose path has letters, digits and '_' only",
+        )
+        raise InvalidPipelineError(path.stem, [problem])
+    return PipelineFile(name=".".join(parts), file=file, root=root)
+
+
+def files_below(folder: Path) -> list[str]:
+    """Give the files below a folder that may hold pipelines: no part of their path begins with `_` or `.`."""
+    paths = (path for path in sorted(folder.rglob("*")) if path.suffix in _SUFFIXES)
+    files = (path.relative_to(folder) for path in paths)
+    return [
+        str(folder / file)
+        for file in files
+        if not any(part.startswith(("_", ".")) for part in file.parts)
+    ]
+
+
+def _import_root(file: Path) -> Path:
+    """Give the folder that holds pipelines/, or the outermost package the file lies in."""
+    for parent in file.parents:
+        if parent.name == PACKAGE:
+            return parent.parent
+    folder = file.parent
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
+
+
+def _file_of(name: str) -> Path | None:
+    if not all(part.isidentifier() for part in name.split(".")):
+        return None
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        spec = find_spec(name)
+    except (
+        Exception
+    ):  # its package cannot be imported, or is not there: who imports the module will say why
+        file = Path(*name.split(".")).with_suffix(".py")
+        return file.resolve() if file.is_file() else None
+    return Path(spec.origin).resolve() if spec and spec.origin else None
+
+
+@contextmanager
+def _blaming(module: PipelineFile) -> Iterator[None]:
+    """Show what a person's file raises from that file on; ending the program is no way to load, either."""
+    try:
+        yield
+    except GraphCompilerError:
+        raise
+    except (Exception, SystemExit) as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if Path(frame.filename).parent == module.file.parent]
+        where = "".join(f"  {frame.filename}:{frame.lineno}: {frame.line}\n" for frame in own)
+        words = "".join(traceback.format_exception_only(error)).strip()
+        raise PipelineNotLoadableError(
+            f"pipeline '{module.file.stem}' cannot be loaded\n{where}  {words}"
+        ) from None
