@@ -54,7 +54,7 @@ MISTAKES = {
     "rows in windows": (HEAD + "- {from: s, window_all: {tumbling: a, size: b}, as: w}\n- {from: s, join: w, on: a}", ["steps[1].join: it is rows in windows, which wait for aggregate"]),
     "an unknown option": ("name: p\nconfig: {parallelism.defalt: 2}\nsources: {s: {csv: /in}}", ["config.parallelism.defalt: there is no option", "did you mean 'parallelism.default'?", "p.yaml:2:10"]),
     "an option's value": ("name: p\nconfig: {parallelism.default: 0}\nsources: {s: {csv: /in}}", ["config.parallelism.default: option 'parallelism.default' is '0'"]),
-    "a parameter's name": ("name: p\nparams: {a b: 2}\nsources: {s: {csv: /in}}", ["params.a b: parameter 'a b' is 2"]),
+    "a parameter's name": ("name: p\nparams: {a b: 2}\nsources: {s: {csv: /in}}", ["params.a b: 'a b' cannot be a parameter's name"]),
     "a parameter's value": ("name: p\nparams: {a: [2]}\nsources: {s: {csv: /in}}", ["params.a: is [2]"]),
     "no query": (HEAD + "- {from: s, sql: {file: nope.sql}}", ["steps[0].sql.file: 'nope.sql' cannot be read"]),
     "two inputs of a query": (HEAD + "- {from: s, sql: x, streams: {a: s}}", ["steps[0].from: it is beside 'streams'"]),

@@ -1,4 +1,6 @@
-"""Functions that YAML refers to; none is called."""
+"""Functions that YAML refers to, none of which is called, and a model."""
+
+from pydantic import BaseModel, Field
 
 
 def one(data: object) -> object:
@@ -11,3 +13,7 @@ def two(data: object, other: object) -> object:
 
 def three(data: object, other: object, third: object) -> object:
     return (data, other, third)
+
+
+class LateParams(BaseModel):
+    late_after: int = Field(15, ge=0)

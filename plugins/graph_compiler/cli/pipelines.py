@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from graph_compiler.declaration.pipeline_files import PACKAGE, pipeline_names
+from graph_compiler.declaration.pipeline_files import pipeline_names
+from graph_compiler.declaration.project import PACKAGE
 
 
 def _names_with(incomplete: str) -> list[str]:

@@ -25,7 +25,7 @@ from graph_compiler.cli.run_view import (
     task_table,
 )
 from graph_compiler.declaration.parameters import ParameterValue
-from graph_compiler.declaration.pipeline_files import PACKAGE
+from graph_compiler.declaration.project import PACKAGE
 from graph_compiler.deployment.executions import RegionExecution, executions
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import RegionId, path_segment

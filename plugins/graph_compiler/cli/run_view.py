@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
+from itertools import islice, takewhile
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -21,6 +22,7 @@ from graph_compiler.identifiers import RegionId, listing
 
 PREVIEW_ROWS = 5
 PREVIEW_BYTES = 50_000_000
+_MOST_LINES = 12
 Executions = Mapping[RegionId, tuple[RegionExecution, ...]]
 
 
@@ -147,10 +149,15 @@ def failure_words(compiled: CompiledPipeline, found: Executions, log: Path) -> s
 
 
 def _last_error(log: Path) -> str:
-    """Give the last line of a log that names an error, as a line of its own."""
-    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
-    errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
-    return f"  {errors[-1][:300]}\n" if errors else ""
+    """Give the last line of a log that names an error, with the indented lines that go on about it."""
+    lines = log.read_text(errors="replace").splitlines()
+    named = [i for i, line in enumerate(lines) if re.match(r"\s*[\w.]*(Error|Exception)\b", line)]
+    if not named:
+        return ""
+    first, *others = lines[named[-1] :]
+    going_on = takewhile(lambda line: line.startswith("  "), others)
+    found = [first.strip(), *islice(going_on, _MOST_LINES)]
+    return "".join(f"  {line[:300]}\n" for line in found)
 
 
 def _tries(attempts: tuple[RegionExecution, ...]) -> str:

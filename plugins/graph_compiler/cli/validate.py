@@ -17,12 +17,12 @@ from graph_compiler.cli.plain_words import AsJson, speaking_plainly
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.pipeline_files import (
-    PACKAGE,
     files_below,
     find_pipeline,
     load_declared,
     nothing_declared,
 )
+from graph_compiler.declaration.project import PACKAGE
 from graph_compiler.deployment.describe import describe_pipeline
 from graph_compiler.deployment.wire import Json
 from graph_compiler.errors import (

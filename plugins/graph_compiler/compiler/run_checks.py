@@ -12,9 +12,7 @@ from graph_compiler.errors import Problem
 
 def defaults(pipeline: Pipeline) -> Iterator[Problem]:
     """Find defaults that their own schema refuses."""
-    # What is a plain default has the schema that it is of its type.
-    described = [parameter for parameter in pipeline.parameters if len(parameter.keywords) > 1]
-    yield from find_default_problems(described) if described else ()
+    yield from find_default_problems(pipeline.parameters)
 
 
 def schedule(pipeline: Pipeline) -> Iterator[Problem]:

@@ -20,6 +20,7 @@ from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.resources import ResourceSpec
+from graph_compiler.declaration.schedule import Schedule
 from graph_compiler.declaration.slot_sharing import SlotSharingGroup
 from graph_compiler.declaration.streams import (
     ConnectedStreams,
@@ -53,6 +54,7 @@ __all__ = [
     "Pipeline",
     "Range",
     "ResourceSpec",
+    "Schedule",
     "Secret",
     "SlidingEventTimeWindows",
     "SlotSharingGroup",

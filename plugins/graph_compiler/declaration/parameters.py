@@ -72,6 +72,11 @@ class Parameter:
         found: dict[str, Any] = json.loads(self.schema)
         return found
 
+    @property
+    def is_plain(self) -> bool:
+        """Say whether nothing is said of it but its default."""
+        return self.keywords == {"type": JSON_TYPES[type(self.default)]}
+
 
 def is_model(params: object) -> bool:
     """Say whether it is a pydantic model, without pydantic."""
@@ -120,12 +125,15 @@ def find_value_problems(
 
 def find_default_problems(parameters: Iterable[Parameter]) -> tuple[Problem, ...]:
     """Give the schemas that are none, and the defaults that their schemas refuse."""
+    described = [parameter for parameter in parameters if not parameter.is_plain]
+    if not described:
+        return ()
     # Imported when called, as below: Spark's driver may import a declaration, and has no jsonschema.
     from jsonschema import Draft202012Validator, SchemaError
 
     checked: list[Parameter] = []
     problems: list[Problem] = []
-    for parameter in parameters:
+    for parameter in described:
         try:
             Draft202012Validator.check_schema(parameter.keywords)
             checked.append(parameter)

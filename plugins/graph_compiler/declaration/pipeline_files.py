@@ -17,11 +17,11 @@ from pathlib import Path
 
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.project import PACKAGE, project_of
 from graph_compiler.declaration.yaml_spec.reader import SUFFIX, read_pipeline
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Problem
 from graph_compiler.identifiers import did_you_mean
 
-PACKAGE = "pipelines"
 _SUFFIXES = (".py", SUFFIX)
 
 
@@ -122,7 +122,7 @@ def pipeline_at(path: Path) -> PipelineFile:
     Raises InvalidPipelineError where there is no such file, or no such name.
     """
     file = path.resolve()
-    root = _import_root(file)
+    root = project_of(file)
     parts = file.relative_to(root).with_suffix("").parts
     if not file.is_file():
         raise InvalidPipelineError(path.stem, [Problem(message=f"there is no file {path}")])
@@ -146,17 +146,6 @@ def files_below(folder: Path) -> list[str]:
         for file in files
         if not any(part.startswith(("_", ".")) for part in file.parts)
     ]
-
-
-def _import_root(file: Path) -> Path:
-    """Give the folder that holds pipelines/, or the outermost package the file lies in."""
-    for parent in file.parents:
-        if parent.name == PACKAGE:
-            return parent.parent
-    folder = file.parent
-    while (folder / "__init__.py").is_file():
-        folder = folder.parent
-    return folder
 
 
 def _file_of(name: str) -> Path | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from graph_compiler.declaration.declared import Declared
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.locations import declaring_at
 from graph_compiler.declaration.parameters import Params, find_default_problems
+from graph_compiler.declaration.project import project_of
 from graph_compiler.declaration.schedule import Schedule, find_schedule_problems
 from graph_compiler.declaration.transformations import PhysicalTransformation
 from graph_compiler.declaration.yaml_spec.calls import Calls, StepRefusedError, Written
@@ -175,13 +177,12 @@ def _environment(spec: PipelineSpec, tree: Node, file: str) -> StreamExecutionEn
         env = StreamExecutionEnvironment(
             spec.name,
             config=config,
-            params=_params(spec),
+            params=_params(spec, file),
             schedule=schedule,
             description=spec.description,
             tags=spec.tags or (),
         )
-        described = [one for one in env.pipeline().parameters if len(one.keywords) > 1]
-        problems += find_default_problems(described) if described else ()
+        problems += find_default_problems(env.pipeline().parameters)
     except FunctionNotImportableError as error:
         problems.append(Problem(key="params", message=str(error)))
     except InvalidPipelineError as error:
@@ -191,12 +192,12 @@ def _environment(spec: PipelineSpec, tree: Node, file: str) -> StreamExecutionEn
     return env
 
 
-def _params(spec: PipelineSpec) -> Params:
+def _params(spec: PipelineSpec, file: str) -> Params:
     """Give what Python would have been given. Raises FunctionNotImportableError for a model that is not there."""
     if isinstance(spec.params, str):
         return find_model(spec.params)
     return {
-        name: given.keywords() if isinstance(given, ParameterForm) else given
+        name: given.keywords(project_of(Path(file))) if isinstance(given, ParameterForm) else given
         for name, given in spec.params.items()
     }
 

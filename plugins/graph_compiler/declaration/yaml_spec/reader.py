@@ -19,6 +19,7 @@ from graph_compiler.declaration.yaml_spec.tree import MAX_CHARACTERS, Node, plai
 from graph_compiler.errors import InvalidPipelineError, Problem
 
 SUFFIX = ".yaml"
+_OPTIONAL = ("description", "tags", "schedule", "params", "config")
 _STAND_IN = {"from_source": {"range": 0, "end": 0}, "name": "broken"}
 
 
@@ -70,7 +71,10 @@ def _validated(tree: Node, file: str) -> tuple[PipelineSpec | None, Broken, list
     for section, name in broken:
         # The places of steps are counted, so another one stands there.
         data[section][name] = _STAND_IN if section == "steps" else None
-    for section in ("sources", "sinks", "params", "config"):
+    for section in _OPTIONAL:
+        if (section,) in found and isinstance(data, dict):
+            data.pop(section)
+    for section in ("sources", "sinks", "params", "config", "schedule"):
         if isinstance(data, dict) and isinstance(data.get(section), dict):
             data[section] = {k: v for k, v in data[section].items() if (section, k) not in broken}
     try:

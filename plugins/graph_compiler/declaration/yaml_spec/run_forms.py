@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, PlainValidator, Tag, WithJsonSchema
@@ -19,6 +20,9 @@ from graph_compiler.declaration.yaml_spec.values import (
     refused,
     shown,
 )
+
+PATH = "path"
+"""The format, ours, of a default that is a path: one that begins nowhere begins at the project."""
 
 
 class ParameterForm(Form):
@@ -37,7 +41,10 @@ class ParameterForm(Form):
         default=None, description="What the form shows for each value of enum."
     )
     examples: list[PlainValue] | None = Field(default=None, description="Values to start from.")
-    format: str | None = Field(default=None, description="date, date-time, time, multiline, …")
+    format: str | None = Field(
+        default=None,
+        description="date, date-time, time, multiline, or path: from the folder that holds pipelines/ on.",
+    )
     pattern: str | None = Field(default=None, description="A regular expression found in the text.")
     min_length: int | None = Field(default=None, alias="minLength")
     max_length: int | None = Field(default=None, alias="maxLength")
@@ -47,9 +54,12 @@ class ParameterForm(Form):
     exclusive_maximum: int | float | None = Field(default=None, alias="exclusiveMaximum")
     multiple_of: int | float | None = Field(default=None, alias="multipleOf")
 
-    def keywords(self) -> dict[str, Any]:
-        """Give what was written, by the words of JSON Schema."""
-        return self.model_dump(by_alias=True, exclude_unset=True)
+    def keywords(self, project: Path) -> dict[str, Any]:
+        """Give what was written, by the words of JSON Schema; a path as one from the root."""
+        written = self.model_dump(by_alias=True, exclude_unset=True)
+        if self.format == PATH and isinstance(self.default, str) and "://" not in self.default:
+            written["default"] = str(project / self.default)
+        return written
 
 
 ModelName = Annotated[

@@ -1,0 +1,53 @@
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from graph_compiler.declaration.schedule import PRESETS, Schedule, find_schedule_problems
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        Schedule(),
+        *(Schedule(cron=preset) for preset in PRESETS),
+        Schedule(cron="*/5 0-6 1,15 JAN mon#1"),
+        Schedule(every=timedelta(minutes=5)),
+        Schedule(assets=("/data/a", "s3://b/c")),
+        Schedule(cron="@daily", start=date(2013, 1, 1), end=date(2013, 1, 1), catchup=True),
+        Schedule(cron="@daily", timezone="Europe/Vienna"),
+    ],
+    ids=str,
+)
+def test_what_airflow_takes_is_taken(schedule: Schedule) -> None:
+    assert find_schedule_problems(schedule) == ()
+
+
+@pytest.mark.parametrize(
+    ("schedule", "words"),
+    [
+        (Schedule(cron="@dayly"), "schedule.cron: is '@dayly'"),
+        (Schedule(cron="61 * * * *"), "schedule.cron: is '61 * * * *'"),
+        (Schedule(cron="* * * *"), "allowed: five fields"),
+        (Schedule(cron="* * * * * *"), "allowed: five fields"),
+        (Schedule(cron="@daily", every=timedelta(1)), "schedule.every: there are cron and every"),
+        (Schedule(every=timedelta(0)), "schedule.every: is 0:00:00"),
+        (Schedule(timezone="Europe/Wien"), "did you mean 'Europe/Vienna'?"),
+        (Schedule(start=date(2013, 1, 2), end=date(2013, 1, 1)), "before the start"),
+        (Schedule(cron="@daily", catchup=True), "there is no start to catch up from"),
+    ],
+    ids=str,
+)
+def test_what_it_would_not_is_refused(schedule: Schedule, words: str) -> None:
+    assert words in "\n".join(map(str, find_schedule_problems(schedule)))
+
+
+def test_a_day_begins_in_the_schedules_time_zone() -> None:
+    schedule = Schedule(timezone="Europe/Vienna")
+    vienna = ZoneInfo("Europe/Vienna")
+    assert schedule.moment(date(2026, 7, 1)) == datetime(2026, 7, 1, tzinfo=vienna)
+    assert schedule.moment(datetime(2026, 7, 1, 6)) == datetime(2026, 7, 1, 6, tzinfo=vienna)
+    assert schedule.moment(datetime(2026, 7, 1, 6, tzinfo=UTC)) == datetime(
+        2026, 7, 1, 6, tzinfo=UTC
+    )
+    assert schedule.moment(None) is None

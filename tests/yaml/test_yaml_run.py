@@ -1,0 +1,131 @@
+"""How a pipeline is run, said in YAML as in Python."""
+
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from graph_compiler import Csv, InvalidPipelineError, Parquet, Schedule, StreamExecutionEnvironment
+from graph_compiler.declaration.yaml_spec.export import export_pipeline
+from graph_compiler.declaration.yaml_spec.reader import parse_pipeline
+from tests.yaml.equality import assert_equal
+from tests.yaml.yaml_functions import LateParams
+
+BODY = """
+sources: {in: {csv: /in}}
+sinks: {out: {from: in, sink_to: {parquet: /out}}}
+"""
+
+
+def declared(**run: object) -> StreamExecutionEnvironment:
+    env = StreamExecutionEnvironment("p", **run)  # type: ignore[arg-type]  # by name
+    env.from_source(Csv("/in"), "in").sink_to(Parquet("/out")).name("out")
+    return env
+
+
+RUNS = {
+    "description: About late ones.": {"description": "About late ones."},
+    "tags: [a, b]": {"tags": ["a", "b"]},
+    "tags: a": {"tags": ["a"]},
+    'schedule: {cron: "@daily", start: 2013-01-01, catchup: true, timezone: Europe/Vienna}': {
+        "schedule": Schedule(
+            cron="@daily", start=date(2013, 1, 1), catchup=True, timezone="Europe/Vienna"
+        )
+    },
+    "schedule: {every: 15 min, start: 2013-01-01T06:00, end: 2014-01-01T06:00+01:00}": {
+        "schedule": Schedule(
+            every=timedelta(minutes=15),
+            start=datetime(2013, 1, 1, 6),
+            end=datetime.fromisoformat("2014-01-01T06:00+01:00"),
+        )
+    },
+    "schedule: {assets: /data/orders}": {"schedule": Schedule(assets=("/data/orders",))},
+    "schedule: {assets: [/data/orders, s3://x/y]}": {
+        "schedule": Schedule(assets=("/data/orders", "s3://x/y"))
+    },
+    "params: {a: x, b: 1, c: 1.5, d: true}": {"params": {"a": "x", "b": 1, "c": 1.5, "d": True}},
+    "params: {a: {default: 1, type: number, exclusiveMaximum: 3, title: A}}": {
+        "params": {"a": {"default": 1, "type": "number", "exclusiveMaximum": 3, "title": "A"}}
+    },
+    "params: {a: {default: x, enum: [x, y], values_display: {x: One, y: Two}}}": {
+        "params": {
+            "a": {"default": "x", "enum": ["x", "y"], "values_display": {"x": "One", "y": "Two"}}
+        }
+    },
+    "params: tests.yaml.yaml_functions:LateParams": {"params": LateParams},
+}
+
+
+@pytest.mark.parametrize("text", RUNS)
+def test_it_declares_what_python_does_and_is_written_back(text: str) -> None:
+    wanted = declared(**RUNS[text]).pipeline()
+    assert_equal(parse_pipeline(f"name: p\n{text}\n{BODY}", "p.yaml"), wanted)
+    assert_equal(parse_pipeline(export_pipeline(wanted), "p.yaml"), wanted)
+
+
+def test_a_path_begins_at_the_folder_that_holds_pipelines(tmp_path: Path) -> None:
+    file = tmp_path / "pipelines" / "p.yaml"
+    text = (
+        "params: {a: {default: data/x, format: path}, b: {default: /data/x, format: path}, "
+        "c: {default: s3://x, format: path}, d: data/x}"
+    )
+    found = parse_pipeline(f"name: p\n{text}\n{BODY}", str(file))
+    assert dict(found.params) == {
+        "a": str(tmp_path / "data/x"),
+        "b": "/data/x",
+        "c": "s3://x",
+        "d": "data/x",
+    }
+
+
+def test_everything_wrong_is_told_with_its_place() -> None:
+    text = """name: p
+tags: {a: b}
+schedule: {cron: "@dayly", every: soon, start: 2013-13-01, timezone: Europe/Wien, catchup: 1, on: x}
+params:
+  late: {default: -1, minimum: 0}
+  other: {default: 3, minimun: 0}
+  listed: [1, 2]
+  nothing:
+  pattern: {default: a, pattern: "(("}
+"""
+    with pytest.raises(InvalidPipelineError) as refused:
+        parse_pipeline(text + BODY, "p.yaml")
+    found = {problem.key: str(problem) for problem in refused.value.problems}
+    assert list(found) == [
+        "tags",
+        "schedule.cron",
+        "schedule.every",
+        "schedule.start",
+        "schedule.timezone",
+        "schedule.catchup",
+        "schedule.on",
+        "params.late",
+        "params.other.minimun",
+        "params.listed",
+        "params.nothing",
+        "params.pattern",
+    ]
+    assert "allowed: a whole number and d, h, min, s or ms: 15 min" in found["schedule.every"]
+    assert "allowed: a day or a time, as 2026-01-01" in found["schedule.start"]
+    assert "did you mean 'Europe/Vienna'?" in found["schedule.timezone"]
+    assert "there is no key 'on' here\n  allowed: cron, every" in found["schedule.on"]
+    assert "did you mean 'minimum'?\n  declared at p.yaml:6:23" in found["params.other.minimun"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "words"),
+    [
+        (
+            "tests.yaml.yaml_functions:LateParam",
+            "no pydantic model 'LateParam'; did you mean 'LateParams'?",
+        ),
+        ("tests.yaml.yaml_functions:one", "no pydantic model 'one'"),
+        ("tests.yaml.nothing:Params", "cannot import tests.yaml.nothing"),
+        ("nothing", "params: is 'nothing'"),
+    ],
+)
+def test_a_model_that_is_not_there_is_refused(reference: str, words: str) -> None:
+    with pytest.raises(InvalidPipelineError) as refused:
+        parse_pipeline(f"name: p\nparams: {reference}\n{BODY}", "p.yaml")
+    assert words in str(refused.value)
+    assert "declared at p.yaml:2" in str(refused.value)
