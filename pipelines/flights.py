@@ -17,7 +17,12 @@ env = StreamExecutionEnvironment(
     params={
         "input": f"{PROJECT}/data/nycflights13",
         "output": f"{PROJECT}/output/flights",
-        "late_after": 15,  # minutes; the US Department of Transportation counts a flight as late from here on
+        "late_after": {
+            "default": 15,
+            "minimum": 0,
+            "title": "Late after",
+            "description": "Minutes. The US Department of Transportation counts a flight as late from 15 on.",
+        },
     },
 )
 

@@ -144,11 +144,3 @@ def test_mistakes_in_calls_are_refused_where_they_are_made(env: StreamExecutionE
         stream.key_by()
     with pytest.raises(InvalidPipelineError, match=r"stage\(\) was given no reason"):
         stream.stage(" ")
-
-
-@pytest.mark.parametrize("params", [{"a-b": 1}, {"x": None}, {"x": [1]}])
-def test_a_parameter_that_cannot_be_one_is_refused(params: dict[str, int]) -> None:
-    with pytest.raises(
-        InvalidPipelineError, match="a name Python could use, and a str, int, float or bool"
-    ):
-        StreamExecutionEnvironment("p", params=params)

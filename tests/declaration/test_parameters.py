@@ -1,9 +1,9 @@
 from datetime import date
 from enum import Enum
-from typing import Any, Literal, Optional
+from typing import Any, Literal
 
 import pytest
-from pydantic import BaseModel, Field, SecretStr, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, Field, SecretStr, field_validator, model_validator
 
 from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
@@ -13,11 +13,15 @@ from graph_compiler.errors import ParameterError
 
 
 class Region(Enum):
+    """Where."""
+
     EUROPE = "eu"
     AMERICA = "us"
 
 
 class Flights(BaseModel):
+    """Fields of every kind, and validators of every kind."""
+
     late_after: int = Field(15, ge=0, le=600, description="Minutes.")
     carrier: str = Field("AA", pattern="^[A-Z]{2}$")
     region: Region = Region.EUROPE
@@ -29,7 +33,7 @@ class Flights(BaseModel):
 
     @field_validator("carrier")
     @classmethod
-    def _known(cls, value: str, info: ValidationInfo) -> str:
+    def _known(cls, value: str) -> str:
         if value == "ZZ":
             raise ValueError("nobody flies as ZZ")
         return value
@@ -95,7 +99,7 @@ def model(**fields: Any) -> type[BaseModel]:
 
 
 def _defaults(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: None for name, kind in fields.items() if kind == Optional[int]}
+    return {name: None for name, kind in fields.items() if kind == int | None}
 
 
 @pytest.mark.parametrize(
@@ -111,7 +115,7 @@ def _defaults(fields: dict[str, Any]) -> dict[str, Any]:
         ([1], "params: is [1]"),
         (int, "params: is <class 'int'>"),
         (model(x=int), "params.x: the field of Params has no default"),
-        (model(x=Optional[int]), "params.x: it has several types"),
+        (model(x=int | None), "params.x: it has several types"),
         (
             type("P", (BaseModel,), {"__annotations__": {"x": SecretStr}, "x": SecretStr("s")}),
             "it is a secret",

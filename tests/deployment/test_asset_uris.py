@@ -4,7 +4,11 @@ from graph_compiler import Csv, Jdbc, Parquet, Secret, Table, Values
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.deployment.asset_uris import asset_uri, parameters_in
 
-DEFAULTS = {"output": "/data/out", "bucket": "s3a://lake/raw", "days": 3}
+DEFAULTS: dict[str, str | int | float | bool] = {
+    "output": "/data/out",
+    "bucket": "s3a://lake/raw",
+    "days": 3,
+}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
+
 from graph_compiler import Csv, InvalidPipelineError, Parquet, Schedule, StreamExecutionEnvironment
 from graph_compiler.declaration.yaml_spec.export import export_pipeline
 from graph_compiler.declaration.yaml_spec.reader import parse_pipeline
@@ -22,7 +23,7 @@ def declared(**run: object) -> StreamExecutionEnvironment:
     return env
 
 
-RUNS = {
+RUNS: dict[str, dict[str, object]] = {
     "description: About late ones.": {"description": "About late ones."},
     "tags: [a, b]": {"tags": ["a", "b"]},
     "tags: a": {"tags": ["a"]},

@@ -16,4 +16,6 @@ def three(data: object, other: object, third: object) -> object:
 
 
 class LateParams(BaseModel):
+    """What YAML refers to as its parameters."""
+
     late_after: int = Field(15, ge=0)

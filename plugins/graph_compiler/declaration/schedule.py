@@ -1,7 +1,7 @@
 """When a pipeline runs, said beside what it does: for pipelines that no Dag file of their own is written for.
 
 Schedule(cron="0 6 * * 1-5", timezone="Europe/Vienna", start=date(2026, 1, 1))
-Schedule(assets=("/data/orders",))       whenever one of the pipelines that write there has published
+Schedule(assets=("/data/orders",))       whenever a pipeline that writes there has published
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PRESETS = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """One of `cron` (an expression or a preset), `every` or `assets` (places or URIs); none: only by hand.
+    """One of `cron` (an expression or a preset), `every` or `assets` (places or URIs, all of them); none: by hand.
 
     `start` and `end` bound the logical dates, in `timezone`; `catchup` runs every interval since the start.
     """

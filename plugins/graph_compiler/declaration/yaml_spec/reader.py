@@ -5,6 +5,7 @@ read_pipeline(Path("pipelines/sales.yaml"))   →   Pipeline
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from graph_compiler.declaration.options import read_options
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.yaml_spec.declare import Broken, declare
 from graph_compiler.declaration.yaml_spec.pipeline_spec import PipelineSpec
-from graph_compiler.declaration.yaml_spec.refusals import problem_in, refusals
+from graph_compiler.declaration.yaml_spec.refusals import KeyPath, problem_in, refusals
 from graph_compiler.declaration.yaml_spec.tree import MAX_CHARACTERS, Node, plain, read_tree
 from graph_compiler.errors import InvalidPipelineError, Problem
 
@@ -63,24 +64,30 @@ def _validated(tree: Node, file: str) -> tuple[PipelineSpec | None, Broken, list
         return PipelineSpec.model_validate(data), {}, []
     except ValidationError as error:
         found = refusals(error, tree, file)
-    broken: dict[tuple[str | int, str | int], dict[str, Any]] = {}
-    for section, name, *_ in (path for path in found if len(path) > 1):
-        if section in data:
-            entry = data[section][name]
-            broken[section, name] = entry if isinstance(entry, dict) else {}
-    for section, name in broken:
-        # The places of steps are counted, so another one stands there.
-        data[section][name] = _STAND_IN if section == "steps" else None
-    for section in _OPTIONAL:
-        if (section,) in found and isinstance(data, dict):
-            data.pop(section)
-    for section in ("sources", "sinks", "params", "config", "schedule"):
-        if isinstance(data, dict) and isinstance(data.get(section), dict):
-            data[section] = {k: v for k, v in data[section].items() if (section, k) not in broken}
+    broken = _take_out(data, found) if isinstance(data, dict) else {}
     try:
         return PipelineSpec.model_validate(data), broken, list(found.values())
     except ValidationError:  # the file as a whole, or its name
         return None, broken, list(found.values())
+
+
+def _take_out(data: dict[Any, Any], refused: Iterable[KeyPath]) -> Broken:
+    """Leave out what is refused, and give it; the places of steps are counted, so another one stands there."""
+    broken: dict[tuple[str | int, str | int], dict[str, Any]] = {}
+    for section, *names in refused:
+        if section not in data:
+            continue
+        if names:
+            entry = data[section][names[0]]
+            broken[section, names[0]] = entry if isinstance(entry, dict) else {}
+        elif section in _OPTIONAL:
+            data.pop(section)
+    for section, name in broken:
+        if section == "steps":
+            data[section][name] = _STAND_IN
+        else:
+            data[section].pop(name)
+    return broken
 
 
 def _position(problem: Problem) -> tuple[int, int]:

@@ -1,0 +1,167 @@
+"""How a Dag runs: parameters, schedule, assets, and what a run has no logical date for."""
+
+from datetime import UTC, date, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, Field
+
+from graph_compiler import Csv, InvalidPipelineError, Parquet, Schedule, StreamExecutionEnvironment
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
+]
+
+
+class SalesParams(BaseModel):
+    """What a run can be asked."""
+
+    least: int = Field(10, ge=0, description="Euros.")
+    country: str = Field("at", pattern="^[a-z]{2}$")
+
+
+def environment(
+    path: str = "/in", target: str = "/out", **hints: Any
+) -> StreamExecutionEnvironment:
+    env = StreamExecutionEnvironment("sales", **hints)
+    env.from_source(Csv(path), "orders").sink_to(Parquet(target)).name("out")
+    return env
+
+
+def build(env: StreamExecutionEnvironment, **arguments: Any) -> Any:
+    from graph_compiler.airflow_backend import build_dag
+
+    return build_dag(env, **arguments)
+
+
+def test_a_model_becomes_the_dags_params() -> None:
+    params = build(environment(params=SalesParams)).params
+    assert dict(params) == {"least": 10, "country": "at"}
+    shown = params.get_param("least").serialize()
+    assert shown["description"] == "Euros."
+    assert shown["schema"] == {"title": "Least", "type": "integer", "minimum": 0}
+
+
+@pytest.mark.parametrize(
+    "conf", [{"least": -1}, {"least": "many"}, {"country": "' OR 1=1 --"}], ids=str
+)
+def test_bad_values_are_refused_before_anything_runs(conf: dict[str, object]) -> None:
+    from airflow.sdk.exceptions import ParamValidationError
+
+    params = build(environment(params=SalesParams)).params
+    with pytest.raises(ParamValidationError):
+        params.update(conf)
+
+
+def test_the_pipelines_own_schedule_is_the_dags_unless_it_is_overruled() -> None:
+    env = environment(
+        schedule=Schedule(cron="@hourly", start=date(2026, 1, 1), end=date(2026, 2, 1)),
+        description="Sales.",
+        tags=["shop"],
+    )
+    dag = build(env)
+    assert (dag.schedule, dag.catchup, dag.description) == ("@hourly", False, "Sales.")
+    assert (dag.start_date, dag.end_date) == (
+        datetime(2026, 1, 1, tzinfo=UTC),
+        datetime(2026, 2, 1, tzinfo=UTC),
+    )
+    assert {"shop", "graph_compiler"} <= set(dag.tags)
+    dag = build(env, schedule=None, start_date=datetime(2027, 1, 1))
+    assert (dag.schedule, dag.start_date) == (None, datetime(2027, 1, 1, tzinfo=UTC))
+
+
+def test_without_a_schedule_it_runs_by_hand() -> None:
+    assert build(environment()).schedule is None
+
+
+@pytest.mark.parametrize("start", [None, date(2026, 1, 1)])
+def test_a_clock_of_another_time_zone_is_that_time_zones(start: date | None) -> None:
+    from airflow.serialization.serialized_objects import DagSerialization
+
+    schedule = Schedule(cron="0 6 * * *", timezone="Europe/Vienna", start=start)
+    dag = build(environment(schedule=schedule))
+    (stored,) = [
+        value
+        for key, value in DagSerialization.to_dict(dag)["dag"]["timetable"].items()
+        if key == "__var"
+    ]
+    assert stored["timezone"] == "Europe/Vienna"
+
+
+def test_an_interval_is_a_schedule() -> None:
+    assert build(environment(schedule=Schedule(every=timedelta(minutes=5)))).schedule == timedelta(
+        minutes=5
+    )
+
+
+def test_assets_are_a_schedule_and_what_others_publish_is_called_the_same() -> None:
+    writer = build(environment(target="{{ params.root }}/orders", params={"root": "/lake"}))
+    reader = build(environment(path="/lake/orders", schedule=Schedule(assets=("/lake/orders",))))
+    (asset,) = writer.get_task("out").outlets
+    assert asset.uri == "file:///lake/orders"
+    assert reader.get_task("out").inlets == [asset]
+    assert [found.uri for found in reader.timetable.asset_condition.objects] == [asset.uri]
+
+
+def test_a_run_that_assets_trigger_has_no_logical_date_to_ask_for() -> None:
+    by_assets = Schedule(assets=("/lake/orders",))
+    with pytest.raises(InvalidPipelineError) as refused:
+        build(environment("/in/{{ ds }}", "/out/{{ logical_date }}", schedule=by_assets))
+    assert [problem.operator for problem in refused.value.problems] == ["orders", "out"]
+    build(environment("/in/{{ run_date }}", schedule=by_assets))
+    build(environment("/in/{{ ds }}", schedule=Schedule(cron="@daily")))
+
+
+def context(logical_date: datetime | None) -> dict[str, Any]:
+    run = SimpleNamespace(logical_date=logical_date, run_after=datetime(2026, 5, 6, tzinfo=UTC))
+    return {"dag_run": run, "params": {}}
+
+
+def test_run_date_is_there_in_every_run() -> None:
+    for moment, day in ((datetime(2013, 1, 1, tzinfo=UTC), "2013-01-01"), (None, "2026-05-06")):
+        task = build(environment("/in/{{ run_date }}")).get_task("out")
+        task.render_template_fields(context(moment))
+        assert task.places["orders.path"] == f"/in/{day}"
+        assert task.parameters["run_date"] == day
+
+
+def test_a_place_that_asks_for_what_is_not_there_fails_once_and_for_all_in_words() -> None:
+    from airflow.sdk.exceptions import AirflowFailException
+
+    task = build(environment("/in/{{ ds }}")).get_task("out")
+    with pytest.raises(AirflowFailException) as failed:
+        task.render_template_fields(context(None))
+    assert (
+        "pipeline 'sales': 'ds' is undefined\n  found: in one of '/in/{{ ds }}' (orders.path)"
+        in str(failed.value)
+    )
+    assert "{{ run_date }} is the day in every run" in str(failed.value)
+
+
+def test_values_reach_expressions_as_they_are() -> None:
+    env = StreamExecutionEnvironment("p", params={"who": "x", "where": "[{#%]+"})
+    rows = env.from_source(Csv("/in"), "in").filter("name = :who OR name RLIKE '[{#%]+'")
+    rows.sink_to(Parquet("/out")).name("out")
+    task = build(env).get_task("out")
+    given = {"who": "' OR 1=1 -- {{ ds }}", "where": "[{#%]+"}
+    task.render_template_fields({**context(None), "params": given})
+    assert {name: task.parameters[name] for name in given} == given
+
+
+def test_an_event_is_of_what_was_published_where_its_readers_look() -> None:
+    from graph_compiler.airflow_backend.assets import describe_events, published
+
+    env = environment(target="{{ params.root }}/orders", params={"root": "/lake", "least": 1})
+    region = build(env).get_task("out")._region
+    defaults: dict[str, str | int | float | bool] = {"root": "/lake", "least": 1}
+    written = published(region, defaults, {"root": "/lake", "least": 2, "run_date": "x"})
+    assert [asset.uri for asset in written.values()] == ["file:///lake/orders"]
+    assert published(region, defaults, {"root": "/elsewhere", "least": 1}) == {}
+
+    events = {asset: SimpleNamespace(extra={"mine": 1}) for asset in written.values()}
+    output: Any = {"name": "out", "kind": "sink", "rows": 3, "bytes": 9, "location": "/lake/orders"}
+    describe_events({"outlet_events": events}, written, [output])  # type: ignore[typeddict-item]  # a double
+    (event,) = events.values()
+    assert event.extra == {"mine": 1, "rows": 3, "location": "/lake/orders"}
