@@ -8,7 +8,7 @@ export PYTHONPATH := $(CURDIR):$(CURDIR)/plugins
 export SPARK_LOCAL_IP := 127.0.0.1
 
 
-.PHONY: help run explain env test test-core test-long test-faults mutants bench bench-peers lint format lock clean
+.PHONY: help run ui explain env test test-core test-long test-faults mutants bench bench-peers lint format lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -16,6 +16,9 @@ help: ## show this
 
 run: $(READY) $(DATA) ## run the flights example once under Airflow and Spark, and show what comes out
 	@$(BIN)/graph-compiler run flights --date 2013-01-01 --sort late_flights
+
+ui: $(READY) $(DATA) ## start Airflow's UI on 127.0.0.1:8080 with the examples ready to trigger (user admin, password admin)
+	@$(WITH_JAVA) $(BIN)/graph-compiler ui
 
 explain: $(READY) ## show the tasks the flights example compiles to, and why
 	@$(BIN)/graph-compiler explain flights

@@ -19,8 +19,9 @@ from typing import Any, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
+from graph_compiler.cli.ui import PASSWORD, USER, Standalone
+
 Found = TypeVar("Found")
-_USER = "admin"
 _BUSY_TRIES = 20
 
 
@@ -63,23 +64,14 @@ def standalone(
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    passwords, log = folder / "passwords.json", folder / "standalone.log"
-    passwords.write_text(json.dumps({_USER: _USER}))
+    log = folder / "standalone.log"
     (folder / "dags").mkdir(exist_ok=True)
     for name, source in dags.items():
         (folder / "dags" / f"{name}.py").write_text(source)
-    settings = {
-        "AIRFLOW__API__HOST": "127.0.0.1",
-        "AIRFLOW__API__PORT": str(port),
-        "AIRFLOW__API__WORKERS": "1",
-        "AIRFLOW__CORE__DAGS_FOLDER": str(folder / "dags"),
-        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
-        "AIRFLOW__CORE__PARALLELISM": "4",
-        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(passwords),
-        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{_USER}:admin",
-    }
+    server = Standalone(home=folder, port=port, users={USER: "admin"})
+    settings = server.settings() | {"AIRFLOW__CORE__DAGS_FOLDER": str(folder / "dags")}
     with log.open("w") as output:
-        server = subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "airflow", "standalone"],
             cwd=Path(__file__).parents[1],
             env=environment(**settings),
@@ -88,17 +80,17 @@ def standalone(
             start_new_session=True,
         )
     try:
-        yield _ready(Api(f"http://127.0.0.1:{port}"), dags)
+        yield _ready(Api(server.url), dags)
     except BaseException:
         sys.stderr.write(log.read_text()[-20_000:])
         raise
     finally:
-        os.killpg(server.pid, signal.SIGTERM)
-        server.wait(timeout=60)
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(timeout=60)
 
 
 def _ready(api: Api, dags: Mapping[str, str]) -> Api:
-    credentials = {"username": _USER, "password": _USER}
+    credentials = {"username": USER, "password": PASSWORD}
     answer = until(lambda: api.attempt("POST", "/auth/token", credentials), "a token")
     api = Api(api.url, answer["access_token"])
     for dag in dags:

@@ -138,3 +138,20 @@ def test_airflows_scanner_sees_the_plugin_module_and_nothing_else() -> None:
         if "plugins/graph_compiler" in str(getattr(sys.modules.get(name), "__file__", ""))
     }
     assert loaded_as_top_level == {"graph_compiler_plugin"}
+
+
+@pytest.mark.parametrize(("command", "imports"), [("dag-processor", True), ("api-server", False)])
+def test_who_forks_a_process_for_each_file_has_the_compiler_imported(
+    command: str, imports: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow import plugins_manager
+
+    name = "graph_compiler.airflow_backend"
+    saved = {module: sys.modules[module] for module in sys.modules if module.startswith(name)}
+    monkeypatch.setattr(sys, "argv", ["airflow", command])
+    for module in saved:
+        monkeypatch.delitem(sys.modules, module)
+    plugins_manager._get_plugins.cache_clear()
+    assert plugins_manager._get_plugins()[1] == {}
+    assert (name in sys.modules) == imports
+    sys.modules.update(saved)

@@ -23,6 +23,7 @@ from graph_compiler.cli.plain_words import AsJson, example, speaking_plainly
 from graph_compiler.cli.replay import find_execution, replay_execution
 from graph_compiler.cli.run import Run, follow_run
 from graph_compiler.cli.staging import staging
+from graph_compiler.cli.ui import ui
 from graph_compiler.cli.validate import validate
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.parameters import ParameterValue
@@ -45,6 +46,7 @@ app = typer.Typer(
 )
 app.add_typer(staging)
 app.command(epilog=example("validate pipelines/flights.py"))(validate)
+app.command(epilog=example("ui --port 8081"))(ui)
 app.command(epilog=example("explain flights --graph job --format mermaid"))(explain)
 app.command(epilog=example("diff main:pipelines/flights.py flights --summary"))(diff)
 

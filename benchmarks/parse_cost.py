@@ -1,0 +1,127 @@
+"""What parsing a Dag file costs Airflow's Dag processor: ours beside one that somebody wrote by hand.
+
+    python -m benchmarks.parse_cost [--rounds 20]
+
+Each round parses every file once, in a process of its own, as the Dag processor does: forked from one that has loaded
+the plugins and imported the modules of Airflow that the file names; parsed into a DagBag and serialized. CPU seconds,
+medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+PROJECT = Path(__file__).parents[1]
+BY_HAND = '''"""Two Spark applications, the second after the first."""
+from datetime import datetime, timedelta
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import DAG, Param
+
+with DAG(
+    "by_hand",
+    schedule="@daily",
+    start_date=datetime(2013, 1, 1),
+    catchup=False,
+    max_active_runs=1,
+    params={
+        "input": Param("/data", type="string"),
+        "output": Param("/out", type="string"),
+        "late_after": Param(15, type="integer"),
+    },
+    default_args={"retries": 2, "retry_delay": timedelta(seconds=10)},
+) as dag:
+    arguments = ["{{ ds }}", "{{ params.input }}", "{{ params.output }}", "{{ params.late_after }}"]
+    first = SparkSubmitOperator(
+        task_id="with_weather", application="/jobs/with_weather.py", application_args=arguments
+    )
+    second = SparkSubmitOperator(
+        task_id="late_routes", application="/jobs/late_routes.py", application_args=arguments
+    )
+    first >> second
+'''
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=20)
+    rounds = parser.parse_args().rounds
+    with TemporaryDirectory(prefix="parse-cost-") as name:
+        folder = Path(name)
+        os.environ |= {
+            "AIRFLOW_HOME": str(folder / "home"),
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT / "plugins"),
+            "AIRFLOW__LOGGING__LOGGING_LEVEL": "ERROR",
+        }
+        by_hand = folder / "by_hand.py"
+        by_hand.write_text(BY_HAND)
+        files = {
+            "by hand": by_hand,
+            "dags/flights.py": PROJECT / "dags" / "flights.py",
+            "dags/all_pipelines.py": PROJECT / "dags" / "all_pipelines.py",
+        }
+        seconds: dict[str, list[float]] = {label: [] for label in files}
+        for _ in range(rounds):
+            for label, file in files.items():
+                seconds[label].append(_forked(partial(_processed, file)))
+    base = median(seconds["by hand"])
+    for label, found in seconds.items():
+        print(f"{label:24} {median(found):6.3f} CPU s   {median(found) / base:5.2f} of by hand")
+
+
+def _processed(file: Path) -> float:
+    """Stand in for the Dag processor; give the CPU seconds of the process it forks."""
+    # Imported when called: the environment says where Airflow lives.
+    from airflow.dag_processing import processor
+    from airflow.listeners.listener import get_listener_manager
+    from structlog import get_logger
+
+    sys.argv = ["airflow", "dag-processor"]
+    get_listener_manager()  # loads the plugins, as the processor's job does when it starts
+    processor._pre_import_airflow_modules(str(file), get_logger())
+    return _forked(partial(_parsed, file))
+
+
+def _parsed(file: Path) -> float:
+    """Parse and serialize a file, and give the CPU seconds."""
+    from airflow.dag_processing.dagbag import DagBag
+    from airflow.dag_processing.processor import _serialize_dags
+    from structlog import get_logger
+
+    started = time.process_time()
+    bag = DagBag(dag_folder=str(file), bundle_path=file.parent, load_op_links=False)
+    _serialize_dags(bag, get_logger())
+    spent = time.process_time() - started
+    assert len(bag.dags) == 1, bag.import_errors
+    return spent
+
+
+def _forked(measure: Callable[[], float]) -> float:
+    """Call in a fork, and give what it gives."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writing, repr(measure()).encode())
+            os._exit(0)
+        finally:
+            os._exit(1)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    return float(text)
+
+
+if __name__ == "__main__":
+    main()

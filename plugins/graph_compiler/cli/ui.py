@@ -1,0 +1,114 @@
+"""`graph-compiler ui`: Airflow's own UI with this project's pipelines, for this machine alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import typer
+from rich.console import Console
+
+from graph_compiler.cli.embedded_airflow import AirflowFailedError, EmbeddedAirflow
+from graph_compiler.cli.plain_words import speaking_plainly
+
+USER = PASSWORD = "admin"
+_LOOPBACK = "127.0.0.1"
+_SECONDS_TO_START = 300
+_SECONDS_TO_END = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standalone:
+    """An `airflow standalone`: where it lives, its port of loopback, and who may log in, all with one password."""
+
+    home: Path
+    port: int
+    users: Mapping[str, str]
+
+    @property
+    def url(self) -> str:
+        """Give where it answers."""
+        return f"http://{_LOOPBACK}:{self.port}"
+
+    def settings(self) -> dict[str, str]:
+        """Give its variables, over those that any Airflow of the project has; leaves the file of passwords."""
+        passwords = self.home / "passwords.json"
+        passwords.touch(mode=0o600)
+        passwords.write_text(json.dumps(dict.fromkeys(self.users, PASSWORD)))
+        users = ",".join(f"{name}:{role}" for name, role in self.users.items())
+        return {
+            "AIRFLOW__API__HOST": _LOOPBACK,
+            "AIRFLOW__API__PORT": str(self.port),
+            "AIRFLOW__API__WORKERS": "1",
+            "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.url}/execution/",
+            "AIRFLOW__CORE__PARALLELISM": "4",
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(passwords),
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": users,
+        }
+
+
+def ui(
+    port: Annotated[int, typer.Option(help="Port of 127.0.0.1; nothing else can reach it.")] = 8080,
+) -> None:
+    """Start Airflow's UI with the pipelines, ready to be triggered; Ctrl-C ends it.
+
+    It has a home of its own, beside that of `run`, and stages where `run` does: `history` and `replay` know its runs.
+    """
+    console = Console()
+    airflow = EmbeddedAirflow(Path.cwd())
+    home = airflow.home / "ui"
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    server = Standalone(home=home, port=port, users={USER: "admin"})
+    log = home / "standalone.log"
+    environment = airflow.child_environment() | server.settings() | {"AIRFLOW_HOME": str(home)}
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends Airflow, too, as Ctrl-C does
+    with speaking_plainly(), log.open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "airflow", "standalone"],
+            env=environment,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+        try:
+            with console.status("starting Airflow (half a minute; the first time more)"):
+                _wait(server, process, log)
+            console.print(f"{server.url}   user {USER}, password {PASSWORD}", highlight=False)
+            console.print(f"Logs: {log}\nCtrl-C ends it.", highlight=False, soft_wrap=True)
+            process.wait()
+        except KeyboardInterrupt:
+            console.print("ending")
+        finally:
+            _end(process)
+
+
+def _wait(server: Standalone, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait for the first answer. Raises AirflowFailedError where there is none."""
+    deadline = time.monotonic() + _SECONDS_TO_START
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            with urlopen(f"{server.url}/api/v2/version", timeout=5):
+                return
+        except (URLError, OSError):
+            time.sleep(1)
+    raise AirflowFailedError(f"Airflow's UI did not start\n  log: {log}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End it with all its processes."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGTERM)
+    try:
+        process.wait(_SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
