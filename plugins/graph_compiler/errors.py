@@ -8,6 +8,7 @@
     │   ├── PartitionNotFoundError  a committed result is gone or damaged (Flink's noun)
     │   ├── StagingRootNotSharedError   a run's documents are not where this worker looks for them
     │   └── StaleResultError        a committed result was computed by another version of the pipeline
+    ├── ConfigurationError          what a deployment sets is wrong; names where, and carries every Problem found
     ├── ParameterError              a run's parameter has a value of another type
     ├── InitializeOnMasterError     inputs or targets of a task are not as they must be; carries every Problem found
     ├── SecretError                 a secret cannot be handed to the driver, or has not reached it
@@ -71,6 +72,13 @@ class GraphCompilerError(Exception):
     """The root: catch this to catch everything this package raises on purpose."""
 
 
+def _listed(what: str, problems: Sequence[Problem]) -> str:
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    body = "\n".join(str(problem) for problem in problems)
+    indented = "\n".join(f"  {line}" for line in body.splitlines())
+    return f"{what} has {count}\n{indented}"
+
+
 class InvalidPipelineError(GraphCompilerError):
     """A pipeline's declaration is refused; `problems` holds all of them, in declaration order."""
 
@@ -82,10 +90,21 @@ class InvalidPipelineError(GraphCompilerError):
 
     def __str__(self) -> str:
         """List every problem below one headline."""
-        count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
-        body = "\n".join(str(problem) for problem in self.problems)
-        indented = "\n".join(f"  {line}" for line in body.splitlines())
-        return f"pipeline '{self.pipeline}' has {count}\n{indented}"
+        return _listed(f"pipeline '{self.pipeline}'", self.problems)
+
+
+class ConfigurationError(GraphCompilerError):
+    """What a deployment sets is refused; `origin` is the variable, or the file and key."""
+
+    def __init__(self, origin: str, problems: Sequence[Problem]) -> None:
+        assert problems, "a refusal needs a problem"
+        self.origin = origin
+        self.problems = tuple(problems)
+        super().__init__(origin, self.problems)
+
+    def __str__(self) -> str:
+        """List every problem below one headline."""
+        return _listed(self.origin, self.problems)
 
 
 class FunctionNotImportableError(GraphCompilerError):

@@ -6,7 +6,8 @@ import pytest
 
 from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.chaining import ChainBreak, why_not_chainable
-from graph_compiler.declaration.options import PipelineOptions, read_options
+from graph_compiler.declaration.option_reader import read_options
+from graph_compiler.declaration.options import PipelineOptions
 
 Declare = Callable[[DataStream], DataStream]
 

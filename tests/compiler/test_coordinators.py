@@ -11,7 +11,7 @@ from graph_compiler.compiler.job_graph_generator import generate_job_graph
 from graph_compiler.compiler.stream_graph_generator import generate_stream_graph
 from graph_compiler.declaration.coordination import InputSplit
 from graph_compiler.declaration.operators import ChainingStrategy, Filter, Source
-from graph_compiler.declaration.options import read_options
+from graph_compiler.declaration.options import PipelineOptions
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (
     MultipleInputTransformation,
@@ -144,6 +144,6 @@ def test_files_are_split_by_spark_and_explain_says_nothing(
 
 
 def job_graph(*transformations: Transformation) -> JobGraph:
-    options, _ = read_options(())
+    options = PipelineOptions()
     pipeline = Pipeline(name="p", transformations=transformations)
-    return generate_job_graph(generate_stream_graph(pipeline), options)
+    return generate_job_graph(generate_stream_graph(pipeline, options), options)

@@ -15,7 +15,7 @@ from graph_compiler.compiler.job_graph_generator import generate_job_graph
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.compiler.stream_graph_generator import generate_stream_graph
 from graph_compiler.declaration.operators import ChainingStrategy, Filter, Source
-from graph_compiler.declaration.options import read_options
+from graph_compiler.declaration.options import PipelineOptions
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (
     MultipleInputTransformation,
@@ -84,8 +84,8 @@ def test_a_source_taken_into_a_chain_does_not_count_as_in_flink() -> None:
         preferred_resources=ONE,
     )
     pipeline = Pipeline(name="p", transformations=(source, operator))
-    options, _ = read_options(())
-    graph = generate_stream_graph(pipeline)
+    options = PipelineOptions()
+    graph = generate_stream_graph(pipeline, options)
     assert absorbed_sources(graph, options)
     (vertex,) = generate_job_graph(graph, options).vertices
     assert (vertex.node_ids, vertex.min_resources) == ((1, 2), ONE)

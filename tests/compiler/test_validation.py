@@ -9,6 +9,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.compiler.validation import find_problems
 from graph_compiler.declaration import Pipeline
 from graph_compiler.declaration.operators import ChainingStrategy, Filter
+from graph_compiler.declaration.options import PipelineOptions
 from graph_compiler.declaration.transformations import (
     OneInputTransformation,
     PartitionTransformation,
@@ -42,7 +43,7 @@ def test_a_cycle_that_does_not_go_through_an_iteration() -> None:
     pipeline = Pipeline(
         name="loop", transformations=(transformation(1, 2, "one"), transformation(2, 1, "two"))
     )
-    (problem,) = find_problems(pipeline)
+    (problem,) = find_problems(pipeline, PipelineOptions())
     assert problem.message in (
         "it reads its own output: one → two → one",
         "it reads its own output: two → one → two",
@@ -54,7 +55,8 @@ def test_an_unknown_input() -> None:
     operator = OneInputTransformation(
         id=2, inputs=(1,), name="f", operator=Filter("x"), chaining_strategy=ChainingStrategy.ALWAYS
     )
-    (problem,) = find_problems(Pipeline(name="p", transformations=(lost, operator)))
+    pipeline = Pipeline(name="p", transformations=(lost, operator))
+    (problem,) = find_problems(pipeline, PipelineOptions())
     assert str(problem) == "partition: its input 7 is not a transformation of this pipeline"
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from graph_compiler.compiler.execution_graph_builder import build_execution_graph
 from graph_compiler.compiler.job_graph_generator import generate_job_graph
 from graph_compiler.compiler.stream_graph_generator import generate_stream_graph
+from graph_compiler.compiler.validation import validated_options
 from graph_compiler.declaration.connectors import Csv, Parquet
 from graph_compiler.declaration.operators import (
     ChainingStrategy,
@@ -21,7 +22,6 @@ from graph_compiler.declaration.operators import (
     Sink,
     Source,
 )
-from graph_compiler.declaration.options import read_options
 from graph_compiler.declaration.partitioners import (
     BroadcastPartitioner,
     CustomPartitioner,
@@ -132,11 +132,11 @@ def compile_topology(spec: Json) -> Json:
         transformations=declare([node | {"job": spec["job"]} for node in spec["nodes"]]),
         config=config_of(spec["job"]),
     )
-    options, _ = read_options(pipeline.config)
     answer: Json = {}
     try:
         phase = "stream_graph"
-        stream_graph = generate_stream_graph(pipeline)
+        options = validated_options(pipeline)
+        stream_graph = generate_stream_graph(pipeline, options)
         answer["stream_graph"] = stream_graph_json(stream_graph, options)
         phase = "job_graph"
         job_graph = generate_job_graph(stream_graph, options)

@@ -1,7 +1,9 @@
 import pytest
 
 from graph_compiler.declaration.durations import format_duration, parse_duration
-from graph_compiler.declaration.options import PipelineOptions, ShuffleMode, read_options
+from graph_compiler.declaration.flink_options import WITHOUT_MEANING
+from graph_compiler.declaration.option_reader import FIELDS, read_options
+from graph_compiler.declaration.options import PipelineOptions, ShuffleMode
 
 
 def test_the_defaults_are_auto_and_batch() -> None:
@@ -61,3 +63,35 @@ def test_a_first_wait_may_be_the_longest() -> None:
 @pytest.mark.parametrize("text", ["2 d", "36 h", "90 s", "1 min", "1500 ms"])
 def test_a_duration_is_written_as_it_is_read(text: str) -> None:
     assert format_duration(parse_duration(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("taskmanager.numberOfTaskSlots", "SlotSharingGroup("),
+        ("taskmanager.memory.process.size", "SlotSharingGroup("),
+        ("taskmanager.host", "the cluster is Spark's"),
+        ("state.backend", "the staging root"),
+        ("state.backend.type", "the staging root"),
+        ("execution.checkpointing.mode", "a batch job has no checkpoints"),
+        ("pipeline.jars", "spark.jars"),
+        ("restart-strategy", "it is written restart-strategy.type"),
+        ("jobmanager.execution.failover-strategy", "`region`, always"),
+        ("execution.batch.adaptive.auto-parallelism.max-parallelism", "adaptive execution"),
+    ],
+)
+def test_a_key_of_flinks_that_means_nothing_here_says_what_does(key: str, hint: str) -> None:
+    _, (problem,) = read_options(((key, "x"),))
+    assert problem.message == f"option '{key}' is Flink's, and has no meaning here"
+    assert hint in str(problem.hint)
+
+
+@pytest.mark.parametrize("key", ["execution.checkpointing.intervall", "restart-strategy.typ"])
+def test_a_misspelt_key_is_not_taken_for_another_of_flinks(key: str) -> None:
+    _, (problem,) = read_options(((key, "x"),))
+    assert problem.message == f"there is no option '{key}'"
+    assert str(problem.hint).startswith("did you mean '")
+
+
+def test_no_option_of_ours_is_said_to_mean_nothing() -> None:
+    assert not [key for key in FIELDS if key in WITHOUT_MEANING]

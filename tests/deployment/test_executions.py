@@ -1,11 +1,13 @@
 """The attempts at a region, from the documents they left."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
 from graph_compiler.cli.history import history_json, run_history
+from graph_compiler.declaration.retention import Retention
 from graph_compiler.deployment.descriptor import ExecutionAttempt
 from graph_compiler.deployment.executions import (
     DIED,
@@ -19,7 +21,7 @@ from graph_compiler.deployment.outcome import Outcome
 from graph_compiler.deployment.report import VERSION, ExecutionReport, Failure, ThrowableType
 from graph_compiler.deployment.staging_layout import StagingLayout, executions_folder
 from graph_compiler.deployment.submission import Submission
-from graph_compiler.deployment.wire import to_json
+from graph_compiler.deployment.wire import to_json, to_wire
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
 
@@ -56,7 +58,9 @@ def leave(layout: StagingLayout, number: int, **documents: object) -> None:
     attempt = ExecutionAttempt(
         run_id=layout.run_id, execution_id=f"e{number}", attempt_number=number
     )
-    (folder / "descriptor.json").write_text(f'{{"attempt": {to_json(attempt)}}}')
+    region = {"retention": to_wire(Retention(attempts_history_size=3))}
+    told = {"attempt": to_wire(attempt), "region": region}
+    (folder / "descriptor.json").write_text(json.dumps(told))
     for name, document in documents.items():
         (folder / f"{name}.json").write_text(to_json(document))
         os.utime(folder / f"{name}.json", (number + 0.5, number + 0.5))
@@ -128,3 +132,19 @@ def test_history_as_json_has_no_reports(layout: StagingLayout) -> None:
     assert '"state": "FAILED"' in text
     assert '"reason": "no"' in text
     assert '"report"' not in text
+
+
+def test_history_shows_as_many_earlier_attempts_as_the_pipeline_wants(
+    layout: StagingLayout,
+) -> None:
+    for number in range(6):
+        leave(layout, number, submission=SUBMITTED, report=report(BROKEN))
+    shown = run_history(layout)[REGION]
+    assert [attempt.attempt_number for attempt in shown] == [2, 3, 4, 5]
+    descriptor = Path(executions_folder(layout.run, REGION), "e5", "descriptor.json")
+    document = json.loads(descriptor.read_text())
+    del document["region"]["retention"]["attempts_history_size"]
+    descriptor.write_text(json.dumps(document))
+    assert len(run_history(layout)[REGION]) == 6
+    descriptor.write_text("{")  # just being written
+    assert len(run_history(layout)[REGION]) == 5

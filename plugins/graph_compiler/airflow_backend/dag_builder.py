@@ -54,7 +54,8 @@ def build_dag(
     before.
     """
     pipeline = declared if isinstance(declared, Pipeline) else declared.pipeline()
-    compiled = compile_pipeline(pipeline)
+    settings = read_settings()
+    compiled = compile_pipeline(pipeline, settings.options)
     hints = pipeline.schedule or Schedule()
     when = _when(hints) if isinstance(schedule, EllipsisType) else schedule
     catches_up = hints.catchup if catchup is None else catchup
@@ -81,7 +82,7 @@ def build_dag(
         warnings.warn(f"Dag '{dag.dag_id}': {loss}", stacklevel=2)
     # Airflow takes the file that calls DAG(); the file that calls build_dag is meant.
     dag.fileloc = sys._getframe(1).f_code.co_filename
-    _add_tasks(dag, compiled, read_settings())
+    _add_tasks(dag, compiled, settings)
     return dag
 
 

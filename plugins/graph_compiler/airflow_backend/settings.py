@@ -6,14 +6,16 @@ AIRFLOW__GRAPH_COMPILER__STAGING_ROOT=/mnt/shared/staging
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
-from airflow.configuration import AIRFLOW_HOME, conf
+from airflow.configuration import AIRFLOW_CONFIG, AIRFLOW_HOME, conf
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from graph_compiler.declaration.deployment_option_reader import parse_deployment_options
+from graph_compiler.declaration.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
+from graph_compiler.deployment.airflow_configuration import SECTION, STAGING_FOLDER, origin_of
 from graph_compiler.deployment.staging_layout import local_root
-
-SECTION = "graph_compiler"
 
 
 class Settings(BaseModel):
@@ -32,6 +34,10 @@ class Settings(BaseModel):
     spark_conf: dict[str, str] = Field(
         default={}, description="JSON object of spark-submit --conf pairs."
     )
+    options: DeploymentOptions = Field(
+        default=NO_DEPLOYMENT_OPTIONS,
+        description="JSON object of options for all pipelines; what a pipeline sets itself wins.",
+    )
 
     @field_validator("staging_root")
     @classmethod
@@ -40,12 +46,16 @@ class Settings(BaseModel):
 
 
 def read_settings() -> Settings:
-    """Read the section; raises StagingError or pydantic's ValidationError naming what is wrong."""
+    """Read the section; raises StagingError, ConfigurationError or pydantic's ValidationError naming what is wrong."""
     return Settings(
         staging_root=conf.get(
-            SECTION, "staging_root", fallback=str(Path(AIRFLOW_HOME) / "graph_compiler" / "staging")
+            SECTION, "staging_root", fallback=str(Path(AIRFLOW_HOME) / STAGING_FOLDER)
         ),
         conn_id=conf.get(SECTION, "conn_id", fallback="spark_default"),
         api_conn_id=conf.get(SECTION, "api_conn_id", fallback=None),
         spark_conf=json.loads(conf.get(SECTION, "spark_conf", fallback="{}")),
+        options=parse_deployment_options(
+            conf.get(SECTION, "options", fallback="{}"),
+            origin_of("options", Path(AIRFLOW_CONFIG), os.environ),
+        ),
     )

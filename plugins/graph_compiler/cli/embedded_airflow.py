@@ -10,7 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from graph_compiler.declaration.deployment_option_reader import parse_deployment_options
+from graph_compiler.declaration.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
 from graph_compiler.declaration.parameters import ParameterValue
+from graph_compiler.deployment.airflow_configuration import (
+    STAGING_FOLDER,
+    Setting,
+    configuration_file,
+    expanded,
+    find_setting,
+    variable_of,
+)
+from graph_compiler.deployment.staging_layout import local_root
 from graph_compiler.errors import GraphCompilerError
 
 
@@ -27,12 +38,25 @@ class EmbeddedAirflow:
     @property
     def home(self) -> Path:
         """Give AIRFLOW_HOME."""
-        return Path(os.environ.get("AIRFLOW_HOME", self.project / ".airflow"))
+        return Path(expanded(os.environ.get("AIRFLOW_HOME", str(self.project / ".airflow"))))
 
     @property
     def staging_root(self) -> Path:
-        """Give the folder runs stage data in."""
-        return Path(self.environment()["AIRFLOW__GRAPH_COMPILER__STAGING_ROOT"])
+        """Give the folder runs stage data in; raises ConfigurationError, or StagingError for one that is none."""
+        found = self.setting("staging_root")
+        return Path(local_root(found.value) if found else self.home / STAGING_FOLDER)
+
+    @property
+    def options(self) -> DeploymentOptions:
+        """Give the options this deployment sets for all pipelines; raises ConfigurationError."""
+        found = self.setting("options")
+        if found is None:
+            return NO_DEPLOYMENT_OPTIONS
+        return parse_deployment_options(found.value, found.origin)
+
+    def setting(self, key: str) -> Setting | None:
+        """Give what the environment or airflow.cfg sets; raises ConfigurationError for a file that cannot be read."""
+        return find_setting(key, configuration_file(self.home, os.environ), os.environ)
 
     def environment(self) -> dict[str, str]:
         """Give every variable Airflow and Spark need, those already set unchanged."""
@@ -48,15 +72,14 @@ class EmbeddedAirflow:
             "AIRFLOW__CORE__PLUGINS_FOLDER": str(self.project / "plugins"),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             "AIRFLOW__CORE__PARALLELISM": "4",  # of 32 idle workers, 30 would wait for this machine's cores
-            "AIRFLOW__GRAPH_COMPILER__STAGING_ROOT": str(self.home / "staging"),
-            "AIRFLOW__GRAPH_COMPILER__SPARK_CONF": json.dumps(
-                {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "8"}
-            ),
             "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(
                 {"conn_type": "spark", "host": "local[2]", "extra": {"deploy-mode": "client"}}
             ),
             "SPARK_LOCAL_IP": "127.0.0.1",
         }
+        for key, value in _SETTINGS.items():
+            if self.setting(key) is None:
+                defaults[variable_of(key)] = value
         if "JAVA_HOME" in os.environ:
             fixed["JAVA_HOME"] = os.environ["JAVA_HOME"]
         return fixed | {name: os.environ.get(name, value) for name, value in defaults.items()}
@@ -97,6 +120,10 @@ class EmbeddedAirflow:
         return os.environ | self.environment()
 
 
+_SETTINGS = {
+    "spark_conf": json.dumps({"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "8"})
+}
+"""What is right for one machine, where airflow.cfg says nothing else."""
 _AIRFLOW = [sys.executable, "-m", "airflow"]
 
 

@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
+from graph_compiler.cli.compiling import compile_named
 from graph_compiler.cli.dry_run import analyse
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.pipelines import PipelineName
 from graph_compiler.cli.plain_words import AsJson, speaking_plainly
-from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.pipeline_files import load_pipeline
 from graph_compiler.explain.render import Format, Graph, has_flink_plan, render
 
 Plans = Annotated[
@@ -48,7 +47,7 @@ def explain(
             "Flink has no plan document of subtasks; allowed: --graph stream, --graph job"
         )
     with speaking_plainly():
-        compiled = compile_pipeline(load_pipeline(pipeline))
+        compiled = compile_named(pipeline)
         typer.echo(render(compiled, graph, form))
         if spark:
             params = dict(compiled.pipeline.params)

@@ -7,10 +7,19 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
-from graph_compiler.deployment.executions import RegionExecution, executions, find_run, regions_of
+from graph_compiler.cli.plain_words import AsJson, speaking_plainly
+from graph_compiler.cli.runs import DagName, RunId, layout_of
+from graph_compiler.deployment.executions import (
+    RegionExecution,
+    executions,
+    find_run,
+    history_size,
+    regions_of,
+)
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import to_wire
 from graph_compiler.graphs.execution import ExecutionState
@@ -25,10 +34,27 @@ _STYLE = {
 History = dict[RegionId, tuple[RegionExecution, ...]]
 
 
+def history(dag: DagName, run_id: RunId, as_json: AsJson = False) -> None:
+    """Show every attempt at every task of a run: state, time, worker, and why it did not finish."""
+    with speaking_plainly():
+        layout = layout_of(dag, run_id)
+        found = run_history(layout)
+        if as_json:
+            typer.echo(history_json(found))
+        else:
+            show_history(layout, found, Console())
+
+
 def run_history(layout: StagingLayout) -> History:
-    """Give the attempts at each region of a run, first to last; raises ExecutionNotFoundError."""
+    """Give the attempts at each region of a run, first to last, as many as its pipeline wants shown.
+
+    Raises ExecutionNotFoundError.
+    """
     run = find_run(layout)
-    return {region_id: executions(run, region_id) for region_id in regions_of(run)}
+    return {
+        region_id: executions(run, region_id, size=history_size(run, region_id))
+        for region_id in regions_of(run)
+    }
 
 
 def show_history(layout: StagingLayout, found: History, console: Console) -> None:

@@ -6,17 +6,22 @@ manifests of its inputs ─ copied ─▶ <scratch>/staging; the data they name 
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
 import subprocess
-from dataclasses import replace
+import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Annotated
 from urllib.parse import unquote
 
-from rich.console import Console
+import typer
 
+from graph_compiler.cli.plain_words import AsJson, speaking_plainly
+from graph_compiler.cli.runs import DagName, RunId, layout_of
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.executions import ExecutionNotFoundError, find_run
@@ -25,15 +30,67 @@ from graph_compiler.deployment.replay import redirect, staged_inputs
 from graph_compiler.deployment.run_marker import find_marker, mark_run
 from graph_compiler.deployment.staging_layout import (
     DESCRIPTOR,
+    REPORT,
     SUBMISSION,
     StagingLayout,
     executions_folder,
 )
 from graph_compiler.deployment.submission import Submission
-from graph_compiler.deployment.wire import from_json, to_json
+from graph_compiler.deployment.wire import Json, from_json, to_json
 from graph_compiler.identifiers import RegionId, listing
 
 APPLICATION, SHELL = "spark_runtime/main.py", "spark_runtime/shell.py"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """An execution that is ready to run again: what spark-submit is given, and where everything it writes goes."""
+
+    command: tuple[str, ...]
+    shown: str
+    environment: tuple[tuple[str, str], ...]
+    scratch: Path
+
+
+def replay(
+    dag: DagName,
+    run_id: RunId,
+    task: Annotated[str, typer.Argument(help="Task id.")],
+    attempt: Annotated[
+        int | None, typer.Option(help="Number of the attempt, from 0; the last if not given.")
+    ] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(help="Folder for what it writes; a new temporary one if not given."),
+    ] = None,
+    shell: Annotated[
+        bool,
+        typer.Option("--shell", help="Open a PySpark session with its operators as DataFrames."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run one execution again, with the inputs it had, and everything it writes below a scratch folder.
+
+    With --shell, open a PySpark session instead in which each of its operators is a DataFrame.
+    """
+    if shell and as_json:
+        raise typer.BadParameter("--shell is for a person: leave out --json")
+    with speaking_plainly():
+        layout = layout_of(dag, run_id)
+        found = prepare_replay(find_execution(layout, task, attempt), layout, into, shell=shell)
+    typer.echo(found.shown, err=as_json)
+    # What Spark says goes to standard error with --json: standard output holds the document.
+    exit_code = subprocess.run(
+        found.command,
+        env=os.environ | dict(found.environment),
+        stdout=sys.stderr.fileno() if as_json else None,
+        check=False,
+    ).returncode
+    if as_json:
+        typer.echo(json.dumps(_outcome_json(found, exit_code), indent=1))
+    else:
+        typer.echo(f"what it wrote: {shlex.quote(str(found.scratch))}")
+    raise typer.Exit(exit_code)
 
 
 def find_execution(layout: StagingLayout, task: str, attempt: int | None) -> Path:
@@ -56,28 +113,26 @@ def find_execution(layout: StagingLayout, task: str, attempt: int | None) -> Pat
     return found[max(found) if attempt is None else attempt]
 
 
-def replay_execution(
+def prepare_replay(
     execution: Path, layout: StagingLayout, into: Path | None, *, shell: bool
-) -> int:
-    """Print the command and run it, with the application or the shell; gives its exit code."""
-    console = Console()
+) -> Replay:
+    """Bring what an execution needs into a scratch folder, for the application or the shell."""
     submission = from_json(Submission, (execution / SUBMISSION).read_text())
     scratch = Path(mkdtemp(prefix="replay-") if into is None else into).resolve()
     descriptor = prepare_scratch(execution, layout, scratch)
-    original = str(execution / DESCRIPTOR)
-    replaced = {original: str(descriptor)}
+    replaced = {str(execution / DESCRIPTOR): str(descriptor)}
     if shell:
         application = next(word for word in submission.command if word.endswith(APPLICATION))
         replaced[application] = application.removesuffix(APPLICATION) + SHELL
-    command = [replaced.get(word, word) for word in submission.command]
     shown = submission.shown
     for old, new in replaced.items():
         shown = shown.replace(old, new)
-    console.print(shown, soft_wrap=True, highlight=False)
-    environment = dict(submission.environment)
-    done = subprocess.run(command, env=os.environ | environment, check=False)
-    console.print(f"what it wrote: {shlex.quote(str(scratch))}", soft_wrap=True, highlight=False)
-    return done.returncode
+    return Replay(
+        command=tuple(replaced.get(word, word) for word in submission.command),
+        shown=shown,
+        environment=submission.environment,
+        scratch=scratch,
+    )
 
 
 def prepare_scratch(execution: Path, layout: StagingLayout, scratch: Path) -> Path:
@@ -102,3 +157,14 @@ def prepare_scratch(execution: Path, layout: StagingLayout, scratch: Path) -> Pa
 
 def _task(execution: Path) -> TaskDeploymentDescriptor:
     return TaskDeploymentDescriptor.from_json((execution / DESCRIPTOR).read_text())
+
+
+def _outcome_json(found: Replay, exit_code: int) -> Json:
+    """Give what became of a replay; its report is null where the driver left none."""
+    reports = [path.read_text() for path in found.scratch.glob(f"staging/*/*/tasks/*/*/{REPORT}")]
+    return {
+        "command": found.shown,
+        "exit_code": exit_code,
+        "scratch": str(found.scratch),
+        "report": json.loads(reports[0]) if reports else None,
+    }

@@ -16,6 +16,7 @@ from graph_compiler.cli.airflow_word import ask_airflow
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.plain_words import AsJson, example, speaking_plainly
+from graph_compiler.cli.runs import DagName, layout_of
 from graph_compiler.cli.staging_view import (
     collection_json,
     list_json,
@@ -28,7 +29,6 @@ from graph_compiler.declaration.durations import parse_duration
 from graph_compiler.deployment.executions import find_run
 from graph_compiler.deployment.run_liveness import MINIMUM_SILENCE
 from graph_compiler.deployment.staging_collection import Policy, collect
-from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.staging_removal import forget, remove
 from graph_compiler.deployment.staging_survey import survey, survey_run
 from graph_compiler.errors import ParameterError
@@ -55,7 +55,7 @@ def list_runs(as_json: AsJson = False) -> None:
 
 @staging.command(epilog=example("staging show flights manual__2013-01-01"))
 def show(
-    dag: Annotated[str, typer.Argument(help="Name of the pipeline, the Dag's id.")],
+    dag: DagName,
     run_ids: Annotated[
         list[str], typer.Argument(metavar="RUN...", help="Run ids, as Airflow shows them.")
     ],
@@ -63,8 +63,7 @@ def show(
 ) -> None:
     """Show what is staged in runs: epochs, rows, bytes, where, by which task, who reads it, whether it was released."""
     with speaking_plainly():
-        root = _root(EmbeddedAirflow(Path.cwd()))
-        layouts = [StagingLayout(root=root, pipeline=dag, run_id=run_id) for run_id in run_ids]
+        layouts = [layout_of(dag, run_id) for run_id in run_ids]
         for layout in layouts:
             find_run(layout)
         runs = [survey_run(layout) for layout in layouts]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import typer
 
+from graph_compiler.cli.compiling import deployment_options
 from graph_compiler.cli.plain_words import speaking_plainly
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline_files import load_declared, nothing_declared, pipeline_at
@@ -24,7 +25,7 @@ def summarize(file: Path) -> None:
         pipeline = load_declared(module)
         if pipeline is None:
             raise InvalidPipelineError(file.stem, [nothing_declared(module)])
-        typer.echo(to_json(plan_summary(compile_pipeline(pipeline))))
+        typer.echo(to_json(plan_summary(compile_pipeline(pipeline, deployment_options()))))
 
 
 if __name__ == "__main__":

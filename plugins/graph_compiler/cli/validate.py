@@ -12,9 +12,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from graph_compiler.cli.compiling import deployment_options
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.plain_words import AsJson, speaking_plainly
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.deployment_options import DeploymentOptions
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.pipeline_files import (
     files_below,
@@ -72,13 +74,14 @@ def validate(
 def judge(paths: Sequence[str]) -> list[Verdict]:
     """Check what is named by paths or module names, each module once.
 
-    Raises ParameterError where there is no pipeline at all.
+    Raises ParameterError where there is no pipeline at all, ConfigurationError where the deployment is set wrong.
     """
+    deployment = deployment_options()
     found: dict[str, Verdict] = {}
     for path in paths:
         is_folder = path == PACKAGE or Path(path).is_dir()
         for name in files_below(Path(path)) if is_folder else [path]:
-            verdict = _judge(name, must_declare=not is_folder)
+            verdict = _judge(name, deployment, must_declare=not is_folder)
             if verdict.declared or verdict.problems:
                 found[verdict.file] = verdict
     if not found:
@@ -103,7 +106,7 @@ def verdicts_json(verdicts: Iterable[Verdict]) -> Json:
     }
 
 
-def _judge(name: str, *, must_declare: bool) -> Verdict:
+def _judge(name: str, deployment: DeploymentOptions, *, must_declare: bool) -> Verdict:
     file, pipeline, declared = name, Path(name).stem, None
     problems: tuple[Problem, ...] = ()
     try:
@@ -112,7 +115,7 @@ def _judge(name: str, *, must_declare: bool) -> Verdict:
         declared = load_declared(module)
         if declared is not None:
             pipeline = declared.name
-            describe_pipeline(compile_pipeline(declared))
+            describe_pipeline(compile_pipeline(declared, deployment))
         elif must_declare:
             problems = (nothing_declared(module),)
     except InvalidPipelineError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graph_compiler.declaration.operators import Source
-from graph_compiler.declaration.options import MAX_PARALLELISM, RuntimeMode, read_options
+from graph_compiler.declaration.options import MAX_PARALLELISM, PipelineOptions, RuntimeMode
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (
     PhysicalTransformation,
@@ -30,9 +30,8 @@ def duplicate_uids(pipeline: Pipeline) -> Iterator[Problem]:
             )
 
 
-def missing_uids(pipeline: Pipeline) -> Iterator[Problem]:
+def missing_uids(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem]:
     """Find operators without uid where each must have one."""
-    options, _ = read_options(pipeline.config)
     for operator in pipeline.operators:
         if not options.auto_generate_uids and operator.uid is None and operator.uid_hash is None:
             yield problem_at(
@@ -89,9 +88,8 @@ def task_ids(pipeline: Pipeline) -> Iterator[Problem]:
             )
 
 
-def unbounded_in_batch(pipeline: Pipeline) -> Iterator[Problem]:
+def unbounded_in_batch(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem]:
     """Find sources that never end in a job that must."""
-    options, _ = read_options(pipeline.config)
     if options.runtime_mode is RuntimeMode.BATCH:
         for source in unbounded_sources(pipeline):
             yield problem_at(

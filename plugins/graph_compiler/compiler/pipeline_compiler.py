@@ -7,22 +7,32 @@ from graph_compiler.compiler.execution_graph_builder import build_execution_grap
 from graph_compiler.compiler.job_graph_generator import generate_job_graph
 from graph_compiler.compiler.pipelined_regions import logical_pipelined_regions
 from graph_compiler.compiler.stream_graph_generator import generate_stream_graph
-from graph_compiler.declaration.options import read_options
+from graph_compiler.compiler.validation import validated_options
+from graph_compiler.declaration.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.stream_graph import StreamGraph
 
 
-def compile_pipeline(pipeline: Pipeline) -> CompiledPipeline:
-    """Compile a declaration; raises InvalidPipelineError with every problem found."""
-    stream_graph = generate_stream_graph(pipeline)
-    options, _ = read_options(pipeline.config)
+def compile_pipeline(
+    pipeline: Pipeline, deployment: DeploymentOptions = NO_DEPLOYMENT_OPTIONS
+) -> CompiledPipeline:
+    """Compile a declaration under what its deployment sets; raises InvalidPipelineError with every problem found."""
+    options = validated_options(pipeline, deployment)
+    stream_graph = generate_stream_graph(pipeline, options)
     job_graph = generate_job_graph(stream_graph, options)
     return CompiledPipeline(
         pipeline=pipeline,
         options=options,
+        deployment_options=deployment,
         stream_graph=stream_graph,
         job_graph=job_graph,
         execution_graph=build_execution_graph(job_graph),
         logical_regions=logical_pipelined_regions(job_graph),
         deployment=deployment_regions(stream_graph, job_graph, options),
     )
+
+
+def compile_stream_graph(pipeline: Pipeline) -> StreamGraph:
+    """Compile to the first graph only; raises InvalidPipelineError with every problem found."""
+    return generate_stream_graph(pipeline, validated_options(pipeline))

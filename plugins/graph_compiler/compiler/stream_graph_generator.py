@@ -12,8 +12,7 @@ from graph_compiler.compiler.resource_profiles import resource_profiles
 from graph_compiler.compiler.staging_wishes import with_staging_wishes
 from graph_compiler.compiler.stream_graph_draft import StreamGraphDraft
 from graph_compiler.compiler.translators import TRANSLATORS
-from graph_compiler.compiler.validation import find_problems
-from graph_compiler.declaration.options import PipelineOptions, RuntimeMode, Scheduler, read_options
+from graph_compiler.declaration.options import PipelineOptions, RuntimeMode, Scheduler
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import FeedbackTransformation, Transformation
 from graph_compiler.errors import InvalidPipelineError
@@ -21,13 +20,8 @@ from graph_compiler.graphs.stream_graph import JobType, StreamGraph
 from graph_compiler.graphs.topology import post_order
 
 
-def generate_stream_graph(pipeline: Pipeline) -> StreamGraph:
-    """Translate a pipeline; raises InvalidPipelineError with every problem found."""
-    options, option_problems = read_options(pipeline.config)
-    problems = [*option_problems, *find_problems(pipeline)]
-    if problems:
-        raise InvalidPipelineError(pipeline.name, problems)
-
+def generate_stream_graph(pipeline: Pipeline, options: PipelineOptions) -> StreamGraph:
+    """Translate a pipeline that was validated; raises InvalidPipelineError with every problem translating finds."""
     job_type = _job_type(pipeline, options)
     is_dynamic = job_type is JobType.BATCH and options.scheduler is Scheduler.ADAPTIVE_BATCH
     by_id = {transformation.id: transformation for transformation in pipeline.transformations}

@@ -1,6 +1,7 @@
 """Find everything wrong with a declaration before anything is translated. Pure: Pipeline in, Problems out.
 
-One function for each question, gathered in `CHECKS`; to add one, write it and name it there.
+One function for each question, gathered in `CHECKS`, or in `OPTION_CHECKS` where the answer depends on an option; to
+add one, write it and name it there.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ from graph_compiler.compiler import (
     sink_checks,
     structure_checks,
 )
+from graph_compiler.declaration.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
+from graph_compiler.declaration.option_reader import read_options
+from graph_compiler.declaration.options import PipelineOptions
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.errors import Problem
+from graph_compiler.errors import InvalidPipelineError, Problem
 
 NO_OPERATORS = "No operators defined in streaming topology. Cannot execute."
 
@@ -41,13 +45,29 @@ CHECKS: tuple[Callable[[Pipeline], Iterator[Problem]], ...] = (
     sink_checks.sinks,
     sink_checks.targets_that_meet,
     operator_checks.task_ids,
+)
+OPTION_CHECKS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], ...] = (
     operator_checks.unbounded_in_batch,
     operator_checks.missing_uids,
 )
 
 
-def find_problems(pipeline: Pipeline) -> tuple[Problem, ...]:
-    """Give every problem, in the order of the checks and then of the declaration."""
+def validated_options(
+    pipeline: Pipeline, deployment: DeploymentOptions = NO_DEPLOYMENT_OPTIONS
+) -> PipelineOptions:
+    """Give the options of a pipeline that is right; raises InvalidPipelineError with every problem found."""
+    options, wrong = read_options(pipeline.config, deployment)
+    problems = [*wrong, *find_problems(pipeline, None if wrong else options)]
+    if problems:
+        raise InvalidPipelineError(pipeline.name, problems)
+    return options
+
+
+def find_problems(pipeline: Pipeline, options: PipelineOptions | None) -> tuple[Problem, ...]:
+    """Give every problem, in the order of the checks and then of the declaration.
+
+    `options` None: they are wrong, and what depends on them is not looked at.
+    """
     if not any(transformation.is_root for transformation in pipeline.transformations):
         return (
             Problem(
@@ -55,4 +75,7 @@ def find_problems(pipeline: Pipeline) -> tuple[Problem, ...]:
                 hint="end a stream with sink_to(…), or apply an operator to a source",
             ),
         )
-    return tuple(problem for check in CHECKS for problem in check(pipeline))
+    found = [problem for check in CHECKS for problem in check(pipeline)]
+    if options is not None:
+        found += [problem for check in OPTION_CHECKS for problem in check(pipeline, options)]
+    return tuple(found)

@@ -118,10 +118,10 @@ class StreamExecutionEnvironment:
         Raises InvalidPipelineError with every problem found, an empty environment among them.
         """
         # Imported when called: declaring must not load the compiler, which Spark's driver has no packages for.
-        from graph_compiler.compiler.stream_graph_generator import generate_stream_graph
+        from graph_compiler.compiler.pipeline_compiler import compile_stream_graph
 
         pipeline = self.pipeline()
-        stream_graph = generate_stream_graph(replace(pipeline, name=job_name or self.name))
+        stream_graph = compile_stream_graph(replace(pipeline, name=job_name or self.name))
         if clear_transformations:
             self._roots.clear()
         return stream_graph

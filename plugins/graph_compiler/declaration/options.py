@@ -1,23 +1,18 @@
-"""Options under Flink's keys, checked by pydantic.
+"""Options under Flink's keys, as a pydantic model; docs/options.md is made from it.
 
-    read_options({"execution.batch-shuffle-mode": "ALL_EXCHANGES_BLOCKING"})
-
-The compiler calls this; a declaration carries the raw pairs, so that declaring needs the standard library only
+`option_reader.py` reads them. A declaration carries the raw pairs, so that declaring needs the standard library only
 (pipelines are imported on Spark's driver, which has no pydantic).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from graph_compiler.declaration.durations import Duration, format_duration
-from graph_compiler.declaration.retention import DEFAULT_TTL, StagingRelease
-from graph_compiler.errors import Problem
-from graph_compiler.identifiers import did_you_mean
+from graph_compiler.declaration.durations import Duration
+from graph_compiler.declaration.retention import DEFAULT_TTL, HISTORY_SIZE, StagingRelease
 
 MAX_PARALLELISM = 32768
 MAX_RESTARTS = 1_000_000
@@ -159,7 +154,7 @@ class PipelineOptions(BaseModel):
         ge=0,
         le=MAX_RESTARTS,
         alias="restart-strategy.fixed-delay.attempts",
-        description="How often.",
+        description="How often, at a fixed delay.",
     )
     fixed_delay_delay: Duration = Field(
         default=timedelta(seconds=1),
@@ -221,6 +216,13 @@ class PipelineOptions(BaseModel):
         alias="restart-strategy.failure-rate.delay",
         description="How long to wait each time.",
     )
+    attempts_history_size: int = Field(
+        default=HISTORY_SIZE,
+        ge=1,
+        alias="jobmanager.execution.attempts-history-size",
+        description="How many earlier attempts at a task `graph-compiler history` shows; "
+        "their documents stay until the run is removed.",
+    )
     staging_release: StagingRelease = Field(
         default=StagingRelease.GC,
         alias="staging.release",
@@ -237,51 +239,3 @@ class PipelineOptions(BaseModel):
         alias="staging.ttl",
         description="How long after its last change `graph-compiler staging gc` takes a run for old.",
     )
-
-
-def read_options(config: Sequence[tuple[str, str]]) -> tuple[PipelineOptions, tuple[Problem, ...]]:
-    """Check (key, value) pairs; gives the defaults beside the problems when there are any."""
-    try:
-        options = PipelineOptions.model_validate(dict(config))
-    except ValidationError as error:
-        problems = tuple(
-            _problem(str(found["loc"][0]), found["msg"], found["input"]) for found in error.errors()
-        )
-    else:
-        problems = _disagreements(options)
-    return (PipelineOptions(), problems) if problems else (options, ())
-
-
-def _disagreements(options: PipelineOptions) -> tuple[Problem, ...]:
-    """Find options that are wrong together only."""
-    first, longest = options.exponential_delay_initial, options.exponential_delay_maximum
-    if first <= longest:
-        return ()
-    fields = PipelineOptions.model_fields
-    initial, maximum = (
-        fields[name].alias for name in ("exponential_delay_initial", "exponential_delay_maximum")
-    )
-    problem = Problem(
-        message=f"option '{initial}' is {format_duration(first)}, and '{maximum}' {format_duration(longest)}",
-        allowed=f"an '{initial}' of at most {format_duration(longest)}, or a longer '{maximum}'",
-    )
-    return (problem,)
-
-
-def _problem(key: str, reason: str, value: object) -> Problem:
-    fields = {str(field.alias): field for field in PipelineOptions.model_fields.values()}
-    if key not in fields:
-        return Problem(
-            message=f"there is no option '{key}'",
-            allowed=", ".join(fields),
-            hint=did_you_mean(key, fields),
-        )
-    kind = fields[key].annotation
-    if isinstance(kind, type) and issubclass(kind, StrEnum):
-        values = [member.value for member in kind]
-        return Problem(
-            message=f"option '{key}' is {value!r}",
-            allowed=", ".join(values),
-            hint=did_you_mean(str(value), values),
-        )
-    return Problem(message=f"option '{key}' is {value!r}: {reason[:1].lower()}{reason[1:]}")

@@ -1,4 +1,4 @@
-"""How long staged results are kept, and who takes them away."""
+"""How long staged results and the record of attempts are kept, and who takes them away."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from enum import StrEnum
 
 DEFAULT_TTL = 7 * 24 * 3600.0
 """Seconds: long enough to come back to a run that failed before a weekend."""
+
+HISTORY_SIZE = 16
+"""How many attempts before the current one are shown; Flink's `jobmanager.execution.attempts-history-size`."""
 
 
 class StagingRelease(StrEnum):
@@ -23,7 +26,8 @@ class StagingRelease(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """What a pipeline wishes for its staged results; `ttl` is in seconds from a run's last change."""
+    """What a pipeline wishes for what its runs leave; `ttl` is in seconds from a run's last change."""
 
     release: StagingRelease = StagingRelease.GC
     ttl: float = DEFAULT_TTL
+    attempts_history_size: int = HISTORY_SIZE

@@ -215,6 +215,7 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
         retention=Retention(
             release=facts.compiled.options.staging_release,
             ttl=facts.compiled.options.staging_ttl.total_seconds(),
+            attempts_history_size=facts.compiled.options.attempts_history_size,
         ),
     )
 

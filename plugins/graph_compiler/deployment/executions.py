@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import unquote
 
+from graph_compiler.declaration.retention import HISTORY_SIZE
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.outcome import Outcome
 from graph_compiler.deployment.report import ExecutionReport
@@ -30,7 +31,7 @@ from graph_compiler.deployment.staging_layout import (
 from graph_compiler.deployment.submission import Submission
 from graph_compiler.deployment.wire import from_json
 from graph_compiler.errors import GraphCompilerError
-from graph_compiler.graphs.execution import HISTORY_SIZE, ExecutionState
+from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, listing, path_segment
 
 Document = TypeVar("Document")
@@ -96,6 +97,18 @@ def executions(
     kept = in_order[-size - 1 :]
     found = (_execution(folder, is_last=folder is in_order[-1]) for folder in kept)
     return tuple(execution for execution in found if execution is not None)
+
+
+def history_size(run: Path, region_id: RegionId) -> int:
+    """Give how many earlier attempts the pipeline wants shown, as the last attempt was told."""
+    in_order = _in_order(run, region_id)
+    if not in_order:
+        return HISTORY_SIZE
+    try:
+        retention = json.loads((in_order[-1] / DESCRIPTOR).read_text())["region"]["retention"]
+    except json.JSONDecodeError:  # just being written
+        return HISTORY_SIZE
+    return int(retention.get("attempts_history_size", HISTORY_SIZE))  # older compilers wrote none
 
 
 def last_execution(run: Path, region_id: RegionId) -> RegionExecution | None:

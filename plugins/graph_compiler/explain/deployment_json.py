@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graph_compiler.deployment.wire import Json, to_wire
 from graph_compiler.explain.failure_cost import failure_costs
+from graph_compiler.explain.option_words import changed_options, option_json
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
 
@@ -14,6 +15,7 @@ def deployment_json(compiled: CompiledPipeline) -> dict[str, Json]:
     return {
         "pipeline": compiled.pipeline.name,
         "operators": len(graph.nodes),
+        "options": [option_json(option) for option in changed_options(compiled)],
         "tasks": [
             {
                 "task": region.id,

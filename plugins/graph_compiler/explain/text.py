@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from graph_compiler.explain.failure_cost import FailureCost, failure_costs
+from graph_compiler.explain.option_words import option_lines
 from graph_compiler.explain.resource_words import region_words, split_words, vertex_words
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge, JobVertex
@@ -36,6 +37,8 @@ def _lines(compiled: CompiledPipeline) -> Iterator[str]:
         counted(len(regions), "task"),
     )
     yield " · ".join((compiled.pipeline.name, *sizes))
+    if options := list(option_lines(compiled)):
+        yield from ("", "options", *options)
     for _, lines in _task_lines(compiled):
         yield ""
         yield from lines

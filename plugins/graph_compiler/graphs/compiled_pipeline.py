@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from graph_compiler.declaration.deployment_options import DeploymentOptions
 from graph_compiler.declaration.options import PipelineOptions
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.graphs.execution_graph import ExecutionGraph
@@ -14,10 +15,14 @@ from graph_compiler.graphs.stream_graph import StreamGraph
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledPipeline:
-    """Every graph of one pipeline; backends, `explain` and the web view read this and derive nothing twice."""
+    """Every graph of one pipeline; backends, `explain` and the web view read this and derive nothing twice.
+
+    `options` are the pipeline's over `deployment_options` over what is built in.
+    """
 
     pipeline: Pipeline
     options: PipelineOptions
+    deployment_options: DeploymentOptions
     stream_graph: StreamGraph
     job_graph: JobGraph
     execution_graph: ExecutionGraph | None

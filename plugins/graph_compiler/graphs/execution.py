@@ -11,8 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-HISTORY_SIZE = 16
-"""How many earlier attempts are kept (`jobmanager.execution.attempts-history-size`)."""
+from graph_compiler.declaration.retention import HISTORY_SIZE
 
 
 class ExecutionState(StrEnum):

@@ -11,7 +11,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from graph_compiler.declaration.options import read_options
+from graph_compiler.declaration.option_reader import read_options
+from graph_compiler.declaration.option_text import as_text
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.yaml_spec.declare import Broken, declare
 from graph_compiler.declaration.yaml_spec.pipeline_spec import PipelineSpec
@@ -98,12 +99,11 @@ def _wrong_options(spec: PipelineSpec, tree: Node, file: str) -> list[Problem]:
     """Check each option by itself; those that are wrong together are the compiler's to find."""
     found: list[Problem] = []
     for key, value in spec.config.items():
-        text = str(value).lower() if isinstance(value, bool) else str(value)
         found.extend(
             problem_in(
                 tree, file, ("config", key), wrong.message, allowed=wrong.allowed, hint=wrong.hint
             )
-            for wrong in read_options([(key, text)])[1]
+            for wrong in read_options([(key, as_text(value))])[1]
         )
     return found
 

@@ -1,0 +1,29 @@
+"""`graph-compiler export`: any pipeline as a document that declares the same."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from graph_compiler.cli.pipelines import PipelineName
+from graph_compiler.cli.plain_words import speaking_plainly
+from graph_compiler.declaration.pipeline_files import load_pipeline
+from graph_compiler.declaration.yaml_spec.export import export_pipeline
+
+
+class ExportForm(StrEnum):
+    """What a pipeline can be written as."""
+
+    YAML = "yaml"
+
+
+def export(
+    pipeline: PipelineName,
+    to: Annotated[ExportForm, typer.Option(help="What to write it as.")] = ExportForm.YAML,
+) -> None:
+    """Print a pipeline as YAML that declares the same: the same operators, ids and fingerprints."""
+    writers = {ExportForm.YAML: export_pipeline}
+    with speaking_plainly():
+        typer.echo(writers[to](load_pipeline(pipeline)), nl=False)

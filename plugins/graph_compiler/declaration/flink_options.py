@@ -1,0 +1,146 @@
+"""What Flink 1.20's own configuration has: its defaults where ours may differ, and keys that mean nothing here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+FLINK_DEFAULTS: Mapping[str, str] = {
+    "execution.runtime-mode": "STREAMING",
+    "execution.batch-shuffle-mode": "ALL_EXCHANGES_BLOCKING",
+    "jobmanager.scheduler": "AdaptiveBatch for a batch job",
+    "execution.batch.adaptive.auto-parallelism.enabled": "true",
+    "parallelism.default": "1",
+    "pipeline.max-parallelism": "unset",
+    "pipeline.operator-chaining.enabled": "true",
+    "pipeline.operator-chaining.chain-operators-with-different-max-parallelism": "true",
+    "pipeline.auto-generate-uids": "true",
+    "pipeline.vertex-name-include-index-prefix": "false",
+    "pipeline.vertex-description-mode": "TREE",
+    "execution.checkpointing.interval": "unset",
+    "execution.checkpointing.unaligned.enabled": "false",
+    "execution.checkpointing.force": "false",
+    "restart-strategy.type": "none without checkpoints",
+    "restart-strategy.fixed-delay.attempts": "1",
+    "restart-strategy.fixed-delay.delay": "1 s",
+    "restart-strategy.exponential-delay.attempts-before-reset-backoff": "2147483647",
+    "restart-strategy.exponential-delay.initial-backoff": "1 s",
+    "restart-strategy.exponential-delay.max-backoff": "1 min",
+    "restart-strategy.exponential-delay.backoff-multiplier": "1.5",
+    "restart-strategy.exponential-delay.reset-backoff-threshold": "1 h",
+    "restart-strategy.exponential-delay.jitter-factor": "0.1",
+    "restart-strategy.failure-rate.max-failures-per-interval": "1",
+    "restart-strategy.failure-rate.failure-rate-interval": "1 min",
+    "restart-strategy.failure-rate.delay": "1 s",
+    "jobmanager.execution.attempts-history-size": "16",
+}
+"""The default in Flink of each of our keys that is Flink's; a key that is not here is ours."""
+
+_RESOURCES = (
+    '.slot_sharing_group(SlotSharingGroup("big", executor_memory="8g", executor_cores=4, …)) '
+    "says what a task is given"
+)
+_CLUSTER = "the cluster is Spark's: the Airflow connection `conn_id` names it, and spark_conf configures it"
+_CHECKPOINTS = (
+    "a batch job has no checkpoints; what a retry reads again is staged: .stage(reason), "
+    "execution.batch-shuffle-mode"
+)
+_STATE = "rows between tasks lie in the staging root: [graph_compiler] staging_root, staging.ttl, staging.release"
+_SPARK_SQL = (
+    "Spark plans SQL: set spark.sql.… in a slot sharing group's conf, or in spark_conf for all"
+)
+_ADAPTIVE = "Spark's adaptive execution decides: spark.sql.adaptive.advisoryPartitionSizeInBytes in spark_conf"
+_AIRFLOW = "Airflow does that: its scheduler, its database, its web server"
+_METRICS = "each task's report.json and XCom have its metrics; Spark's own are spark.metrics.… in spark_conf"
+_PACKAGES = "spark.jars or spark.jars.packages in spark_conf, or in conf= of a SlotSharingGroup"
+_PYTHON = "spark.pyspark.python and spark.submit.pyFiles in spark_conf; functions lie in pipelines/, on PYTHONPATH"
+_SHUFFLE = "Spark shuffles: spark.shuffle.… and spark.sql.shuffle.partitions in spark_conf"
+
+WITHOUT_MEANING: Mapping[str, str] = {
+    "akka.": _CLUSTER,
+    "blob.": _CLUSTER,
+    "classloader.": _PACKAGES,
+    "client.": _CLUSTER,
+    "cluster.": _CLUSTER,
+    "containerized.": _CLUSTER,
+    "env.": "spark.driver.extraJavaOptions and spark.executor.extraJavaOptions in spark_conf",
+    "execution.attached": "an Airflow task waits for its driver",
+    "execution.batch.adaptive.auto-parallelism.": _ADAPTIVE,
+    "execution.batch.job-recovery.": "a run goes on from what its tasks have staged; Airflow knows which have",
+    "execution.batch.speculative.": "spark.speculation in spark_conf",
+    "execution.buffer-timeout": "rows are not buffered between tasks: they are staged, or stay in memory",
+    "execution.buffer-timeout.": "rows are not buffered between tasks: they are staged, or stay in memory",
+    "execution.checkpointing.": _CHECKPOINTS,
+    "execution.job-listeners": "callbacks and listeners are Airflow's: default_args of build_dag",
+    "execution.savepoint.": "clear the tasks that are to run again: they read what others have staged",
+    "execution.shutdown-on-attached-exit": "an Airflow task ends its whole Spark application",
+    "execution.sorted-inputs.": "Spark sorts where a join or an aggregation needs it",
+    "execution.target": _CLUSTER,
+    "external-resource.": _RESOURCES,
+    "fine-grained.": _RESOURCES,
+    "fs.": "spark.hadoop.fs.… in spark_conf",
+    "heartbeat.": "spark.executor.heartbeatInterval in spark_conf",
+    "high-availability": _AIRFLOW,
+    "high-availability.": _AIRFLOW,
+    "historyserver.": "graph-compiler history DAG RUN; spark.eventLog.… in spark_conf for Spark's own",
+    "io.": "spark.local.dir in spark_conf",
+    "job-result-store.": _AIRFLOW,
+    "jobmanager.": _AIRFLOW,
+    "jobmanager.execution.failover-strategy": "it is `region`, always: a failure repeats one task",
+    "jobmanager.memory.": 'SlotSharingGroup("big", driver_memory="4g") says what a driver is given',
+    "jobmanager.partition.": "staging.release and staging.ttl say when staged results go",
+    "jobstore.": _AIRFLOW,
+    "kubernetes.": "spark.kubernetes.… in spark_conf",
+    "metrics.": _METRICS,
+    "parallelism": "it is written parallelism.default",
+    "pekko.": _CLUSTER,
+    "pipeline.auto-watermark-interval": "windows of event time are over all rows: a batch job has no watermarks",
+    "pipeline.cached-files": "spark.files in spark_conf",
+    "pipeline.classpaths": _PACKAGES,
+    "pipeline.closure-cleaner-level": "functions cross by their names, nothing is pickled",
+    "pipeline.default-kryo-serializers": "rows are Spark's; spark.serializer in spark_conf",
+    "pipeline.force-avro": "rows are Spark's; spark.serializer in spark_conf",
+    "pipeline.force-kryo": "rows are Spark's; spark.serializer in spark_conf",
+    "pipeline.generic-types": "rows are Spark's; spark.serializer in spark_conf",
+    "pipeline.global-job-parameters": 'StreamExecutionEnvironment("name", params={…}), or params: in YAML',
+    "pipeline.jars": _PACKAGES,
+    "pipeline.jobvertex-parallelism-overrides": ".set_parallelism() of the operator",
+    "pipeline.name": 'the name is the first argument: StreamExecutionEnvironment("name"), or name: in YAML',
+    "pipeline.object-reuse": "rows are Spark's",
+    "pipeline.registered-kryo-types": "rows are Spark's; spark.serializer in spark_conf",
+    "pipeline.registered-pojo-types": "rows are Spark's",
+    "pipeline.serialization-config": "rows are Spark's; spark.serializer in spark_conf",
+    "pipeline.watermark-alignment.": "a batch job has no watermarks",
+    "process.": _CLUSTER,
+    "python.": _PYTHON,
+    "queryable-state.": "write to a sink, and ask that",
+    "resourcemanager.": _CLUSTER,
+    "rest.": _AIRFLOW,
+    "restart-strategy": "it is written restart-strategy.type",
+    "s3.": "spark.hadoop.fs.s3a.… in spark_conf",
+    "scheduler-mode": "parallelism nobody sets is adapted by Spark at run time",
+    "security.": "Airflow's connection and Spark's spark.kerberos.… and spark.ssl.…",
+    "slot.": _RESOURCES,
+    "slotmanager.": _RESOURCES,
+    "state.": _STATE,
+    "table.": _SPARK_SQL,
+    "table.local-time-zone": "a session's time zone is UTC, always: equal rows on every machine",
+    "taskmanager.": _CLUSTER,
+    "taskmanager.cpu.": _RESOURCES,
+    "taskmanager.memory.": _RESOURCES,
+    "taskmanager.network.": _SHUFFLE,
+    "taskmanager.numberOfTaskSlots": _RESOURCES,
+    "web.": _AIRFLOW,
+    "yarn.": "spark.yarn.… in spark_conf; the queue is the Airflow connection's",
+    "zookeeper.": _AIRFLOW,
+}
+"""What to use instead, by key, or by its beginning where the entry ends in a dot."""
+
+
+def why_without_meaning(key: str) -> str | None:
+    """Say what does here what a key of Flink's does there, None for a key that is not known to be Flink's."""
+    if key in WITHOUT_MEANING:
+        return WITHOUT_MEANING[key]
+    beginnings = [
+        known for known in WITHOUT_MEANING if known.endswith(".") and key.startswith(known)
+    ]
+    return WITHOUT_MEANING[max(beginnings, key=len)] if beginnings else None

@@ -1,0 +1,71 @@
+"""Settings of section `[graph_compiler]` as Airflow finds them, without importing Airflow.
+
+    AIRFLOW__GRAPH_COMPILER__OPTIONS   the variable wins
+    [graph_compiler] options           in $AIRFLOW_CONFIG, else $AIRFLOW_HOME/airflow.cfg
+
+`%(name)s` and `%%` in the file, `$NAME` and `~` in either are expanded as Airflow does. `_CMD` and `_SECRET` are not
+looked at: Airflow knows them for its own sensitive settings only. Nor are a team's settings.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from configparser import ConfigParser, Error
+from dataclasses import dataclass
+from pathlib import Path
+
+from graph_compiler.errors import ConfigurationError, Problem
+
+SECTION = "graph_compiler"
+STAGING_FOLDER = "staging"
+"""The staging root below Airflow's home, where nothing else is set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A value, and where it is set: a variable, or a file and its section."""
+
+    value: str
+    origin: str
+
+
+def variable_of(key: str) -> str:
+    """Give the environment variable of a setting."""
+    return f"AIRFLOW__{SECTION.upper()}__{key.upper()}"
+
+
+def origin_of(key: str, file: Path, environment: Mapping[str, str]) -> str:
+    """Say where a setting is set: its variable, if that is there, else the file."""
+    variable = variable_of(key)
+    return variable if variable in environment else f"{file}, [{SECTION}] {key}"
+
+
+def configuration_file(home: Path, environment: Mapping[str, str]) -> Path:
+    """Give the file Airflow reads."""
+    named = environment.get("AIRFLOW_CONFIG")
+    return home / "airflow.cfg" if named is None else Path(expanded(named))
+
+
+def find_setting(key: str, file: Path, environment: Mapping[str, str]) -> Setting | None:
+    """Give a setting, None where it is not set; raises ConfigurationError for a file that cannot be read."""
+    origin = origin_of(key, file, environment)
+    if (variable := variable_of(key)) in environment:
+        return Setting(value=expanded(environment[variable]), origin=origin)
+    parser = ConfigParser()
+    try:
+        parser.read(file)
+        found = parser.get(SECTION, key, fallback=None)
+    except (Error, UnicodeDecodeError, OSError) as error:
+        problem = Problem(message=str(error), hint="`%` is written `%%` in this file")
+        raise ConfigurationError(origin, [problem]) from None
+    return None if found is None else Setting(value=expanded(found), origin=origin)
+
+
+def expanded(text: str) -> str:
+    """Expand variables until nothing changes, as Airflow does."""
+    while True:
+        changed = os.path.expanduser(os.path.expandvars(text))
+        if changed == text:
+            return text
+        text = changed

@@ -1,0 +1,139 @@
+"""What a deployment sets for all pipelines: how it is read, and that a pipeline's own options win."""
+
+import json
+
+import pytest
+
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.deployment_option_reader import parse_deployment_options
+from graph_compiler.declaration.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
+from graph_compiler.declaration.effective_options import OptionOrigin, effective_options
+from graph_compiler.declaration.option_reader import read_options
+from graph_compiler.declaration.options import ShuffleMode
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.errors import ConfigurationError, InvalidPipelineError
+from graph_compiler.explain.deployment_json import deployment_json
+from graph_compiler.explain.text import explain_text
+
+MODE = "execution.batch-shuffle-mode"
+PARALLELISM = "parallelism.default"
+
+
+def deployment(**options: str) -> DeploymentOptions:
+    keys = {"mode": MODE, "parallelism": PARALLELISM}
+    return parse_deployment_options(
+        json.dumps({keys[name]: value for name, value in options.items()}), "the file"
+    )
+
+
+def pipeline(mode: str | None = None) -> Pipeline:
+    env = StreamExecutionEnvironment("p", config={MODE: mode} if mode else {})
+    env.from_source(Csv("/in"), "in").key_by("k").aggregate(n="count(*)").name("n").sink_to(
+        Parquet("/out")
+    ).name("out")
+    return env.pipeline()
+
+
+def test_the_pipeline_wins_over_the_deployment_and_the_deployment_over_what_is_built_in() -> None:
+    sets = deployment(mode="ALL_EXCHANGES_BLOCKING", parallelism="4")
+    options, problems = read_options(((MODE, "ALL_EXCHANGES_PIPELINED"),), sets)
+    assert problems == ()
+    assert (options.shuffle_mode, options.parallelism) == (ShuffleMode.ALL_EXCHANGES_PIPELINED, 4)
+    assert options.chaining_enabled is True
+
+
+def test_a_pipeline_compiles_as_its_deployment_says() -> None:
+    as_built_in = compile_pipeline(pipeline())
+    assert len(as_built_in.deployment.regions) == 1
+    blocking = compile_pipeline(pipeline(), deployment(mode="ALL_EXCHANGES_BLOCKING"))
+    assert len(blocking.deployment.regions) == 2
+    own = compile_pipeline(
+        pipeline(mode="ALL_EXCHANGES_PIPELINED"), deployment(mode="ALL_EXCHANGES_BLOCKING")
+    )
+    assert len(own.deployment.regions) == 1
+
+
+def test_explain_says_which_options_are_changed_and_by_whom() -> None:
+    compiled = compile_pipeline(
+        pipeline(mode="ALL_EXCHANGES_BLOCKING"), deployment(mode="AUTO", parallelism="4")
+    )
+    assert (
+        "\noptions\n"
+        "  execution.batch-shuffle-mode = ALL_EXCHANGES_BLOCKING (pipeline)\n"
+        "  parallelism.default = 4 (deployment)\n\n"
+    ) in explain_text(compiled)
+    assert deployment_json(compiled)["options"] == [
+        {
+            "key": MODE,
+            "value": "ALL_EXCHANGES_BLOCKING",
+            "default": "AUTO",
+            "origin": "pipeline",
+        },
+        {"key": PARALLELISM, "value": "4", "default": "1", "origin": "deployment"},
+    ]
+    assert "options" not in explain_text(compile_pipeline(pipeline(), deployment(mode="AUTO")))
+
+
+def test_the_origin_of_every_option_is_known() -> None:
+    sets = deployment(mode="AUTO", parallelism="4")
+    options, _ = read_options(((MODE, "AUTO"),), sets)
+    origins = {one.key: one.origin for one in effective_options(options, [MODE], sets)}
+    assert origins[MODE] is OptionOrigin.PIPELINE
+    assert origins[PARALLELISM] is OptionOrigin.DEPLOYMENT
+    assert origins["staging.ttl"] is OptionOrigin.BUILT_IN
+
+
+def test_all_that_is_wrong_is_told_at_once_with_where_it_is_set() -> None:
+    text = json.dumps(
+        {PARALLELISM: 0, "staging.tll": "1 d", MODE: None, "state.backend": "rocksdb"}
+    )
+    with pytest.raises(ConfigurationError) as found:
+        parse_deployment_options(text, "AIRFLOW__GRAPH_COMPILER__OPTIONS")
+    words = str(found.value)
+    assert words.startswith("AIRFLOW__GRAPH_COMPILER__OPTIONS has 4 problems\n")
+    assert f"option '{PARALLELISM}' is '0'" in words
+    assert "did you mean 'staging.ttl'?" in words
+    assert f"option '{MODE}' is null" in words
+    assert "option 'state.backend' is Flink's, and has no meaning here" in words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{parallelism: 4}", "it is no JSON: Expecting property name"),
+        ('["a"]', 'it is ["a"]'),
+        ("", "it is no JSON"),
+    ],
+)
+def test_what_is_no_object_is_refused(text: str, words: str) -> None:
+    with pytest.raises(ConfigurationError) as found:
+        parse_deployment_options(text, "here")
+    assert words in str(found.value)
+    assert 'allowed: an object: {"parallelism.default": 4}' in str(found.value)
+
+
+def test_numbers_and_booleans_need_no_quotes() -> None:
+    found = parse_deployment_options('{"staging.checksum": false, "parallelism.default": 4}', "x")
+    assert found.values == ((PARALLELISM, "4"), ("staging.checksum", "false"))
+    assert parse_deployment_options("{}", "").values == NO_DEPLOYMENT_OPTIONS.values
+
+
+def test_a_pipeline_that_contradicts_its_deployment_is_told_whose_the_other_half_is() -> None:
+    key = "restart-strategy.exponential-delay"
+    sets = parse_deployment_options(json.dumps({f"{key}.max-backoff": "30 s"}), "the variable")
+    env = StreamExecutionEnvironment("p", config={f"{key}.initial-backoff": "40 s"})
+    env.from_source(Csv("/in"), "in").sink_to(Parquet("/out"))
+    with pytest.raises(InvalidPipelineError) as found:
+        compile_pipeline(env.pipeline(), sets)
+    assert f"'{key}.max-backoff' comes from the deployment: the variable" in str(found.value)
+
+
+def test_options_that_are_wrong_do_not_make_others_look_wrong() -> None:
+    env = StreamExecutionEnvironment(
+        "p", config={"pipeline.auto-generate-uids": "false", PARALLELISM: "many"}
+    )
+    env.from_source(Csv("/in"), "in").sink_to(Parquet("/out"))
+    with pytest.raises(InvalidPipelineError) as found:
+        compile_pipeline(env.pipeline())
+    assert len(found.value.problems) == 1
