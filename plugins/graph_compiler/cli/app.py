@@ -18,6 +18,7 @@ from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.explain import Plans, explain
 from graph_compiler.cli.export import export
 from graph_compiler.cli.history import history
+from graph_compiler.cli.new import new
 from graph_compiler.cli.options import options
 from graph_compiler.cli.pipelines import PipelineName
 from graph_compiler.cli.plain_words import example, speaking_plainly
@@ -33,7 +34,7 @@ from graph_compiler.errors import ParameterError
 
 app = typer.Typer(
     help="Compile declared Spark pipelines to Airflow tasks, and run them.\n\n"
-    "Run it in the folder that holds pipelines/. On the way of a pipeline: validate says what is wrong "
+    "Run it in the folder that holds pipelines/. new begins a pipeline. On its way: validate says what is wrong "
     "with it, explain which tasks it becomes, dry-run what Spark makes of its columns, run what comes out, "
     "diff what a change does; history, replay and staging look back at runs. options shows "
     "what is set for all pipelines.",
@@ -47,6 +48,7 @@ app.command(epilog=example("validate pipelines/flights.py"))(validate)
 app.command(epilog=example("ui --port 8081"))(ui)
 app.command(epilog=example("explain flights --graph job --format mermaid"))(explain)
 app.command(epilog=example("diff main:pipelines/flights.py flights --summary"))(diff)
+app.command(epilog=example("new sales --yaml"))(new)
 app.command(epilog=example("options --json"))(options)
 app.command(epilog=example("history flights manual__2013-01-01 --json"))(history)
 app.command(epilog=example("replay flights manual__2013-01-01 late_routes --attempt 0 --shell"))(

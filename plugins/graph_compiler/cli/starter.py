@@ -1,0 +1,126 @@
+"""What `graph-compiler new` writes: a pipeline that runs at once, its test, and the Dag file that says when it runs.
+
+`@NAME@` stands for the pipeline's name, `@DAY@` for the first day of the Dag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+
+from graph_compiler.cli.pipelines import PACKAGE
+
+_PIPELINE = '''"""How much has each customer paid?"""
+
+from pathlib import Path
+
+from graph_compiler import Parquet, StreamExecutionEnvironment, Values
+
+PROJECT = Path(__file__).parents[1]
+
+# A run may give other values: `graph-compiler run @NAME@ --param at_least=10`, or Airflow's trigger form.
+env = StreamExecutionEnvironment(
+    "@NAME@", params={"output": f"{PROJECT}/output/@NAME@", "at_least": 5}
+)
+
+# Rows to begin with. Your own: Csv("/data/orders.csv"), Parquet(…), Jdbc(…), Table(…).
+ORDERS = [("ann", 20.0), ("ann", 4.5), ("bob", 3.0), ("eve", 7.25), ("eve", None)]
+orders = env.from_source(Values(ORDERS, "customer STRING, amount DOUBLE"), "orders")
+
+# Expressions are Spark SQL; `:at_least` is the parameter. `dry-run` checks them without the data.
+paid = orders.filter("amount IS NOT NULL").name("paid")
+totals = (
+    paid.key_by("customer")
+    .aggregate(orders="count(*)", total="sum(amount)")
+    .name("totals")
+    .filter("total >= :at_least")
+    .name("large_totals")
+)
+
+# Jinja is for places: what is written there is replaced when every row is ready.
+totals.sink_to(Parquet("{{ params.output }}/totals")).name("totals_by_customer")
+'''
+
+_YAML = """# yaml-language-server: $schema=../schemas/pipeline.schema.json
+# How much has each customer paid?
+name: @NAME@
+# A run may give other values: `graph-compiler run @NAME@ --param at_least=10`, or Airflow's trigger form.
+params: {output: output/@NAME@, at_least: 5}
+
+sources:
+  # Rows to begin with. Your own: {csv: /data/orders.csv}, {parquet: …}, {jdbc: …}, {table: …}.
+  orders:
+    values: [[ann, 20.0], [ann, 4.5], [bob, 3.0], [eve, 7.25], [eve, null]]
+    schema: customer STRING, amount DOUBLE
+
+steps:
+  # Expressions are Spark SQL; `:at_least` is the parameter. `dry-run` checks them without the data.
+  - name: paid
+    from: orders
+    filter: amount IS NOT NULL
+  - name: totals
+    key_by: customer
+    aggregate: {orders: count(*), total: sum(amount)}
+  - name: large_totals
+    filter: total >= :at_least
+
+sinks:
+  # Jinja is for places: what is written there is replaced when every row is ready.
+  totals_by_customer:
+    from: large_totals
+    sink_to: {parquet: "{{ params.output }}/totals"}
+"""
+
+_TEST = '''"""@NAME@ becomes the tasks it is meant to become."""
+
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from pipelines.@NAME@ import env
+
+
+def test_it_is_one_task() -> None:
+    compiled = compile_pipeline(env.pipeline())
+    assert [region.id for region in compiled.deployment.regions] == ["totals_by_customer"]
+'''
+
+_YAML_TEST = '''"""@NAME@ becomes the tasks it is meant to become."""
+
+from pathlib import Path
+
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.yaml_spec.reader import read_pipeline
+
+FILE = Path(__file__).parents[1] / "pipelines" / "@NAME@.yaml"
+
+
+def test_it_is_one_task() -> None:
+    compiled = compile_pipeline(read_pipeline(FILE))
+    assert [region.id for region in compiled.deployment.regions] == ["totals_by_customer"]
+'''
+
+_DAG = '''"""When @NAME@ runs, as an Airflow Dag."""
+
+from datetime import datetime
+
+from graph_compiler.airflow_backend import build_dag
+from pipelines.@NAME@ import env
+
+# None: when somebody triggers it. "@daily" and the like: from start_date on.
+dag = build_dag(env, schedule=None, start_date=datetime(@DAY@))
+'''
+
+
+def starter_files(name: str, today: date, *, in_yaml: bool) -> Mapping[str, str]:
+    """Give the text of each file by its path; a pipeline in YAML needs no Dag file."""
+    texts = (
+        {f"{PACKAGE}/{name}.yaml": _YAML, f"tests/test_{name}.py": _YAML_TEST}
+        if in_yaml
+        else {
+            f"{PACKAGE}/{name}.py": _PIPELINE,
+            f"tests/test_{name}.py": _TEST,
+            f"dags/{name}.py": _DAG,
+        }
+    )
+    day = f"{today.year}, {today.month}, {today.day}"
+    return {
+        path: text.replace("@NAME@", name).replace("@DAY@", day) for path, text in texts.items()
+    }

@@ -1,0 +1,140 @@
+"""`graph-compiler new`: what it writes is right, runs, and replaces nothing."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from graph_compiler.cli.app import app
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.yaml_spec.reader import read_pipeline
+from graph_compiler.deployment.describe import describe_regions
+
+ROOT = Path(__file__).parents[2]
+FORMS = pytest.mark.parametrize("form", [[], ["--yaml"]], ids=["python", "yaml"])
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def new(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["new", *arguments])
+
+
+def run(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run `python -m …` in the project, out of sight of this one's pipelines."""
+    return subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=project,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "plugins")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@FORMS
+def test_what_it_writes_is_valid_tested_and_tidy(form: list[str], project: Path) -> None:
+    said = new("sales", *form)
+    assert said.exit_code == 0, said.output
+    files = sorted(str(path.relative_to(project)) for path in project.rglob("*.*"))
+    assert files == (
+        ["pipelines/sales.yaml", "tests/test_sales.py"]
+        if form
+        else ["dags/sales.py", "pipelines/sales.py", "tests/test_sales.py"]
+    )
+    assert all(file in said.stdout for file in files)
+    assert "graph-compiler run sales" in said.stdout
+    checked = run(project, "graph_compiler", "validate", "--json")
+    assert json.loads(checked.stdout)["pipelines"][0]["problems"] == []
+    tested = run(project, "pytest", "-q", "-p", "no:cacheprovider")
+    assert "1 passed" in tested.stdout, tested.stdout
+
+
+@FORMS
+def test_ruff_has_nothing_to_say(form: list[str], project: Path) -> None:
+    pytest.importorskip("ruff")
+    said = new("sales", *form, "--json")
+    (project / "plugins").symlink_to(
+        ROOT / "plugins"
+    )  # so that ruff takes both for the project's own
+    files = [file for file in json.loads(said.stdout)["files"] if file.endswith(".py")]
+    for check in (["check"], ["format", "--check"]):
+        done = run(project, "ruff", *check, "--config", str(ROOT / "pyproject.toml"), *files)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_both_forms_declare_the_same(project: Path) -> None:
+    new("sales")
+    (project / "apart").mkdir()
+    os.chdir(project / "apart")
+    new("sales", "--yaml")
+    os.chdir(project)
+    written = run(project, "graph_compiler", "export", "sales")
+    assert written.returncode == 0, written.stderr
+    exported = project / "exported.yaml"
+    exported.write_text(written.stdout.replace(f"{project}/", ""))
+    of_python, of_yaml = (
+        [
+            (region.plan_id, region.region_id)
+            for region in describe_regions(compile_pipeline(read_pipeline(path)))
+        ]
+        for path in (exported, project / "apart" / "pipelines" / "sales.yaml")
+    )
+    assert of_python == of_yaml
+
+
+@pytest.mark.parametrize(
+    ("there", "form"),
+    [
+        ("pipelines/sales.py", []),
+        ("pipelines/sales.py", ["--yaml"]),
+        ("pipelines/sales.yaml", []),
+        ("tests/test_sales.py", ["--yaml"]),
+        ("dags/sales.py", []),
+    ],
+)
+def test_nothing_is_overwritten(there: str, form: list[str], project: Path) -> None:
+    (project / there).parent.mkdir()
+    (project / there).write_text("mine")
+    said = new("sales", *form)
+    assert (said.exit_code, said.stdout) == (2, "")
+    assert f"there is already {there}; nothing was written" in said.stderr
+    assert [path for path in project.rglob("*") if path.is_file()] == [project / there]
+    assert (project / there).read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("class", "Python has that word for itself"),
+        ("Sales", "allowed: small letters"),
+        ("2sales", "allowed: small letters"),
+        ("sales-eu", "allowed: small letters"),
+        ("../sales", "allowed: small letters"),
+        ("_sales", "allowed: small letters"),
+        ("a" * 101, "allowed: small letters"),
+        ("calendar", "there is a module of that name to import"),
+        ("pipelines", "hint: pipelines_pipeline"),
+    ],
+)
+def test_a_name_that_cannot_be_is_refused(name: str, words: str, project: Path) -> None:
+    said = new(name)
+    assert (said.exit_code, said.stdout) == (2, "")
+    assert words in said.stderr
+    assert list(project.iterdir()) == []
+
+
+def test_the_files_as_a_document(project: Path) -> None:
+    assert json.loads(new("sales", "--json").stdout) == {
+        "pipeline": "sales",
+        "files": ["pipelines/sales.py", "tests/test_sales.py", "dags/sales.py"],
+    }
+    assert (project / "dags" / "sales.py").is_file()
