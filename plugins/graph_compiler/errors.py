@@ -106,6 +106,11 @@ class ConfigurationError(GraphCompilerError):
         """List every problem below one headline."""
         return _listed(self.origin, self.problems)
 
+    @property
+    def summary(self) -> str:
+        """Give all problems in one line, without what is allowed."""
+        return f"{self.origin}: {'; '.join(problem.message for problem in self.problems)}"
+
 
 class FunctionNotImportableError(GraphCompilerError):
     """A function was given that the Spark side cannot import by name."""

@@ -16,6 +16,7 @@ from airflow.sdk import BaseHook, Connection
 from airflow.sdk.exceptions import AirflowException
 
 _SECONDS = 30.0
+_SECONDS_TO_LOG_IN = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,18 @@ class AirflowApi:
             offset += len(page["task_instances"])
             if not page["task_instances"] or offset >= page["total_entries"]:
                 return frozenset(found)
+
+
+def why_no_login(conn_id: str) -> str | None:
+    """Say why nobody can log in by a connection, None where one can; raises AirflowException where there is none."""
+    connection: Connection = BaseHook.get_connection(conn_id)
+    address = _address(connection)
+    try:
+        with httpx.Client(base_url=address, timeout=_SECONDS_TO_LOG_IN) as client:
+            _log_in(client, connection)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        return f"{address}: {error}"
+    return None
 
 
 def _log_in(client: httpx.Client, connection: Connection) -> None:

@@ -17,6 +17,8 @@ from graph_compiler.declaration.deployment_options import NO_DEPLOYMENT_OPTIONS,
 from graph_compiler.deployment.airflow_configuration import SECTION, STAGING_FOLDER, origin_of
 from graph_compiler.deployment.staging_layout import local_root
 
+DEFAULT_CONN_ID = "spark_default"
+
 
 class Settings(BaseModel):
     """Every setting, with its default."""
@@ -25,7 +27,7 @@ class Settings(BaseModel):
 
     staging_root: str = Field(description="Where runs stage data; every worker must see it.")
     conn_id: str = Field(
-        default="spark_default", description="Airflow connection of the Spark cluster."
+        default=DEFAULT_CONN_ID, description="Airflow connection of the Spark cluster."
     )
     api_conn_id: str | None = Field(
         default=None,
@@ -51,7 +53,7 @@ def read_settings() -> Settings:
         staging_root=conf.get(
             SECTION, "staging_root", fallback=str(Path(AIRFLOW_HOME) / STAGING_FOLDER)
         ),
-        conn_id=conf.get(SECTION, "conn_id", fallback="spark_default"),
+        conn_id=conf.get(SECTION, "conn_id", fallback=DEFAULT_CONN_ID),
         api_conn_id=conf.get(SECTION, "api_conn_id", fallback=None),
         spark_conf=json.loads(conf.get(SECTION, "spark_conf", fallback="{}")),
         options=parse_deployment_options(

@@ -11,6 +11,7 @@ import typer
 
 from graph_compiler.cli.compiling import compile_named
 from graph_compiler.cli.diff import diff
+from graph_compiler.cli.doctor import doctor
 from graph_compiler.cli.dry_run import analyse
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.env import env
@@ -37,7 +38,7 @@ app = typer.Typer(
     "Run it in the folder that holds pipelines/. new begins a pipeline. On its way: validate says what is wrong "
     "with it, explain which tasks it becomes, dry-run what Spark makes of its columns, run what comes out, "
     "diff what a change does; history, replay and staging look back at runs. options shows "
-    "what is set for all pipelines.",
+    "what is set for all pipelines, doctor what is wrong with the machine.",
     epilog="Exit codes: 0 done; 1 something is left for a person to do; 2 the declaration or the call is wrong. "
     "COMMAND --help has an example of each.",
     no_args_is_help=True,
@@ -49,6 +50,7 @@ app.command(epilog=example("ui --port 8081"))(ui)
 app.command(epilog=example("explain flights --graph job --format mermaid"))(explain)
 app.command(epilog=example("diff main:pipelines/flights.py flights --summary"))(diff)
 app.command(epilog=example("new sales --yaml"))(new)
+app.command(epilog=example("doctor --json"))(doctor)
 app.command(epilog=example("options --json"))(options)
 app.command(epilog=example("history flights manual__2013-01-01 --json"))(history)
 app.command(epilog=example("replay flights manual__2013-01-01 late_routes --attempt 0 --shell"))(

@@ -54,9 +54,14 @@ class EmbeddedAirflow:
             return NO_DEPLOYMENT_OPTIONS
         return parse_deployment_options(found.value, found.origin)
 
+    @property
+    def configuration_file(self) -> Path:
+        """Give the airflow.cfg Airflow reads, if there is one."""
+        return configuration_file(self.home, os.environ)
+
     def setting(self, key: str) -> Setting | None:
         """Give what the environment or airflow.cfg sets; raises ConfigurationError for a file that cannot be read."""
-        return find_setting(key, configuration_file(self.home, os.environ), os.environ)
+        return find_setting(key, self.configuration_file, os.environ)
 
     def environment(self) -> dict[str, str]:
         """Give every variable Airflow and Spark need, those already set unchanged."""

@@ -1,0 +1,209 @@
+"""Airflow's word on itself: asked in one process, since importing Airflow takes seconds; judged here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Any
+
+from graph_compiler.cli.diagnosis.check import (
+    Answer,
+    Check,
+    Finding,
+    carry_out,
+    failed,
+    ok,
+    warning,
+)
+from graph_compiler.deployment.airflow_configuration import variable_of
+
+_PROGRAM = "graph_compiler.airflow_backend.health_report"
+_PLUGIN = "graph_compiler"
+_PROVIDER = "apache-airflow-providers-apache-spark"
+_SECONDS = 60
+_ADD = "airflow connections add {} --conn-type spark --conn-host 'local[2]'"
+_INSTALL = 'pip install "graph-compiler[airflow]"'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AirflowHealth:
+    """The facts of `airflow_backend/health_report.py`, and the staging root the command line uses.
+
+    `silence` says why Airflow could not be asked, None where it could.
+    """
+
+    facts: Mapping[str, Mapping[str, Any]]
+    staging_root: str
+    silence: str | None = None
+
+    def value(self, name: str) -> Any:
+        """Give a fact; raises LookupError with the reason where Airflow has none."""
+        fact = self.facts[name]
+        if "error" in fact:
+            raise LookupError(str(fact["error"]))
+        return fact["value"]
+
+
+class AskingAirflow(AbstractContextManager["AskingAirflow"]):
+    """Airflow being asked: it begins on entering, so that other checks run meanwhile."""
+
+    def __init__(
+        self, home: Path, environment: Mapping[str, str], staging_root: Path | None
+    ) -> None:
+        self._staging_root = str(staging_root)
+        self._home = TemporaryDirectory(prefix="doctor-")
+        given = dict(environment)
+        if not home.is_dir():  # to ask would make a home
+            given["AIRFLOW_HOME"] = self._home.name
+            given[variable_of("staging_root")] = self._staging_root
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", _PROGRAM],
+            env=given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def health(self) -> AirflowHealth:
+        """Wait for the answer."""
+        try:
+            said, errors = self._process.communicate(timeout=_SECONDS)
+        except subprocess.TimeoutExpired:
+            return self._silent(f"it said nothing in {_SECONDS} s")
+        if self._process.returncode:
+            return self._silent((errors.strip().splitlines() or ["it said nothing"])[-1])
+        facts = json.loads(said.strip().splitlines()[-1])
+        return AirflowHealth(facts=facts, staging_root=self._staging_root)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End it, if it has not ended, and remove its home."""
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.communicate()
+        self._home.cleanup()
+
+    def _silent(self, reason: str) -> AirflowHealth:
+        return AirflowHealth(facts={}, staging_root=self._staging_root, silence=reason)
+
+
+def airflow_version(health: AirflowHealth) -> Finding:
+    """Look whether Airflow starts, and which it is."""
+    if health.silence is not None:
+        return failed(f"it could not be asked: {health.silence}", f"{_INSTALL}; airflow version")
+    found = str(health.value("airflow"))
+    major, minor = (int(number) for number in found.split(".")[:2])
+    return ok(found) if (major, minor) == (3, 3) else failed(f"{found}; 3.3 is meant", _INSTALL)
+
+
+def spark_provider(_: AirflowHealth) -> Finding:
+    """Look for the package of SparkSubmitOperator."""
+    try:
+        found = version(_PROVIDER)
+    except PackageNotFoundError:
+        return failed("it is not installed", f'pip install "{_PROVIDER}>=6.3"')
+    return ok(found)
+
+
+def plugin(health: AirflowHealth) -> Finding:
+    """Look whether Airflow loads our plugin, and whether its folder holds what cannot be loaded."""
+    try:
+        found = health.value("plugin")
+    except LookupError as error:
+        return failed(str(error), "airflow plugins")
+    if found["errors"]:
+        words = "; ".join(
+            f"{Path(file).name}: {reason}" for file, reason in found["errors"].items()
+        )
+        return failed(words, "airflow plugins; plugins/.airflowignore belongs to the package")
+    if _PLUGIN not in found["loaded"]:
+        return warning(
+            "Airflow does not load it: Dags work, what it adds to Airflow's pages does not",
+            "put plugins/ into Airflow's plugins_folder, or pip install graph-compiler where Airflow runs",
+        )
+    return ok("Airflow loads it")
+
+
+def settings(health: AirflowHealth) -> Finding:
+    """Look whether Airflow can read our section, and reads in it what the command line reads."""
+    try:
+        theirs = health.value("settings")["staging_root"]
+    except LookupError as error:
+        return failed(
+            str(error),
+            "mend section [graph_compiler] in airflow.cfg, or its variable: docs/options.md",
+        )
+    if theirs != health.staging_root:
+        return warning(
+            f"Airflow stages in {theirs}, the command line looks in {health.staging_root}",
+            f"export {variable_of('staging_root')}={theirs}",
+        )
+    return ok("Airflow and the command line read section [graph_compiler] alike")
+
+
+def spark_connection(health: AirflowHealth) -> Finding:
+    """Look whether the Spark connection is there, and says where the cluster is."""
+    try:
+        found = health.value("spark_connection")
+    except LookupError as error:
+        return failed(str(error), _ADD.format("spark_default"))
+    conn_id = found["conn_id"]
+    add = _ADD.format(conn_id)
+    if found["problem"]:
+        return failed(found["problem"], add)
+    if not found["host"]:
+        return failed(f"{conn_id} names no master", f"airflow connections delete {conn_id}; {add}")
+    master = f"{found['host']}:{found['port']}" if found["port"] else str(found["host"])
+    words = f"{conn_id}: {master}, deploy mode {found['deploy_mode'] or 'client'}"
+    if found["type"] != "spark":
+        return warning(
+            f"{words}; its type is {found['type']}", f"airflow connections delete {conn_id}; {add}"
+        )
+    return ok(words)
+
+
+def api_connection(health: AirflowHealth) -> Finding:
+    """Look whether tasks can ask Airflow's API, where a connection for that is set."""
+    try:
+        found = health.value("api_connection")
+    except LookupError as error:
+        return failed(str(error), f"airflow connections add, or unset {variable_of('api_conn_id')}")
+    conn_id, problem = found["conn_id"], found["problem"]
+    if conn_id is None:
+        return ok("none is set; a task that must have others run again says how to")
+    if problem is None:
+        return ok(f"{conn_id}: one can log in")
+    return failed(
+        f"{conn_id}: {problem}",
+        f"airflow connections get {conn_id}, and see that the API server runs",
+    )
+
+
+INSTALLATION_CHECKS: tuple[Check[AirflowHealth], ...] = (
+    Check("Airflow", airflow_version),
+    Check("Spark provider", spark_provider),
+)
+WORD_CHECKS: tuple[Check[AirflowHealth], ...] = (
+    Check("plugin", plugin),
+    Check("settings", settings),
+    Check("Spark connection", spark_connection),
+    Check("API connection", api_connection),
+)
+
+
+def judge_airflow(health: AirflowHealth) -> tuple[Answer, ...]:
+    """Carry out the checks; those that need Airflow's word only where it has said one."""
+    installed = carry_out(INSTALLATION_CHECKS, health)
+    return installed if health.silence else (*installed, *carry_out(WORD_CHECKS, health))

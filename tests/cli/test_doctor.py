@@ -1,0 +1,276 @@
+"""What `graph-compiler doctor` makes of what it sees; neither Java nor Airflow is started."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from graph_compiler.cli.diagnosis.airflow_health import AirflowHealth, judge_airflow
+from graph_compiler.cli.diagnosis.check import Check, Finding, State, carry_out, ok
+from graph_compiler.cli.diagnosis.deployment import configuration, options
+from graph_compiler.cli.diagnosis.programs import (
+    Programs,
+    driver_python,
+    java,
+    judge_jars,
+    judge_java,
+    judge_pyspark,
+    spark_submit,
+)
+from graph_compiler.cli.diagnosis.staging_root import StagingRoot, judge_staging_root
+from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
+from graph_compiler.deployment.commit_store import LocalCommitStore
+
+ROOT = "/staging"
+HEALTHY: dict[str, dict[str, object]] = {
+    "airflow": {"value": "3.3.2"},
+    "plugin": {"value": {"loaded": ["graph_compiler"], "errors": {}}},
+    "settings": {"value": {"staging_root": ROOT}},
+    "spark_connection": {
+        "value": {
+            "conn_id": "spark_default",
+            "problem": None,
+            "type": "spark",
+            "host": "spark://master",
+            "port": 7077,
+            "deploy_mode": None,
+        }
+    },
+    "api_connection": {"value": {"conn_id": None, "problem": None}},
+}
+
+
+def states(facts: dict[str, dict[str, object]]) -> dict[str, Finding]:
+    health = AirflowHealth(facts={**HEALTHY, **facts}, staging_root=ROOT)
+    return {
+        answer.name: answer.finding
+        for answer in judge_airflow(health)
+        if answer.name != "Spark provider"  # which is looked up where the tests run
+    }
+
+
+def test_a_check_that_crashes_hides_no_other() -> None:
+    def crash(_: str) -> Finding:
+        raise ZeroDivisionError("by nought")
+
+    checks = [Check("one", crash), Check("two", ok)]
+    first, second = carry_out(checks, "fine")
+    assert first.finding.state is State.FAILED
+    assert "the check itself failed: ZeroDivisionError: by nought" in first.finding.found
+    assert second.finding == ok("fine")
+
+
+@pytest.mark.parametrize(
+    ("said", "state"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15\nOpenJDK …', State.OK),
+        ('openjdk version "21" 2023-09-19', State.OK),
+        ('java version "1.8.0_402"', State.FAILED),
+        ('openjdk version "25.0.3" 2026-04-21', State.FAILED),
+        ("Unable to locate a Java Runtime.", State.FAILED),
+    ],
+)
+def test_java_17_and_21_are_right(said: str, state: State) -> None:
+    found = judge_java(said, "/usr/bin/java")
+    assert found.state is state
+    assert (found.cure is None) == (state is State.OK)
+    assert "/usr/bin/java" in found.found
+
+
+def test_no_java_is_told_by_where_it_was_looked_for(tmp_path: Path) -> None:
+    found = java(Programs(environment={"PATH": str(tmp_path)}))
+    assert found.state is State.FAILED
+    assert "on PATH, and JAVA_HOME is not set" in found.found
+    found = java(Programs(environment={"PATH": os.environ["PATH"], "JAVA_HOME": str(tmp_path)}))
+    assert str(tmp_path) in found.found
+    assert "apt-get install openjdk-17" in str(found.cure)
+
+
+def test_spark_submit_is_looked_for_as_a_task_does(tmp_path: Path) -> None:
+    assert spark_submit(Programs(environment={"PATH": str(tmp_path)})).state is State.FAILED
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "spark-submit"
+    program.touch(mode=0o700)
+    found = spark_submit(Programs(environment={"PATH": "", "SPARK_HOME": str(tmp_path)}))
+    assert (found.state, found.found) == (State.OK, str(program))
+
+
+def test_driver_and_executors_have_this_python(tmp_path: Path) -> None:
+    here = {"PYSPARK_PYTHON": sys.executable}
+    assert driver_python(Programs(environment=here)).state is State.OK
+    other = tmp_path / "python"
+    other.write_text("#!/bin/sh\necho 2.7\n")
+    other.chmod(0o700)
+    found = driver_python(Programs(environment={"PYSPARK_DRIVER_PYTHON": str(other)}))
+    assert found.state is State.FAILED
+    assert f"PYSPARK_DRIVER_PYTHON={other} is 2.7" in found.found
+    found = driver_python(Programs(environment={"PYSPARK_PYTHON": str(tmp_path / "none")}))
+    assert "is no Python that runs" in found.found
+
+
+@pytest.mark.parametrize(
+    ("version", "has_client", "state"),
+    [
+        ("4.1.0", False, State.OK),
+        ("4.3.0", False, State.OK),
+        ("4.3.0", True, State.FAILED),
+        ("3.5.1", False, State.FAILED),
+        ("4.0.1", False, State.FAILED),
+        ("5.0.0", False, State.FAILED),
+        (None, False, State.FAILED),
+    ],
+)
+def test_the_full_pyspark_is_wanted(version: str | None, has_client: bool, state: State) -> None:
+    found = judge_pyspark(version, has_client=has_client)
+    assert found.state is state
+    assert (found.cure is None) == (state is State.OK)
+
+
+def test_the_jars_are_those_of_the_package() -> None:
+    jar = "spark-core_2.13-{}.jar".format
+    assert judge_jars([jar("4.3.0")], "4.3.0", "/s/jars", has_home=False).state is State.OK
+    older = judge_jars([jar("4.0.0")], "4.3.0", "/s/jars", has_home=True)
+    assert (older.found, older.cure) == (
+        "4.0.0 in /s/jars, and pyspark is 4.3.0",
+        "unset SPARK_HOME",
+    )
+    two = judge_jars([jar("4.0.0"), jar("4.3.0")], "4.3.0", "/s/jars", has_home=False)
+    assert two.state is State.FAILED
+    assert judge_jars([], "4.3.0", "/s/jars", has_home=False).found.startswith("none in")
+
+
+def test_a_staging_root_that_is_right_is_left_as_it_was(tmp_path: Path) -> None:
+    root = tmp_path / "staging"
+    root.mkdir(mode=0o700)
+    answers = judge_staging_root(StagingRoot(folder=root))
+    assert {answer.finding.state for answer in answers} == {State.OK}
+    assert list(root.iterdir()) == []
+
+
+def test_a_staging_root_that_is_not_there_yet_is_not_made(tmp_path: Path) -> None:
+    answers = judge_staging_root(StagingRoot(folder=tmp_path / "a" / "b"))
+    assert {answer.finding.state for answer in answers} == {State.OK}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_staging_root_that_cannot_be_written_is_one_finding(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (answer,) = judge_staging_root(StagingRoot(folder=tmp_path / "file" / "staging"))
+    assert answer.finding.state is State.FAILED
+    assert answer.finding.found == f"{tmp_path / 'file'} is no folder"
+    assert "STAGING_ROOT=" in str(answer.finding.cure)
+
+
+def test_a_staging_root_that_is_open_to_others_is_a_warning(tmp_path: Path) -> None:
+    root = tmp_path / "staging"
+    root.mkdir()
+    root.chmod(0o755)
+    found = {answer.name: answer.finding for answer in judge_staging_root(StagingRoot(folder=root))}
+    assert found["staging is private"].state is State.WARNING
+    assert found["staging is private"].cure == f"chmod 700 {root}"
+
+
+def test_a_file_system_that_gives_a_name_twice_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LocalCommitStore, "put_if_absent", lambda *_: True)
+    found = {
+        answer.name: answer.finding for answer in judge_staging_root(StagingRoot(folder=tmp_path))
+    }
+    assert found["staging commits"].state is State.FAILED
+    assert found["staging renames"].state is State.OK
+
+
+def test_an_airflow_that_is_right() -> None:
+    assert {name: finding.state for name, finding in states({}).items()} == dict.fromkeys(
+        ("Airflow", "plugin", "settings", "Spark connection", "API connection"), State.OK
+    )
+    assert states({})["Spark connection"].found == (
+        "spark_default: spark://master:7077, deploy mode client"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "fact", "check", "state", "words"),
+    [
+        ("airflow", {"value": "2.10.5"}, "Airflow", State.FAILED, "3.3 is meant"),
+        (
+            "plugin",
+            {"value": {"loaded": [], "errors": {"/p/io.py": "no such module"}}},
+            "plugin",
+            State.FAILED,
+            "io.py: no such module",
+        ),
+        ("plugin", {"value": {"loaded": [], "errors": {}}}, "plugin", State.WARNING, "not load it"),
+        ("plugin", {"error": "boom"}, "plugin", State.FAILED, "boom"),
+        ("settings", {"error": "no JSON"}, "settings", State.FAILED, "no JSON"),
+        (
+            "settings",
+            {"value": {"staging_root": "/other"}},
+            "settings",
+            State.WARNING,
+            "Airflow stages in /other, the command line looks in /staging",
+        ),
+        (
+            "spark_connection",
+            {"value": {"conn_id": "big", "problem": "The conn_id `big` isn't defined"}},
+            "Spark connection",
+            State.FAILED,
+            "isn't defined",
+        ),
+        (
+            "api_connection",
+            {"value": {"conn_id": "api", "problem": "http://a: refused"}},
+            "API connection",
+            State.FAILED,
+            "api: http://a: refused",
+        ),
+    ],
+)
+def test_what_airflow_says_is_judged_fact_by_fact(
+    name: str, fact: dict[str, object], check: str, state: State, words: str
+) -> None:
+    found = states({name: fact})
+    assert found[check].state is state
+    assert words in found[check].found
+    assert found[check].cure
+    assert {other.state for other_name, other in found.items() if other_name != check} == {State.OK}
+
+
+def test_a_connection_without_a_master_cannot_be_used() -> None:
+    value = {"conn_id": "c", "problem": None, "type": "spark", "host": "", "port": None}
+    assert (
+        states({"spark_connection": {"value": {**value, "deploy_mode": None}}})[
+            "Spark connection"
+        ].found
+        == "c names no master"
+    )
+
+
+def test_an_airflow_that_cannot_be_asked_is_one_finding() -> None:
+    health = AirflowHealth(facts={}, staging_root=ROOT, silence="No module named 'airflow'")
+    answers = {answer.name: answer.finding for answer in judge_airflow(health)}
+    assert set(answers) == {"Airflow", "Spark provider"}
+    assert "No module named 'airflow'" in answers["Airflow"].found
+
+
+def test_what_the_deployment_sets_is_named_by_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    airflow = EmbeddedAirflow(tmp_path)
+    monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path))
+    assert (configuration(airflow).state, options(airflow).state) == (State.OK, State.OK)
+    monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__OPTIONS", '{"nothing": 1}')
+    monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", "s3://bucket")
+    found = options(airflow)
+    assert (found.state, found.found) == (
+        State.FAILED,
+        "AIRFLOW__GRAPH_COMPILER__OPTIONS: there is no option 'nothing'",
+    )
+    assert "set AIRFLOW__GRAPH_COMPILER__STAGING_ROOT" in str(configuration(airflow).cure)
+    monkeypatch.delenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT")
+    (tmp_path / "airflow.cfg").write_text("nonsense")
+    found = configuration(airflow)
+    assert found.state is State.FAILED
+    assert "airflow.cfg" in found.found

@@ -1,0 +1,65 @@
+"""`graph-compiler doctor` on this machine, and on ones that lack something."""
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.conftest import Home
+
+pytestmark = pytest.mark.e2e
+SECONDS = 15
+"""What one look may take; it is twice that here before it fails, on machines busy with other tests."""
+
+
+def ask(home: Home, exit_code: int, **more: str) -> Mapping[str, Mapping[str, str]]:
+    done = home.cli("doctor", "--json", environment=home.environment(**more))
+    assert done.returncode == exit_code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+
+
+def ill(found: Mapping[str, Mapping[str, str]]) -> set[str]:
+    return {name for name, check in found.items() if check["state"] == "failed"}
+
+
+def test_nothing_is_wrong_with_this_machine_and_nothing_is_left(home: Home) -> None:
+    began = time.monotonic()
+    found = ask(home, 0)
+    assert time.monotonic() - began < 2 * SECONDS
+    assert ill(found) == set()
+    assert found["plugin"]["state"] == found["Spark connection"]["state"] == "ok"
+    assert not home.folder.exists()
+    words = home.cli("doctor").stdout
+    assert "✓ Java" in words
+    assert "20 checks, 0 failed" in words
+
+
+def test_what_is_missing_is_told_at_once_each_with_its_cure(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    found = ask(
+        home,
+        1,
+        PATH="/nowhere",
+        JAVA_HOME=str(tmp_path),
+        AIRFLOW__GRAPH_COMPILER__STAGING_ROOT=str(tmp_path / "file" / "staging"),
+        AIRFLOW__GRAPH_COMPILER__CONN_ID="nobody",
+        AIRFLOW__GRAPH_COMPILER__OPTIONS='{"parallelism.default": 0}',
+    )
+    assert ill(found) == {"Java", "staging root", "Spark connection", "options", "settings"}
+    assert all(found[name]["cure"] for name in ill(found))
+    assert "nobody" in found["Spark connection"]["found"]
+    assert "airflow connections add nobody" in found["Spark connection"]["cure"]
+
+
+def test_a_plugins_folder_that_cannot_be_loaded_is_named(home: Home, tmp_path: Path) -> None:
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    (plugins / "broken_plugin.py").write_text("import nothing_of_the_kind\n")
+    path = os.pathsep.join(dict.fromkeys(home.environment()["PYTHONPATH"].split(os.pathsep)))
+    found = ask(home, 1, AIRFLOW__CORE__PLUGINS_FOLDER=str(plugins), PYTHONPATH=path)
+    assert ill(found) == {"plugin"}
+    assert "broken_plugin.py: No module named 'nothing_of_the_kind'" in found["plugin"]["found"]
