@@ -218,7 +218,9 @@ MUTANTS = (
         "if state is ExecutionState.CANCELING:\n        return ExecutionState.CANCELED\n    return state if",
         "return state if",
     ),
-    Mutant("history of fifteen", STATES, "HISTORY_SIZE = 16", "HISTORY_SIZE = 15"),
+    Mutant(
+        "history of fifteen", "declaration/retention.py", "HISTORY_SIZE = 16", "HISTORY_SIZE = 15"
+    ),
 )
 
 

@@ -1,6 +1,7 @@
 """What `make run` does, as a person meets it."""
 
 import json
+import os
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -134,10 +135,15 @@ def test_an_execution_is_replayed_with_its_inputs_and_touches_nothing_real(
     run_id = unquote(folder.name)
     before = tree(home.folder)
     scratch = tmp_path / "scratch"
-    done = home.cli("replay", "flights", run_id, "late_routes", "--into", str(scratch))
+    done = home.cli(
+        *("replay", "flights", run_id, "late_routes", "--into", str(scratch), "--json"),
+        environment=home.environment(PATH=os.environ["PATH"]),  # no environment is activated
+    )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "spark-submit" in done.stdout
-    assert str(scratch) in done.stdout
+    document = json.loads(done.stdout)
+    assert (document["exit_code"], document["scratch"]) == (0, str(scratch))
+    assert "spark-submit" in document["command"]
+    assert document["report"]["failure"] is None
     for name, query in REPORTS.items():
         if name != "cancelled":  # the other task's
             (folder,) = (scratch / "sinks").glob(f"{name}-*")

@@ -7,7 +7,6 @@ manifests of its inputs ─ copied ─▶ <scratch>/staging; the data they name 
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import shutil
 import subprocess
@@ -20,6 +19,7 @@ from urllib.parse import unquote
 
 import typer
 
+from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.plain_words import AsJson, speaking_plainly
 from graph_compiler.cli.runs import DagName, RunId, layout_of
 from graph_compiler.deployment.commit_store import LocalCommitStore
@@ -78,11 +78,12 @@ def replay(
     with speaking_plainly():
         layout = layout_of(dag, run_id)
         found = prepare_replay(find_execution(layout, task, attempt), layout, into, shell=shell)
+        environment = EmbeddedAirflow(Path.cwd()).child_environment() | dict(found.environment)
     typer.echo(found.shown, err=as_json)
     # What Spark says goes to standard error with --json: standard output holds the document.
     exit_code = subprocess.run(
         found.command,
-        env=os.environ | dict(found.environment),
+        env=environment,
         stdout=sys.stderr.fileno() if as_json else None,
         check=False,
     ).returncode
