@@ -113,6 +113,11 @@ def test_what_is_no_object_is_refused(text: str, words: str) -> None:
     assert 'allowed: an object: {"parallelism.default": 4}' in str(found.value)
 
 
+def test_a_key_that_is_there_twice_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="option 'staging.ttl' is set twice"):
+        parse_deployment_options('{"staging.ttl": "1 d", "staging.ttl": "2 d"}', "here")
+
+
 def test_numbers_and_booleans_need_no_quotes() -> None:
     found = parse_deployment_options('{"staging.checksum": false, "parallelism.default": 4}', "x")
     assert found.values == ((PARALLELISM, "4"), ("staging.checksum", "false"))

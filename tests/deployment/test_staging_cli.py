@@ -119,3 +119,20 @@ def test_a_call_with_a_mistake_is_told_in_words(run: Run) -> None:
     assert "Airflow cannot say which runs are live" in said
     assert "allowed: 1 h and more" in said
     assert run.path.exists()
+
+
+def test_the_root_is_found_in_airflows_file_and_then_in_its_home(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT")
+    monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path))
+    assert f"in {tmp_path / 'staging'}" in call("list").stdout
+    (tmp_path / "airflow.cfg").write_text("[graph_compiler]\nstaging_root = $WHERE/none\n")
+    monkeypatch.setenv("WHERE", str(tmp_path))
+    assert f"in {tmp_path / 'none'}" in call("list").stdout
+    monkeypatch.setenv("WHERE", str(run.root.parent))
+    (tmp_path / "airflow.cfg").write_text("[graph_compiler]\nstaging_root = $WHERE/staging\n")
+    assert f"1 run, {run_size(run)} in {run.root}" in call("list").stdout
+    (tmp_path / "airflow.cfg").write_text("[graph_compiler]\nstaging_root = s3://bucket\n")
+    refused = call("list", exit_code=2)
+    assert "no commit store for 's3:'" in refused.stderr

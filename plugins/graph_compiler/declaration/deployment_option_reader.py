@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 
 from graph_compiler.declaration.deployment_options import DeploymentOptions
@@ -18,8 +19,9 @@ _EXAMPLE = '{"parallelism.default": 4}'
 
 def parse_deployment_options(text: str, origin: str) -> DeploymentOptions:
     """Read a JSON object of options; `origin` is where it is set. Raises ConfigurationError with all that is wrong."""
+    twice: list[str] = []
     try:
-        found = json.loads(text)
+        found = json.loads(text, object_pairs_hook=lambda pairs: _as_object(pairs, twice))
     except json.JSONDecodeError as error:
         problem = Problem(
             message=f"it is no JSON: {error.msg} at character {error.pos + 1}",
@@ -30,10 +32,18 @@ def parse_deployment_options(text: str, origin: str) -> DeploymentOptions:
         problem = Problem(message=f"it is {text.strip()}", allowed=f"an object: {_EXAMPLE}")
         raise ConfigurationError(origin, [problem])
     plain = {key: as_text(value) for key, value in found.items() if _is_plain(value)}
-    problems = [*_odd(found), *read_options(tuple(plain.items()))[1]]
+    again = [Problem(message=f"option '{key}' is set twice", allowed="once") for key in twice]
+    problems = [*again, *_odd(found), *read_options(tuple(plain.items()))[1]]
     if problems:
         raise ConfigurationError(origin, problems)
     return DeploymentOptions(values=tuple(sorted(plain.items())), origin=origin)
+
+
+def _as_object(pairs: list[tuple[str, object]], twice: list[str]) -> dict[str, object]:
+    """Make an object of its pairs, and note keys that are there twice."""
+    counts = Counter(key for key, _ in pairs)
+    twice.extend(key for key, count in counts.items() if count > 1)
+    return dict(pairs)
 
 
 def _odd(found: dict[str, object]) -> Iterator[Problem]:

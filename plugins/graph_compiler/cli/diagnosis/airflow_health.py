@@ -53,7 +53,7 @@ class AirflowHealth:
 
 
 class AskingAirflow(AbstractContextManager["AskingAirflow"]):
-    """Airflow being asked: it begins on entering, so that other checks run meanwhile."""
+    """Airflow being asked: it begins at once, so that other checks run meanwhile; leaving ends it."""
 
     def __init__(
         self, home: Path, environment: Mapping[str, str], staging_root: Path | None
