@@ -38,6 +38,7 @@ from graph_compiler.declaration.partitioners import (
 from graph_compiler.declaration.streams import ConnectedStreams, KeyedStream, WindowedStream
 from graph_compiler.declaration.transformations import PartitionTransformation, Transformation
 from graph_compiler.declaration.windows import Window
+from graph_compiler.declaration.yaml_spec.forms import leaves as kinds_below
 from graph_compiler.declaration.yaml_spec.reader import parse_pipeline
 from tests.architecture.test_modules import leaves
 from tests.yaml import yaml_functions as functions
@@ -219,3 +220,11 @@ def test_a_connectors_every_field_is_a_key() -> None:
     named = {type(connector) for _, connector in SOURCES}
     first = {"path", "url", "name", "rows", "start", "function"}
     assert {f.name for kind in named for f in fields(kind)} - first <= written
+
+
+def test_what_others_derive_from_a_kind_takes_nothing_from_it() -> None:
+    class OurCsv(Csv):
+        """A user's own."""
+
+    assert Csv in kinds_below(Connector)
+    assert OurCsv not in kinds_below(Connector)

@@ -13,9 +13,9 @@ from typing import Annotated
 
 import typer
 
-from graph_compiler.cli.pipelines import PACKAGE
 from graph_compiler.cli.plain_words import AsJson, speaking_plainly
 from graph_compiler.cli.starter import starter_files
+from graph_compiler.declaration.project import PACKAGE
 from graph_compiler.errors import ParameterError
 from graph_compiler.identifiers import listing
 

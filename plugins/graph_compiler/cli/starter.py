@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 
-from graph_compiler.cli.pipelines import PACKAGE
+from graph_compiler.declaration.project import PACKAGE
 
 _PIPELINE = '''"""How much has each customer paid?"""
 

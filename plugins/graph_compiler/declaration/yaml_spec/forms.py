@@ -154,14 +154,25 @@ def union_of(forms: Mapping[str, type[Form]], group: str, plain: Any = None) -> 
 
 
 def leaves(base: type) -> list[type]:
-    """Give the kinds below a common shape that a person writes, by name (slots=True leaves doubles behind)."""
-    pending: list[type] = base.__subclasses__()
+    """Give the package's own kinds below a common shape, by name; what others derive from one takes nothing from it.
+
+    slots=True leaves doubles behind, which no module holds.
+    """
+    pending: list[type] = _own_below(base)
     found: dict[str, type] = {}
     while pending:
         kind = pending.pop()
-        if getattr(sys.modules[kind.__module__], kind.__name__, None) is kind:
-            below = kind.__subclasses__()
+        if below := _own_below(kind):
             pending.extend(below)
-            if not below and kind.__module__.startswith("graph_compiler."):
-                found[kind.__name__] = kind
+        else:
+            found[kind.__name__] = kind
     return [found[name] for name in sorted(found)]
+
+
+def _own_below(base: type) -> list[type]:
+    return [
+        kind
+        for kind in base.__subclasses__()
+        if kind.__module__.startswith("graph_compiler.")
+        and getattr(sys.modules[kind.__module__], kind.__name__, None) is kind
+    ]
