@@ -170,9 +170,10 @@ def leaves(base: type) -> list[type]:
 
 
 def _own_below(base: type) -> list[type]:
+    kinds: list[type] = base.__subclasses__()
     return [
         kind
-        for kind in base.__subclasses__()
+        for kind in kinds
         if kind.__module__.startswith("graph_compiler.")
         and getattr(sys.modules[kind.__module__], kind.__name__, None) is kind
     ]
