@@ -91,7 +91,8 @@ class EmbeddedAirflow:
 
     def prepare(self, log: Path) -> None:
         """Make the database where there is none; what Airflow says goes to `log`. Raises AirflowFailedError."""
-        self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for folder in (self.home, self.staging_root):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         migrated = (
             self.home / "migrated"
         )  # written last: an interrupted migration leaves a database, and not this

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -20,11 +21,13 @@ from rich.console import Console
 
 from graph_compiler.cli.embedded_airflow import AirflowFailedError, EmbeddedAirflow
 from graph_compiler.cli.plain_words import speaking_plainly
+from graph_compiler.deployment.airflow_configuration import variable_of
 
 USER = PASSWORD = "admin"
 _LOOPBACK = "127.0.0.1"
 _SECONDS_TO_START = 300
 _SECONDS_TO_END = 30
+_SECONDS_BETWEEN = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +65,8 @@ def ui(
 ) -> None:
     """Start Airflow's UI with the pipelines, ready to be triggered; Ctrl-C ends it.
 
-    It has a home of its own, beside that of `run`, and stages where `run` does: `history` and `replay` know its runs.
+    It has a home and a database of its own, since `run` may run beside it. Its settings are those of `run`, and it
+    stages where `run` does: `history` and `replay` know its runs.
     """
     console = Console()
     airflow = EmbeddedAirflow(Path.cwd())
@@ -70,7 +74,12 @@ def ui(
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     server = Standalone(home=home, port=port, users={USER: "admin"})
     log = home / "standalone.log"
-    environment = airflow.child_environment() | server.settings() | {"AIRFLOW_HOME": str(home)}
+    shared = {
+        "AIRFLOW_CONFIG": str(airflow.configuration_file),
+        variable_of("staging_root"): str(airflow.staging_root),
+    }
+    environment = airflow.child_environment() | server.settings() | shared
+    environment["AIRFLOW_HOME"] = str(home)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends Airflow, too, as Ctrl-C does
     with speaking_plainly(), log.open("w") as output:
         process = subprocess.Popen(
@@ -105,10 +114,12 @@ def _wait(server: Standalone, process: subprocess.Popen[bytes], log: Path) -> No
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End it with all its processes."""
-    if process.poll() is None:
+    """End it with all its processes, some of which outlive the first."""
+    deadline = time.monotonic() + _SECONDS_TO_END
+    with suppress(ProcessLookupError):  # the group is gone
         os.killpg(process.pid, signal.SIGTERM)
-    try:
-        process.wait(_SECONDS_TO_END)
-    except subprocess.TimeoutExpired:
+        while time.monotonic() < deadline:
+            process.poll()
+            os.killpg(process.pid, 0)
+            time.sleep(_SECONDS_BETWEEN)
         os.killpg(process.pid, signal.SIGKILL)
