@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import socket
 import subprocess
 import sys
@@ -19,7 +17,7 @@ from typing import Any, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from graph_compiler.cli.ui import PASSWORD, USER, Standalone
+from graph_compiler.cli.ui import PASSWORD, USER, Standalone, end
 
 Found = TypeVar("Found")
 _BUSY_TRIES = 20
@@ -85,8 +83,7 @@ def standalone(
         sys.stderr.write(log.read_text()[-20_000:])
         raise
     finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait(timeout=60)
+        end(process)
 
 
 def _ready(api: Api, dags: Mapping[str, str]) -> Api:

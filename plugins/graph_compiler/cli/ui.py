@@ -98,7 +98,7 @@ def ui(
         except KeyboardInterrupt:
             console.print("ending")
         finally:
-            _end(process)
+            end(process)
 
 
 def _wait(server: Standalone, process: subprocess.Popen[bytes], log: Path) -> None:
@@ -113,7 +113,7 @@ def _wait(server: Standalone, process: subprocess.Popen[bytes], log: Path) -> No
     raise AirflowFailedError(f"Airflow's UI did not start\n  log: {log}")
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
     """End it with all its processes, some of which outlive the first."""
     deadline = time.monotonic() + _SECONDS_TO_END
     with suppress(ProcessLookupError):  # the group is gone
