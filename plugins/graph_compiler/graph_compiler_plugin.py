@@ -19,4 +19,8 @@ class GraphCompilerPlugin(AirflowPlugin):
     def on_load(cls, *_args: Any, **_kwargs: Any) -> None:
         """Import the compiler once, where each fork would else import it anew (nine tenths of what parsing costs)."""
         if sys.argv[1:2] and sys.argv[1] in FORKING:
-            import_module("graph_compiler.airflow_backend")
+            for module in (
+                "graph_compiler.airflow_backend",
+                "graph_compiler.declaration.yaml_spec.reader",
+            ):
+                import_module(module)

@@ -14,7 +14,7 @@ from airflow.sdk import DAG, get_parsing_context
 
 from graph_compiler.airflow_backend.dag_builder import build_dag
 from graph_compiler.declaration.pipeline_files import files_below, load_declared, pipeline_at
-from graph_compiler.declaration.yaml_spec.reader import SUFFIX
+from graph_compiler.declaration.project import YAML
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Problem
 
 
@@ -42,7 +42,7 @@ def _load(folder: Path, wanted: str | None) -> tuple[dict[str, DAG], list[str]]:
     for file in files_below(folder):
         try:
             pipeline = load_declared(pipeline_at(Path(file)))
-            if pipeline is None or (pipeline.schedule is None and not file.endswith(SUFFIX)):
+            if pipeline is None or (pipeline.schedule is None and not file.endswith(YAML)):
                 continue
             if wanted not in (None, pipeline.name):
                 continue

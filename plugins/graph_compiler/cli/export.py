@@ -10,7 +10,6 @@ import typer
 from graph_compiler.cli.pipelines import PipelineName
 from graph_compiler.cli.plain_words import speaking_plainly
 from graph_compiler.declaration.pipeline_files import load_pipeline
-from graph_compiler.declaration.yaml_spec.export import export_pipeline
 
 
 class ExportForm(StrEnum):
@@ -24,6 +23,9 @@ def export(
     to: Annotated[ExportForm, typer.Option(help="What to write it as.")] = ExportForm.YAML,
 ) -> None:
     """Print a pipeline as YAML that declares the same: the same operators, ids and fingerprints."""
+    # Imported when called: making models of the whole API takes longer than most commands.
+    from graph_compiler.declaration.yaml_spec.export import export_pipeline
+
     writers = {ExportForm.YAML: export_pipeline}
     with speaking_plainly():
         typer.echo(writers[to](load_pipeline(pipeline)), nl=False)

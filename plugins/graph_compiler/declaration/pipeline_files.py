@@ -17,12 +17,11 @@ from pathlib import Path
 
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.declaration.project import PACKAGE, project_of
-from graph_compiler.declaration.yaml_spec.reader import SUFFIX, read_pipeline
+from graph_compiler.declaration.project import PACKAGE, YAML, project_of
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Problem
 from graph_compiler.identifiers import did_you_mean
 
-_SUFFIXES = (".py", SUFFIX)
+_SUFFIXES = (".py", YAML)
 
 
 class PipelineNotLoadableError(GraphCompilerError):
@@ -70,7 +69,10 @@ def load_declared(module: PipelineFile) -> Pipeline | None:
     with _blaming(module), redirect_stdout(sys.stderr):
         if str(module.root) not in sys.path:
             sys.path.insert(0, str(module.root))
-        if module.file.suffix == SUFFIX:
+        if module.file.suffix == YAML:
+            # Imported when met: making models of the whole API takes longer than compiling a pipeline.
+            from graph_compiler.declaration.yaml_spec.reader import read_pipeline
+
             return read_pipeline(Path(module.shown))
         imported = import_module(module.name)
     if Path(str(imported.__file__)).resolve() != module.file:
@@ -88,11 +90,11 @@ def find_pipeline(text: str) -> PipelineFile:
 
     Raises InvalidPipelineError where there is none, or a module and a YAML file of one name.
     """
-    if text.endswith((".py", SUFFIX)) or os.sep in text:
+    if text.endswith((".py", YAML)) or os.sep in text:
         return pipeline_at(Path(text))
     name = text if text.startswith(f"{PACKAGE}.") else f"{PACKAGE}.{text}"
     path = name.replace(".", "/")
-    declared = Path(path + SUFFIX)
+    declared = Path(path + YAML)
     file = _file_of(name)
     if declared.is_file() and file is not None:
         problem = Problem(message=f"there are {path}.py and {declared}", allowed="one of them")
@@ -126,12 +128,12 @@ def pipeline_at(path: Path) -> PipelineFile:
     parts = file.relative_to(root).with_suffix("").parts
     if not file.is_file():
         raise InvalidPipelineError(path.stem, [Problem(message=f"there is no file {path}")])
-    if file.suffix == SUFFIX:
+    if file.suffix == YAML:
         return PipelineFile(name=".".join(parts), file=file, root=root)
     if file.suffix != ".py" or not all(part.isidentifier() for part in parts):
         problem = Problem(
             message=f"{path} cannot be imported by name",
-            allowed=f"a {SUFFIX} file, or a .py file whose path has letters, digits and '_' only",
+            allowed=f"a {YAML} file, or a .py file whose path has letters, digits and '_' only",
         )
         raise InvalidPipelineError(path.stem, [problem])
     return PipelineFile(name=".".join(parts), file=file, root=root)

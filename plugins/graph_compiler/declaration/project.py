@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 PACKAGE = "pipelines"
+YAML = ".yaml"
+"""What the name of a pipeline's YAML file ends in."""
 
 
 def project_of(file: Path) -> Path:

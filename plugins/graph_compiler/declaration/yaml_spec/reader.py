@@ -20,7 +20,6 @@ from graph_compiler.declaration.yaml_spec.refusals import KeyPath, problem_in, r
 from graph_compiler.declaration.yaml_spec.tree import MAX_CHARACTERS, Node, plain, read_tree
 from graph_compiler.errors import InvalidPipelineError, Problem
 
-SUFFIX = ".yaml"
 _OPTIONAL = ("description", "tags", "schedule", "params", "config")
 _STAND_IN = {"from_source": {"range": 0, "end": 0}, "name": "broken"}
 
