@@ -317,7 +317,7 @@ def test_a_table_the_pipeline_reads_is_not_written_in_any_mode(
     mode: Any, verb: str, env: StreamExecutionEnvironment
 ) -> None:
     env.from_source(Jdbc(URL, table="t"), "in").sink_to(Jdbc(URL, table="t"), mode=mode).name("out")
-    assert refusal(env)[0] == f"out: it {verb} t in {URL}, which 'in' reads"
+    assert refusal(env)[0] == f"out: it {verb} t in {URL}, and 'in' reads t in {URL}"
 
 
 def test_connectors_without_a_place_meet_nowhere(env: StreamExecutionEnvironment) -> None:

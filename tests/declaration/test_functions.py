@@ -9,6 +9,9 @@ def module_level(rows: object) -> object:
     return rows
 
 
+FIRST = module_level
+
+
 def test_a_module_level_function_is_found_again_by_name() -> None:
     reference = FunctionRef.of(module_level)
     assert str(reference) == f"{__name__}:module_level"
@@ -47,6 +50,12 @@ def test_a_function_of_a_dag_file_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(module_level, "__module__", "unusual_prefix_3f_flights")
     with pytest.raises(FunctionNotImportableError, match="defined in a Dag file"):
         FunctionRef.of(module_level)
+
+
+def test_a_name_that_leads_to_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "module_level", print)
+    with pytest.raises(FunctionNotImportableError, match=":module_level' leads to something else"):
+        FunctionRef.of(FIRST)
 
 
 def test_a_callable_object_is_refused() -> None:

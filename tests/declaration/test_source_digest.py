@@ -1,12 +1,14 @@
 """A function's digest changes with every module of the repository it can reach, and with no other."""
 
 import importlib
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from graph_compiler.declaration import source_digest as module
 from graph_compiler.declaration.source_digest import source_digest
 
 FILES = {
@@ -61,3 +63,13 @@ def test_where_the_repository_lies_does_not_matter(repository: Path, tmp_path: P
         (repository / name).rename(moved / name)
     sys.modules["shop.steps"].__file__ = str(moved / "shop" / "steps.py")
     assert digest() == before
+
+
+@pytest.mark.parametrize("installed", ["json", "json.decoder", "pydantic.main"])
+def test_outside_the_repository_a_module_counts_alone(
+    installed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    importlib.import_module(installed)
+    monkeypatch.delattr(module, "_imported")
+    source_digest.cache_clear()
+    assert source_digest(installed) != source_digest(json.encoder.__name__)

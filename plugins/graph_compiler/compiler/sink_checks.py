@@ -31,28 +31,28 @@ def sinks(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def targets_that_meet(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find targets that two sinks write, or that the pipeline reads."""
-    writer: dict[str, PhysicalTransformation] = {}
-    reads = {
-        connector.place: t
-        for t, connector in connectors_of(pipeline)
-        if isinstance(t.operator, Source)
-    }
-    for transformation, connector in connectors_of(pipeline):
-        place = connector.place
-        if place is None or not isinstance(transformation.operator, Sink):
-            continue
-        other = writer.setdefault(place, transformation)
-        if other is not transformation:
-            yield problem_at(
-                transformation, f"it writes {place}, as '{other.name}' does ({other.declared_at})"
-            )
-        if place in reads:
-            yield problem_at(
-                transformation,
-                f"it {transformation.operator.mode.verb} {place}, which '{reads[place].name}' reads",
-                hint="write elsewhere: a retry would read what the first attempt wrote",
-            )
+    """Find targets that two sinks write, in whatever mode, or that the pipeline reads; folders inside one, too.
+
+    A target takes one publication of a plan in a run, so a second sink would fail when it publishes.
+    """
+    endpoints = [*connectors_of(pipeline)]
+    sinks = [(t, connector) for t, connector in endpoints if isinstance(t.operator, Sink)]
+    for number, (transformation, connector) in enumerate(sinks):
+        for other, there in sinks[:number]:
+            if connector.meets(there):
+                yield problem_at(
+                    transformation,
+                    f"it writes {connector.place}, and '{other.name}' writes {there.place} ({other.declared_at})",
+                    hint="give each its own target; union(…) brings the rows of two streams into one sink",
+                )
+        for other, there in endpoints:
+            if isinstance(other.operator, Source) and connector.meets(there):
+                assert isinstance(transformation.operator, Sink)
+                yield problem_at(
+                    transformation,
+                    f"it {transformation.operator.mode.verb} {connector.place}, and '{other.name}' reads {there.place}",
+                    hint="write elsewhere: a retry would read what the first attempt wrote",
+                )
 
 
 def _mode(

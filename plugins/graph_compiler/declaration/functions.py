@@ -9,6 +9,7 @@ functions of a script or a Dag file do not.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -58,16 +59,24 @@ class FunctionRef:
 
 
 def _why_not_importable(function: Callable[..., object]) -> str | None:
-    name = getattr(function, "__qualname__", None)
-    module = getattr(function, "__module__", None)
-    if not inspect.isfunction(function) or name is None or module is None:
+    if not inspect.isfunction(function):
         return f"{function!r} is not a plain function"
+    name, module = function.__qualname__, function.__module__
     if function.__name__ == "<lambda>":
         return "a lambda has no name"
-    if "<locals>" in name or "." in name:
+    if "." in name:
         return f"'{name}' is defined inside another function or class"
     if module == "__main__":
         return f"'{name}' is defined in the script that is running"
     if module.startswith(_DAG_FILE_MODULE):
         return f"'{name}' is defined in a Dag file"
+    return _why_not_found(function)
+
+
+def _why_not_found(function: Callable[..., object]) -> str | None:
+    module = sys.modules.get(function.__module__)
+    if getattr(module, function.__name__, None) is not function:
+        return f"'{function.__module__}:{function.__name__}' leads to something else"
+    if getattr(module, "__file__", None) is None:
+        return f"'{function.__module__}' has no file"
     return None

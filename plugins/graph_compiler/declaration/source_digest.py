@@ -1,7 +1,8 @@
 """What a module's code is, as a digest: its own source, and that of the modules of the same repository it imports.
 
-Installed packages stay out: their versions are the environment's, not the pipeline's. Imports are read from the
-source, so nothing is loaded, and a module that was never imported counts as much as one that was.
+Installed packages and Python's own library stay out: their versions are the environment's, not the pipeline's. A module
+of theirs counts by its own source alone. Imports are read from the source, so nothing is loaded, and a module that was
+never imported counts as much as one that was.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 import ast
 import hashlib
 import sys
+import sysconfig
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 _INSTALLED = ("site-packages", "dist-packages")
+_LIBRARIES = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
 
 
 @cache
@@ -23,7 +26,8 @@ def source_digest(module: str) -> str:
     parts = module.split(".")
     is_package = file.name == "__init__.py"
     root = file.parents[len(parts) - (0 if is_package else 1)]
-    reachable = {file} if root.name in _INSTALLED else _reachable(file, root)
+    is_of_the_environment = root.name in _INSTALLED or root in _LIBRARIES
+    reachable = {file} if is_of_the_environment else _reachable(file, root)
     digest = hashlib.sha256()
     for path in sorted(reachable):
         digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())

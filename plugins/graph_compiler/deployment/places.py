@@ -59,7 +59,7 @@ def _sink_problems(
     for other in operators:
         if other is sink or not isinstance(other.operator, Sink | Source):
             continue
-        if _meet(connector, other.operator.connector):
+        if connector.meets(other.operator.connector):
             verb = "reads" if isinstance(other.operator, Source) else "writes"
             there = _path(other.operator.connector) or other.operator.connector.place
             yield Problem(
@@ -68,14 +68,6 @@ def _sink_problems(
                 hint="give each its own folder, none inside another",
                 declared_at=sink.declared_at,
             )
-
-
-def _meet(one: Connector, other: Connector) -> bool:
-    """Say whether two connectors share a place: the same table, or a folder inside another."""
-    path, target = _path(one), _path(other)
-    if path is None or target is None:
-        return one.place is not None and one.place == other.place
-    return path == target or path in target.parents or target in path.parents
 
 
 def _path(connector: Connector) -> PurePosixPath | None:

@@ -102,6 +102,10 @@ class Connector:
         """Name what is read or written, the same for a source and a sink that meet there; None if nothing can."""
         return None
 
+    def meets(self, other: Connector) -> bool:
+        """Say whether the two share a place, so that one of them cannot be written beside the other."""
+        return self.place is not None and self.place == other.place
+
     def create_input_splits(self, parallelism: int) -> tuple[InputSplit, ...] | None:  # noqa: ARG002  # few know theirs
         """Give the parts a source is read in, None where Spark itself finds them (files, for one)."""
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import PurePosixPath
 from typing import ClassVar
 
 from graph_compiler.declaration.connectors.connector import (
@@ -64,7 +65,15 @@ class FileConnector(Connector):
     def place(self) -> str | None:
         """Give the folder, written in one way; templates in it stay as they are."""
         path = self.path.removeprefix("file://").removeprefix("file:")
-        return path.rstrip("/") or "/"
+        scheme, separator, rest = path.rpartition("://")
+        return f"{scheme}{separator}{PurePosixPath(rest)}"
+
+    def meets(self, other: Connector) -> bool:
+        """A folder inside another goes with it, so these meet, too."""
+        if self.place is None or other.place is None or not isinstance(other, FileConnector):
+            return False
+        mine, theirs = PurePosixPath(self.place), PurePosixPath(other.place)
+        return mine.is_relative_to(theirs) or theirs.is_relative_to(mine)
 
     def spark_options(self) -> dict[str, SecretText]:
         """Give the options for reading and for writing alike."""
