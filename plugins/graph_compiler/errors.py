@@ -56,7 +56,9 @@ class Problem:
 
     def __str__(self) -> str:
         """Render as one line, followed by an indented line for each further fact."""
-        place = ", ".join(part for part in (self.operator, self.key) if part)
+        says_it = f".{self.operator}" in (self.key or "")
+        operator = None if says_it else self.operator
+        place = ", ".join(part for part in (operator, self.key) if part)
         lines = [f"{place}: {self.message}" if place else self.message]
         if self.allowed:
             lines.append(f"  allowed: {self.allowed}")
@@ -114,6 +116,10 @@ class ConfigurationError(GraphCompilerError):
 
 class FunctionNotImportableError(GraphCompilerError):
     """A function was given that the Spark side cannot import by name."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 class DescriptorError(GraphCompilerError):

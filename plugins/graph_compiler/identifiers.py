@@ -22,6 +22,7 @@ RegionId = NewType("RegionId", str)
 """The Airflow task id of a deployment region."""
 
 TASK_ID_LENGTH = 250
+_LONGEST = 60
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -77,3 +78,12 @@ def did_you_mean(found: str, known: Iterable[str]) -> str | None:
     """Give a hint with the name that is closest to a misspelt one; None where none is close."""
     close = [name for name in get_close_matches(found, list(known), n=1) if name != found]
     return f"did you mean '{close[0]}'?" if close else None
+
+
+def shown(value: object) -> str:
+    """Write a value for a message, a long one in part."""
+    try:
+        text = repr(value)
+    except Exception:  # of a class of somebody's own
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -82,8 +82,9 @@ def test_a_broken_one_takes_no_other_with_it(folder: Path) -> None:
     assert Path(file).name == "broken_pipelines.py"
     assert "sinks.out.from: nothing is called 'order'" in words
     assert f"declared at {folder / 'bad.yaml'}:4:" in words
-    assert "pipeline 'bad_mod' cannot be loaded" in words
-    assert f"{folder / 'bad_mod.py'}:6: env.nothing()" in words
+    assert "pipeline 'bad_mod' has 1 problem\n  it cannot be loaded" in words
+    assert "`env.nothing()` raised AttributeError" in words
+    assert f"declared at {folder / 'bad_mod.py'}:6" in words
     assert "twice.yaml: pipeline 'sales' has 1 problem\n  another pipeline has this name" in words
 
 

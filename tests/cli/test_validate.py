@@ -67,7 +67,7 @@ def test_all_pipelines_are_checked_and_all_problems_told(project: Path) -> None:
     assert "nobody" in told
     assert f"declared at {project / 'pipelines' / 'wrong.py'}:5" in told
     assert "pipelines/unloadable.py" in told
-    assert "unloadable.py:2: json.nothing_of_the_kind" in told
+    assert "`json.nothing_of_the_kind` raised AttributeError: module" in told
     assert "3 pipelines checked, 3 problems in 2 of them" in told
     assert "helpers" not in told
     assert "Traceback" not in told
@@ -130,7 +130,7 @@ def test_a_package_that_fails_is_told_in_words(path: str, project: Path) -> None
     (project / "pipelines" / "__init__.py").write_text("1 / 0\n")
     done = validate(path)
     assert done.exit_code == 2
-    assert "pipelines/__init__.py:1: 1 / 0" in done.stderr
+    assert "pipelines/__init__.py:1" in done.stderr
 
 
 def test_a_module_that_ends_the_program_does_not_pass(project: Path) -> None:

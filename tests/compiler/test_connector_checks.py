@@ -168,7 +168,8 @@ SOURCES: dict[str, tuple[Callable[[], Any], list[str]]] = {
         [
             "in: its rows have no schema",
             "allowed: Spark DDL: k STRING, v INT",
-            "in: its rows are not equally long",
+            "in: its rows have 1 and 2 cells",
+            "allowed: rows of one length",
         ],
     ),
     "values of another kind": (
@@ -184,7 +185,7 @@ SOURCES: dict[str, tuple[Callable[[], Any], list[str]]] = {
         [
             "in: it uses the parameter 'inptu', which is not declared",
             "allowed: run_date",
-            "hint: declare it in params= of the environment",
+            "hint: declare it in the pipeline's params",
         ],
     ),
 }

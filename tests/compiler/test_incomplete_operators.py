@@ -27,7 +27,7 @@ AT_COMPILE_TIME: list[tuple[str, Declare, str]] = [
     ("no order", lambda s: s.sort(), "it names no order"),
     ("top of no order", lambda s: s.top_n(3), "it names no order"),
     ("less than nothing", lambda s: s.limit(-1), "it keeps -1 rows"),
-    ("order among equals", lambda s: s.deduplicate(order_by="a"), "equal rows have no order"),
+    ("order among equals", lambda s: s.deduplicate(order_by="a"), "it has an order, and no keys"),
     (
         "a set of others",
         lambda s: s.key_by("a").grouping_sets("b").aggregate(n="count(*)"),
@@ -98,7 +98,7 @@ AT_DECLARATION: list[tuple[str, Declare, str]] = [
     (
         "an unknown reduction",
         lambda s: s.key_by("a").reduce(b="median"),
-        "hint: aggregate(…) takes any expression",
+        "aggregate(…) takes any expression",
     ),
     (
         "near in time and nothing else",

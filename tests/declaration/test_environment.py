@@ -63,7 +63,7 @@ def test_settings_change_the_operator_whatever_stream_object_holds_it(
 def test_a_setting_on_a_virtual_stream_is_refused(env: StreamExecutionEnvironment) -> None:
     with pytest.raises(
         InvalidPipelineError,
-        match=r"behind 'partition': name can be set on an operator only; this is a partition",
+        match=r"behind 'in': name can be set on an operator only; this is a partition",
     ):
         env.from_source(Csv("/in"), "in").rebalance().name("no")
 

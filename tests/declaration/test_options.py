@@ -45,7 +45,7 @@ def test_a_first_wait_longer_than_the_longest_is_refused() -> None:
         f"option '{BACKOFF}.initial-backoff' is 90 s, and '{BACKOFF}.max-backoff' 500 ms"
     )
     assert problem.allowed == (
-        f"an '{BACKOFF}.initial-backoff' of at most 500 ms, or a longer '{BACKOFF}.max-backoff'"
+        f"'{BACKOFF}.initial-backoff' of at most 500 ms, or a longer '{BACKOFF}.max-backoff'"
     )
 
 

@@ -118,7 +118,7 @@ params:
     [
         (
             "tests.yaml.yaml_functions:LateParam",
-            "no pydantic model 'LateParam'; did you mean 'LateParams'?",
+            "no pydantic model 'LateParam'\n    hint: did you mean 'LateParams'?",
         ),
         ("tests.yaml.yaml_functions:one", "no pydantic model 'one'"),
         ("tests.yaml.nothing:Params", "cannot import tests.yaml.nothing"),

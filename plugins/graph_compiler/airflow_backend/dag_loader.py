@@ -13,6 +13,7 @@ from pathlib import Path
 from airflow.sdk import DAG, get_parsing_context
 
 from graph_compiler.airflow_backend.dag_builder import build_dag
+from graph_compiler.compiler.validation import all_problems
 from graph_compiler.declaration.pipeline_files import files_below, load_declared, pipeline_at
 from graph_compiler.declaration.project import YAML
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Problem
@@ -49,6 +50,8 @@ def _load(folder: Path, wanted: str | None) -> tuple[dict[str, DAG], list[str]]:
             if pipeline.name in dags:
                 raise InvalidPipelineError(pipeline.name, [_TAKEN])
             dags[pipeline.name] = build_dag(pipeline)
+        except InvalidPipelineError as error:
+            problems.append(f"{file}: {InvalidPipelineError(error.pipeline, all_problems(error))}")
         except GraphCompilerError as error:
             problems.append(f"{file}: {error}")
         except Exception as error:  # Airflow's own refusals are about the pipeline, too

@@ -16,6 +16,7 @@ from graph_compiler.cli.compiling import deployment_options
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.plain_words import AsJson, speaking_plainly
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.compiler.validation import all_problems
 from graph_compiler.declaration.deployment_options import DeploymentOptions
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.pipeline_files import (
@@ -119,7 +120,7 @@ def _judge(name: str, deployment: DeploymentOptions, *, must_declare: bool) -> V
         elif must_declare:
             problems = (nothing_declared(module),)
     except InvalidPipelineError as error:
-        pipeline, problems = error.pipeline, error.problems
+        pipeline, problems = error.pipeline, all_problems(error)
     except GraphCompilerError as error:
         problems = (Problem(message=str(error)),)
     return Verdict(file=file, pipeline=pipeline, declared=declared, problems=problems)
@@ -165,4 +166,6 @@ def _problem_json(problem: Problem) -> Json:
         "hint": problem.hint,
         "file": location.file if location else None,
         "line": location.line if location else None,
+        "column": problem.column,
+        "key": problem.key,
     }

@@ -11,7 +11,7 @@ from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
 from graph_compiler.errors import Problem
-from graph_compiler.identifiers import did_you_mean, listing
+from graph_compiler.identifiers import did_you_mean, listing, shown
 
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#")
 # The keys Spark itself hides in plans and logs (spark.redaction.regex).
@@ -33,7 +33,7 @@ def not_connectors(pipeline: Pipeline) -> Iterator[Problem]:
         if isinstance(operator, Source | Sink) and not isinstance(operator.connector, Connector):
             yield problem_at(
                 transformation,
-                f"{operator.connector!r} is not a connector",
+                f"{shown(operator.connector)} is not a connector",
                 allowed="Parquet(path), Csv(path), Jdbc(url, table=…), …",
             )
 

@@ -35,7 +35,7 @@ def templates_in_expressions(pipeline: Pipeline) -> Iterator[Problem]:
                     operator,
                     f"the expression '{expression}' holds the template {found[0]}",
                     allowed="templates in paths and connector options; parameters in expressions",
-                    hint=f"declare it in params= of the environment and write {bound}, which is bound as a value",
+                    hint=f"declare it in the pipeline's params and write {bound}, which is bound as a value",
                 )
 
 
@@ -49,7 +49,7 @@ def unknown_parameters(pipeline: Pipeline) -> Iterator[Problem]:
                     operator,
                     f"it uses the parameter '{name}', which is not declared",
                     allowed=listing(known),
-                    hint=did_you_mean(name, known) or "declare it in params= of the environment",
+                    hint=did_you_mean(name, known) or "declare it in the pipeline's params",
                 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from graph_compiler.declaration.operators import Source
 from graph_compiler.declaration.options import MAX_PARALLELISM, PipelineOptions, RuntimeMode
@@ -37,6 +38,7 @@ def missing_uids(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Probl
             yield problem_at(
                 operator,
                 "it has neither uid nor uid hash, and pipeline.auto-generate-uids is false",
+                hint='give it one, .uid("…"), or leave the option out',
             )
 
 
@@ -57,12 +59,23 @@ def parallelism(pipeline: Pipeline) -> Iterator[Problem]:
                 listing(wrong),
                 allowed=f"a whole number from 1 to {MAX_PARALLELISM}, or unset",
             )
+        elif _is_over_its_maximum(operator):
+            yield problem_at(
+                operator,
+                f"parallelism {operator.parallelism} is over its maximum {operator.max_parallelism}",
+                hint="raise the maximum, or lower the parallelism",
+            )
         if operator.operator.is_non_parallel and operator.parallelism != 1:
             yield problem_at(
                 operator,
                 f"its parallelism is {operator.parallelism}, and all its rows go through one partition",
                 allowed="1, or unset",
             )
+
+
+def _is_over_its_maximum(operator: PhysicalTransformation) -> bool:
+    least, most = operator.parallelism, operator.max_parallelism
+    return least is not None and most is not None and least > most
 
 
 def incomplete_operators(pipeline: Pipeline) -> Iterator[Problem]:
@@ -74,7 +87,7 @@ def incomplete_operators(pipeline: Pipeline) -> Iterator[Problem]:
         ):
             yield problem_at(operator, "it has an empty expression", allowed="Spark SQL")
         if problem := operator.operator.problem():
-            yield problem_at(operator, problem)
+            yield replace(problem, operator=operator.name, declared_at=operator.declared_at)
 
 
 def task_ids(pipeline: Pipeline) -> Iterator[Problem]:

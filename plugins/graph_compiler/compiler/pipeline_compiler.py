@@ -10,6 +10,7 @@ from graph_compiler.compiler.stream_graph_generator import generate_stream_graph
 from graph_compiler.compiler.validation import validated_options
 from graph_compiler.declaration.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
 from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.stream_graph import StreamGraph
 
@@ -18,6 +19,13 @@ def compile_pipeline(
     pipeline: Pipeline, deployment: DeploymentOptions = NO_DEPLOYMENT_OPTIONS
 ) -> CompiledPipeline:
     """Compile a declaration under what its deployment sets; raises InvalidPipelineError with every problem found."""
+    try:
+        return _compile(pipeline, deployment)
+    except InvalidPipelineError as error:
+        raise pipeline.placed(error) from None
+
+
+def _compile(pipeline: Pipeline, deployment: DeploymentOptions) -> CompiledPipeline:
     options = validated_options(pipeline, deployment)
     stream_graph = generate_stream_graph(pipeline, options)
     job_graph = generate_job_graph(stream_graph, options)

@@ -60,14 +60,16 @@ def side_outputs(pipeline: Pipeline) -> Iterator[Problem]:
         if not isinstance(transformation, SideOutputTransformation):
             continue
         producer = by_id.get(transformation.inputs[0])
+        if producer is None:
+            continue
         tags = (
             producer.operator.output_tags() if isinstance(producer, PhysicalTransformation) else ()
         )
         if transformation.tag not in tags:
             yield Problem(
-                operator=label(producer) if producer else None,
+                operator=label(producer),
                 message=f"it has no side output '{transformation.tag}'",
-                allowed=listing(tags),
+                allowed=listing(tags) if tags else None,
                 hint=did_you_mean(transformation.tag, tags) or 'filter(…, rejects="tag") makes one',
                 declared_at=transformation.declared_at,
             )

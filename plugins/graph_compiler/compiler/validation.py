@@ -7,6 +7,7 @@ add one, write it and name it there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from graph_compiler.compiler import (
     connector_checks,
@@ -17,10 +18,11 @@ from graph_compiler.compiler import (
     sink_checks,
     structure_checks,
 )
+from graph_compiler.compiler.type_checks import wrong_types
 from graph_compiler.declaration.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
 from graph_compiler.declaration.option_reader import read_options
 from graph_compiler.declaration.options import PipelineOptions
-from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.pipeline import IncompletePipelineError, Pipeline
 from graph_compiler.errors import InvalidPipelineError, Problem
 
 NO_OPERATORS = "No operators defined in streaming topology. Cannot execute."
@@ -28,7 +30,6 @@ NO_OPERATORS = "No operators defined in streaming topology. Cannot execute."
 CHECKS: tuple[Callable[[Pipeline], Iterator[Problem]], ...] = (
     run_checks.defaults,
     run_checks.schedule,
-    structure_checks.unknown_inputs,
     structure_checks.unknown_partitioners,
     structure_checks.cycles,
     operator_checks.duplicate_uids,
@@ -52,6 +53,26 @@ OPTION_CHECKS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], .
 )
 
 
+def all_problems(error: InvalidPipelineError) -> tuple[Problem, ...]:
+    """Give what a refusal tells, and what else is wrong with the rest of a declaration that stopped at it."""
+    declared = error.declared if isinstance(error, IncompletePipelineError) else None
+    if declared is None or not _has_roots(declared):
+        return error.problems
+    options, wrong = read_options(declared.config)
+    problems = {*error.problems, *find_problems(declared, None if wrong else options)}
+    return tuple(sorted(problems, key=_position))
+
+
+def _position(problem: Problem) -> tuple[str, int, int, str]:
+    where = problem.declared_at
+    place = (where.file, where.line) if where else ("", 0)
+    return (*place, problem.column or 0, problem.message)
+
+
+def _has_roots(pipeline: Pipeline) -> bool:
+    return any(transformation.is_root for transformation in pipeline.transformations)
+
+
 def validated_options(
     pipeline: Pipeline, deployment: DeploymentOptions = NO_DEPLOYMENT_OPTIONS
 ) -> PipelineOptions:
@@ -68,14 +89,18 @@ def find_problems(pipeline: Pipeline, options: PipelineOptions | None) -> tuple[
 
     `options` None: they are wrong, and what depends on them is not looked at.
     """
-    if not any(transformation.is_root for transformation in pipeline.transformations):
+    if not _has_roots(pipeline):
         return (
             Problem(
                 message=NO_OPERATORS,
                 hint="end a stream with sink_to(…), or apply an operator to a source",
             ),
         )
-    found = [problem for check in CHECKS for problem in check(pipeline)]
+    wrong = wrong_types(pipeline)
+    kept = tuple(one for one in pipeline.transformations if one.id not in wrong)
+    rest = replace(pipeline, transformations=kept)
+    found = [*structure_checks.unknown_inputs(pipeline), *wrong.values()]
+    found += [problem for check in CHECKS for problem in check(rest)]
     if options is not None:
-        found += [problem for check in OPTION_CHECKS for problem in check(pipeline, options)]
+        found += [problem for check in OPTION_CHECKS for problem in check(rest, options)]
     return tuple(found)

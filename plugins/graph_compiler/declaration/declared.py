@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn, Self
 
+from graph_compiler.declaration.call_checks import held_to_signatures
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import ChainingStrategy
 from graph_compiler.declaration.resources import ResourceSpec
 from graph_compiler.declaration.slot_sharing import SlotSharingGroup
 from graph_compiler.declaration.transformations import PhysicalTransformation, label
 from graph_compiler.errors import InvalidPipelineError, Problem
-from graph_compiler.identifiers import listing
+from graph_compiler.identifiers import listing, shown
 
 if TYPE_CHECKING:
     from graph_compiler.declaration.environment import StreamExecutionEnvironment
 
 
+@held_to_signatures
 class Declared:
     """The operator that made a stream, or the sink at its end, and what can be set on it."""
 
@@ -51,7 +53,7 @@ class Declared:
         """
         if not isinstance(slot_sharing_group, str | SlotSharingGroup):
             self.refuse(
-                f"slot_sharing_group was given {slot_sharing_group!r}",
+                f"slot_sharing_group was given {shown(slot_sharing_group)}",
                 allowed="a name, or a SlotSharingGroup",
             )
         if isinstance(slot_sharing_group, str):
@@ -71,7 +73,7 @@ class Declared:
         wrong = [spec for spec in (min_resources, preferred_resources) if not _is_spec(spec)]
         if wrong:
             self.refuse(
-                f"set_resources was given {listing(map(repr, wrong))}",
+                f"set_resources was given {listing(map(shown, wrong))}",
                 allowed='ResourceSpec(cpu_cores=1, memory="2g") and the like',
             )
         self._set("min_resources", min_resources)
@@ -95,13 +97,20 @@ class Declared:
         self.environment.add(replace(transformation, **{setting: value}))  # type: ignore[arg-type]
         return self
 
+    @property
+    def place(self) -> str:
+        """Say where in the pipeline this is, by the nearest operator: `behind 'orders'`."""
+        transformation = self.environment.transformation(self.id)
+        while not isinstance(transformation, PhysicalTransformation) and transformation.inputs:
+            transformation = self.environment.transformation(transformation.inputs[0])
+        return f"behind '{label(transformation)}'"
+
     def refuse(
         self, message: str, *, allowed: str | None = None, hint: str | None = None
     ) -> NoReturn:
         """Refuse a call on what this operator gives out."""
-        operator = label(self.environment.transformation(self.id))
         problem = Problem(
-            operator=f"behind '{operator}'",
+            operator=self.place,
             message=message,
             allowed=allowed,
             hint=hint,

@@ -28,7 +28,10 @@ def parse_duration(text: object) -> timedelta:
     if found is None or found[2] not in _UNITS:
         units = ", ".join(unit for unit in _UNITS if unit)
         raise ValueError(f"allowed: a whole number and one of {units}, as in '10 s'")
-    return int(found[1]) * _UNITS[found[2]]
+    try:
+        return int(found[1]) * _UNITS[found[2]]
+    except (OverflowError, ValueError):  # the second from a number of thousands of digits
+        raise ValueError(f"allowed: at most {timedelta.max.days} d") from None
 
 
 def format_duration(duration: timedelta) -> str:

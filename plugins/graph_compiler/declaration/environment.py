@@ -8,10 +8,11 @@ It counts ids and collects transformations; everything else is done by the compi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
+from graph_compiler.declaration.call_checks import held_to_signature
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import Source, Sql
@@ -21,7 +22,7 @@ from graph_compiler.declaration.schedule import Schedule
 from graph_compiler.declaration.streams import DataStream
 from graph_compiler.declaration.transformations import SourceTransformation, Transformation
 from graph_compiler.errors import InvalidPipelineError, Problem
-from graph_compiler.identifiers import is_legal_name
+from graph_compiler.identifiers import is_legal_name, shown
 
 if TYPE_CHECKING:
     from graph_compiler.graphs.stream_graph import StreamGraph
@@ -46,15 +47,19 @@ class StreamExecutionEnvironment:
         description: str | None = None,
         tags: Sequence[str] = (),
     ) -> None:
-        if not is_legal_name(name):
+        if not isinstance(name, str) or not is_legal_name(name):
             problem = Problem(
-                message=f"'{name}' cannot be a pipeline's name",
+                message=f"{shown(name)} cannot be a pipeline's name",
                 allowed="letters, digits, '_', '-' and '.', at most 250 of them",
+                declared_at=caller_location(),
             )
-            raise InvalidPipelineError(name, [problem])
+            raise InvalidPipelineError(str(name), [problem])
+        self._declared_at = caller_location()
         self._parameters, problems = read_parameters(params or {})
+        problems = (*problems, *_config_problems(config or {}))
         if problems:
-            raise InvalidPipelineError(name, problems)
+            placed = [replace(problem, declared_at=self._declared_at) for problem in problems]
+            raise InvalidPipelineError(name, placed)
         self.name = name
         self._params_model = params if isinstance(params, type) else None
         self._schedule, self._description, self._tags = schedule, description, tuple(tags)
@@ -63,6 +68,7 @@ class StreamExecutionEnvironment:
         self._roots: dict[int, None] = {}
         self._last_id = 0
 
+    @held_to_signature
     def from_source(self, source: Connector, source_name: str) -> DataStream:
         """Start a stream of the rows `source` holds."""
         operator = Source(source)
@@ -76,16 +82,17 @@ class StreamExecutionEnvironment:
             )
         )
 
+    @held_to_signature
     def sql(self, query: str, /, **streams: DataStream) -> DataStream:
         """Give what a query over several streams gives: `sql("SELECT … FROM {a} JOIN {b} …", a=orders, b=customers)`.
 
         Raises InvalidPipelineError where there is no stream.
         """
         if not streams:
-            problem = Problem(
-                message="sql was given no stream", allowed='sql("… FROM {orders}", orders=stream)'
-            )
-            raise InvalidPipelineError(self.name, [problem])
+            self.refuse("sql was given no stream", allowed='sql("… FROM {orders}", orders=stream)')
+        for name, stream in streams.items():
+            if not isinstance(stream, DataStream):
+                self.refuse(f"sql was given {name}={shown(stream)}", allowed="streams")
         first, *others = streams.values()
         operator = Sql(query, tuple(streams))
         return first._several_inputs(operator, *others) if others else first._one_input(operator)
@@ -108,6 +115,7 @@ class StreamExecutionEnvironment:
             schedule=self._schedule,
             description=self._description,
             tags=self._tags,
+            declared_at=self._declared_at,
         )
 
     def get_stream_graph(
@@ -138,9 +146,33 @@ class StreamExecutionEnvironment:
         self._transformations[transformation.id] = transformation
         return DataStream(self, transformation.id)
 
+    def refuse(
+        self, message: str, *, allowed: str | None = None, hint: str | None = None
+    ) -> NoReturn:
+        """Refuse a call on the environment itself."""
+        problem = Problem(
+            message=message, allowed=allowed, hint=hint, declared_at=caller_location()
+        )
+        raise InvalidPipelineError(self.name, [problem]) from None
+
     def transformation(self, id: int) -> Transformation:
         """Give the transformation as it stands now."""
         return self._transformations[id]
+
+
+def _config_problems(config: object) -> Iterator[Problem]:
+    """Find what cannot be options at all; the compiler looks at each key."""
+    if not isinstance(config, Mapping):
+        yield Problem(
+            message=f"config is {shown(config)}", allowed='a mapping: {"parallelism.default": 2}'
+        )
+        return
+    for key, value in config.items():
+        if not isinstance(key, str) or not isinstance(value, str | int | float):
+            yield Problem(
+                message=f"option {shown(key)} is {shown(value)}",
+                allowed="text, a number, True or False",
+            )
 
 
 def _as_text(value: str | int | bool) -> str:

@@ -13,9 +13,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 
 from graph_compiler.declaration.source_digest import source_digest
 from graph_compiler.errors import FunctionNotImportableError
+from graph_compiler.identifiers import counted
 
 IMPORTABLE = "a function defined with `def` at the top level of an importable module"
 WHERE_TO_MOVE = "move it to a module in pipelines/ and pass it by its name there"
@@ -60,7 +62,7 @@ class FunctionRef:
 
 def _why_not_importable(function: Callable[..., object]) -> str | None:
     if not inspect.isfunction(function):
-        return f"{function!r} is not a plain function"
+        return f"{_words(function)} is not a plain function"
     name, module = function.__qualname__, function.__module__
     if function.__name__ == "<lambda>":
         return "a lambda has no name"
@@ -73,10 +75,30 @@ def _why_not_importable(function: Callable[..., object]) -> str | None:
     return _why_not_found(function)
 
 
+def _words(value: object) -> str:
+    if inspect.ismethod(value):
+        return f"'{value.__qualname__}', of an object,"
+    if isinstance(value, str | int | float | None) or inspect.isbuiltin(value):
+        return repr(value)
+    return f"a {type(value).__name__}"
+
+
+def why_not_callable(function: Callable[..., object], arguments: int) -> str | None:
+    """Say why a function cannot be called with so many arguments, None where it can."""
+    takes = inspect.signature(function)
+    try:
+        takes.bind(*range(arguments))
+    except TypeError:
+        form = f"{function.__name__}({', '.join(takes.parameters)})"
+        return f"calls its function with {counted(arguments, 'argument')}, and this is {form}"
+    return None
+
+
 def _why_not_found(function: Callable[..., object]) -> str | None:
     module = sys.modules.get(function.__module__)
     if getattr(module, function.__name__, None) is not function:
         return f"'{function.__module__}:{function.__name__}' leads to something else"
-    if getattr(module, "__file__", None) is None:
+    file = getattr(module, "__file__", None)
+    if file is None or not Path(file).is_file():
         return f"'{function.__module__}' has no file"
     return None

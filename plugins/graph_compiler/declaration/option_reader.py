@@ -8,18 +8,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from enum import StrEnum
+from typing import get_args
 
 from pydantic import ValidationError
 
 from graph_compiler.declaration.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
 from graph_compiler.declaration.durations import format_duration
 from graph_compiler.declaration.flink_options import why_without_meaning
+from graph_compiler.declaration.option_words import allowed_words
 from graph_compiler.declaration.options import PipelineOptions
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import did_you_mean
 
 _TYPO = 0.94
 """How alike a key must be to one of ours to be taken for it though Flink has keys that begin like it."""
+_SHOWN = 5
+"""How many of our keys, the closest, are told where one is not known: they are too many to be read."""
 
 FIELDS: Mapping[str, str] = {
     str(field.alias): name for name, field in PipelineOptions.model_fields.items()
@@ -60,7 +64,7 @@ def _disagreements(
     ]
     problem = Problem(
         message=f"option '{initial}' is {format_duration(first)}, and '{maximum}' {format_duration(longest)}",
-        allowed=f"an '{initial}' of at most {format_duration(longest)}, or a longer '{maximum}'",
+        allowed=f"'{initial}' of at most {format_duration(longest)}, or a longer '{maximum}'",
         hint=f"'{inherited[0]}' comes from the deployment: {deployment.origin}"
         if inherited and own
         else None,
@@ -71,15 +75,16 @@ def _disagreements(
 def _problem(key: str, reason: str, value: object) -> Problem:
     if key not in FIELDS:
         return _unknown(key)
-    kind = PipelineOptions.model_fields[FIELDS[key]].annotation
-    if isinstance(kind, type) and issubclass(kind, StrEnum):
+    field = PipelineOptions.model_fields[FIELDS[key]]
+    kinds = get_args(field.annotation) or (field.annotation,)
+    if isinstance(kind := kinds[0], type) and issubclass(kind, StrEnum):
         values = [member.value for member in kind]
         return Problem(
             message=f"option '{key}' is {value!r}",
             allowed=", ".join(values),
             hint=did_you_mean(str(value), values),
         )
-    return Problem(message=f"option '{key}' is {value!r}: {reason[:1].lower()}{reason[1:]}")
+    return Problem(message=f"option '{key}' is {value!r}", allowed=allowed_words(field, reason))
 
 
 def _unknown(key: str) -> Problem:
@@ -88,6 +93,6 @@ def _unknown(key: str) -> Problem:
         return Problem(message=f"option '{key}' is Flink's, and has no meaning here", hint=hint)
     return Problem(
         message=f"there is no option '{key}'",
-        allowed=", ".join(FIELDS),
+        allowed=f"{', '.join(get_close_matches(key, FIELDS, _SHOWN, 0))} and others, all in docs/options.md",
         hint=did_you_mean(key, FIELDS),
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graph_compiler.declaration.parameters import Parameter, ParameterValue
 from graph_compiler.declaration.schedule import Schedule
 from graph_compiler.declaration.transformations import PhysicalTransformation, Transformation
+from graph_compiler.errors import InvalidPipelineError, Problem, SourceLocation
 
 RUN_DATE = "run_date"
 """The parameter every run has without being declared: its logical date, else the day it runs after."""
@@ -28,6 +30,7 @@ class Pipeline:
     schedule: Schedule | None = None
     description: str | None = None
     tags: tuple[str, ...] = ()
+    declared_at: SourceLocation | None = field(default=None, compare=False)
 
     @property
     def params(self) -> tuple[tuple[str, ParameterValue], ...]:
@@ -38,3 +41,21 @@ class Pipeline:
     def operators(self) -> tuple[PhysicalTransformation, ...]:
         """Give the transformations that become operators."""
         return tuple(t for t in self.transformations if isinstance(t, PhysicalTransformation))
+
+    def placed(self, error: InvalidPipelineError) -> InvalidPipelineError:
+        """Give a refusal in which problems of no operator have the place of the whole."""
+        problems = [
+            problem if problem.declared_at else replace(problem, declared_at=self.declared_at)
+            for problem in error.problems
+        ]
+        return InvalidPipelineError(error.pipeline, problems)
+
+
+class IncompletePipelineError(InvalidPipelineError):
+    """Calls were refused while a pipeline was declared; `declared` is what there is in spite of that, if anything."""
+
+    def __init__(
+        self, pipeline: str, problems: Sequence[Problem], *, declared: Pipeline | None
+    ) -> None:
+        super().__init__(pipeline, problems)
+        self.declared = declared

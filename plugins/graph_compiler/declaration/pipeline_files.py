@@ -7,25 +7,20 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
-from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.module_errors import importing
+from graph_compiler.declaration.pipeline import IncompletePipelineError, Pipeline
 from graph_compiler.declaration.project import PACKAGE, YAML, project_of
-from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Problem
+from graph_compiler.errors import InvalidPipelineError, Problem, SourceLocation
 from graph_compiler.identifiers import did_you_mean
 
 _SUFFIXES = (".py", YAML)
-
-
-class PipelineNotLoadableError(GraphCompilerError):
-    """A pipeline's module raised something of its own while it was imported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +41,7 @@ class PipelineFile:
 def load_pipeline(name: str) -> Pipeline:
     """Give what `flights`, `pipelines/flights.py` or `pipelines/flights.yaml` declares.
 
-    Raises InvalidPipelineError where there is none, or both, PipelineNotLoadableError where its code fails.
+    Raises InvalidPipelineError where there is none, or both, or where its code fails.
     """
     module = find_pipeline(name)
     pipeline = load_declared(module)
@@ -56,9 +51,18 @@ def load_pipeline(name: str) -> Pipeline:
 
 
 def nothing_declared(module: PipelineFile) -> Problem:
-    """Say that a module declares nothing."""
-    message = f"{module.shown} has no StreamExecutionEnvironment called 'env'"
-    return Problem(message=message, hint=f'env = StreamExecutionEnvironment("{module.file.stem}")')
+    """Say that a module declares nothing, and what it has in place of that."""
+    named = vars(sys.modules[module.name]) if module.name in sys.modules else {}
+    others = [key for key, value in named.items() if isinstance(value, StreamExecutionEnvironment)]
+    found = f"; its 'env' is a {type(named['env']).__name__}" if "env" in named else ""
+    hint = f'env = StreamExecutionEnvironment("{module.file.stem}")'
+    if others:
+        hint = f"'{others[0]}' is one: call it 'env'"
+    return Problem(
+        message=f"{module.shown} has no StreamExecutionEnvironment called 'env'{found}",
+        hint=hint,
+        declared_at=SourceLocation(module.shown, 1),
+    )
 
 
 def load_declared(module: PipelineFile) -> Pipeline | None:
@@ -66,14 +70,15 @@ def load_declared(module: PipelineFile) -> Pipeline | None:
 
     What a module prints goes to standard error: standard output belongs to the command.
     """
-    with _blaming(module), redirect_stdout(sys.stderr):
-        if str(module.root) not in sys.path:
-            sys.path.insert(0, str(module.root))
-        if module.file.suffix == YAML:
-            # Imported when met: making models of the whole API takes longer than compiling a pipeline.
-            from graph_compiler.declaration.yaml_spec.reader import read_pipeline
+    if str(module.root) not in sys.path:
+        sys.path.insert(0, str(module.root))
+    if module.file.suffix == YAML:
+        # Imported when met: making models of the whole API takes longer than compiling a pipeline.
+        from graph_compiler.declaration.yaml_spec.reader import read_pipeline
 
+        with redirect_stdout(sys.stderr):
             return read_pipeline(Path(module.shown))
+    with redirect_stdout(sys.stderr), importing(module.file.stem, module.file) as refused:
         imported = import_module(module.name)
     if Path(str(imported.__file__)).resolve() != module.file:
         problem = Problem(
@@ -82,7 +87,13 @@ def load_declared(module: PipelineFile) -> Pipeline | None:
         )
         raise InvalidPipelineError(module.name, [problem])
     environment = getattr(imported, "env", None)
-    return environment.pipeline() if isinstance(environment, StreamExecutionEnvironment) else None
+    pipeline = (
+        environment.pipeline() if isinstance(environment, StreamExecutionEnvironment) else None
+    )
+    if refused:
+        name = module.file.stem if pipeline is None else pipeline.name
+        raise IncompletePipelineError(name, refused, declared=pipeline)
+    return pipeline
 
 
 def find_pipeline(text: str) -> PipelineFile:
@@ -164,20 +175,3 @@ def _file_of(name: str) -> Path | None:
         file = Path(*name.split(".")).with_suffix(".py")
         return file.resolve() if file.is_file() else None
     return Path(spec.origin).resolve() if spec and spec.origin else None
-
-
-@contextmanager
-def _blaming(module: PipelineFile) -> Iterator[None]:
-    """Show what a person's file raises from that file on; ending the program is no way to load, either."""
-    try:
-        yield
-    except GraphCompilerError:
-        raise
-    except (Exception, SystemExit) as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        own = [frame for frame in frames if Path(frame.filename).parent == module.file.parent]
-        where = "".join(f"  {frame.filename}:{frame.lineno}: {frame.line}\n" for frame in own)
-        words = "".join(traceback.format_exception_only(error)).strip()
-        raise PipelineNotLoadableError(
-            f"pipeline '{module.file.stem}' cannot be loaded\n{where}  {words}"
-        ) from None

@@ -37,9 +37,10 @@ class ResourceSpec:
 
     def __post_init__(self) -> None:
         """Take a copy of the mapping, sorted: equal needs are equal values, whoever changes theirs later."""
-        object.__setattr__(
-            self, "extended_resources", dict(sorted(self.extended_resources.items()))
-        )
+        extended = self.extended_resources
+        # What is no mapping is refused as a count, with the operator.
+        given = extended if isinstance(extended, Mapping) else {"extended_resources": extended}
+        object.__setattr__(self, "extended_resources", dict(sorted(given.items())))
 
     def wrong(self) -> tuple[str, ...]:
         """Say everything that is not as it must be, none if all is well."""

@@ -60,7 +60,9 @@ class SlotSharingGroup:
 
     def __post_init__(self) -> None:
         """Take a sorted copy of `conf`, as text: `True` and `"true"` are one setting."""
-        conf = {key: _as_text(value) for key, value in sorted(self.conf.items())}
+        # What is no mapping is refused among its keys, with the operator.
+        given = self.conf if isinstance(self.conf, Mapping) else {repr(self.conf): ""}
+        conf = {key: _as_text(value) for key, value in sorted(given.items())}
         object.__setattr__(self, "conf", conf)
 
     def settings(self) -> dict[str, str]:

@@ -5,9 +5,24 @@ Names are Flink's. Rows whose time is NULL are in no window.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 from graph_compiler.identifiers import quoted
+
+_UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week")
+CALENDAR = (*_UNITS, "month", "year")
+"""Units that are added to a time; a window's length cannot have the last two, which are not always as long."""
+
+
+def wrong_interval(text: object, units: Sequence[str] = _UNITS) -> str | None:
+    """Say what an interval may be, None where it is one, as Spark reads it."""
+    part = rf"[+-]?\s*\d+(\.\d+)?\s+({'|'.join(units)})s?"
+    form = rf"\s*(interval\s+)?{part}(\s+{part})*\s*"
+    if isinstance(text, str) and re.fullmatch(form, text, re.IGNORECASE):
+        return None
+    return f"a number and a unit, as in '10 minutes'; units are {', '.join(units)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +30,10 @@ class Window:
     """Common shape; the leaves below are the kinds. `time` is a time stamp column; lengths read `10 minutes`."""
 
     time: str
+
+    def lengths(self) -> dict[str, str]:
+        """Give its lengths, by what they are called."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "time"}
 
     def spark_function(self) -> str:
         """Give the Spark function whose struct (start, end) rows are grouped by."""

@@ -55,7 +55,10 @@ def describe_pipeline(compiled: CompiledPipeline) -> PipelineDescriptor:
 
     Raises InvalidPipelineError for a streaming pipeline, which can be compiled but not deployed.
     """
-    _check_deployable(compiled)
+    try:
+        _check_deployable(compiled)
+    except InvalidPipelineError as error:
+        raise compiled.pipeline.placed(error) from None
     facts = _facts(compiled)
     plan_id = _plan_id(facts)
     return PipelineDescriptor(

@@ -149,10 +149,15 @@ class Connector:
 
 
 def as_pairs(options: Options) -> tuple[tuple[str, SecretText], ...]:
-    """Keep options as pairs of text, as Spark wants them: `{"multiLine": True}` → `(("multiLine", "true"),)`."""
-    pairs = options.items() if isinstance(options, Mapping) else options
+    """Keep options as pairs of text, as Spark wants them: `{"multiLine": True}` → `(("multiLine", "true"),)`.
+
+    What is neither stays as it is, for the compiler to refuse.
+    """
+    if not isinstance(options, Mapping):
+        return options
     return tuple(
-        (key, value if isinstance(value, Secret) else _as_text(value)) for key, value in pairs
+        (key, value if isinstance(value, Secret) else _as_text(value))
+        for key, value in options.items()
     )
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from graph_compiler.declaration.connectors.connector import Connector
-from graph_compiler.declaration.functions import WHERE_TO_MOVE, FunctionRef
+from graph_compiler.declaration.functions import FunctionRef, why_not_callable
 from graph_compiler.errors import FunctionNotImportableError, Problem
+from graph_compiler.identifiers import listing, shown
 
 Cell: TypeAlias = bool | int | float | str | None
 
@@ -30,25 +31,39 @@ class Values(Connector):
         *,
         on_schema_change: str | None = None,
     ) -> None:
-        object.__setattr__(self, "rows", tuple(tuple(row) for row in rows))
+        object.__setattr__(self, "rows", _rows(rows))
         object.__setattr__(self, "schema", schema)
         object.__setattr__(self, "on_schema_change", on_schema_change)
 
     def mistakes(self) -> tuple[Problem, ...]:
         """Refuse rows without schema, of unequal length, or with other cells."""
+        if not _is_table(self.rows):
+            return (Problem(message=f"its rows are {shown(self.rows)}", allowed="a list of rows"),)
         found = []
         if self.schema is None:
             found.append(
                 Problem(message="its rows have no schema", allowed="Spark DDL: k STRING, v INT")
             )
         if len({len(row) for row in self.rows}) > 1:
-            found.append(Problem(message="its rows are not equally long"))
+            lengths = sorted({len(row) for row in self.rows})
+            words = f"its rows have {listing(map(str, lengths))} cells"
+            found.append(Problem(message=words, allowed="rows of one length"))
         cells = [cell for row in self.rows for cell in row]
         odd = [cell for cell in cells if not isinstance(cell, bool | int | float | str | None)]
         if odd:
-            message = f"it holds {odd[0]!r}, a {type(odd[0]).__name__}"
+            message = f"it holds {shown(odd[0])}, a {type(odd[0]).__name__}"
             found.append(Problem(message=message, allowed="None, bool, int, float, str"))
         return tuple(found)
+
+
+def _is_table(rows: object) -> bool:
+    return isinstance(rows, tuple) and all(isinstance(row, list | tuple) for row in rows)
+
+
+def _rows(rows: Iterable[Sequence[Cell]]) -> tuple[tuple[Cell, ...], ...]:
+    """Keep rows as tuples; what is none stays as it is, for the compiler to refuse."""
+    found = tuple(rows) if isinstance(rows, Iterable) else rows
+    return tuple(tuple(row) for row in found) if _is_table(found) else found  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +108,11 @@ def _reference(function: Callable[..., object] | FunctionRef) -> FunctionRef:
     if isinstance(function, FunctionRef):
         return function
     try:
-        return FunctionRef.of(function)
+        reference = FunctionRef.of(function)
+        if reason := why_not_callable(function, 1):
+            raise FunctionNotImportableError(reason)
+        return reference
     except FunctionNotImportableError as error:
         raise FunctionNotImportableError(
-            f"FunctionSource cannot take this function: {error}\n  hint: {WHERE_TO_MOVE}"
+            f"FunctionSource cannot take this function: {error}"
         ) from None

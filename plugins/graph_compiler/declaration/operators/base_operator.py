@@ -12,6 +12,7 @@ from graph_compiler.declaration.coordination import (
     MasterHook,
 )
 from graph_compiler.declaration.functions import FunctionRef
+from graph_compiler.errors import Problem
 
 
 class ChainingStrategy(StrEnum):
@@ -79,8 +80,8 @@ class Operator:
         """Give what may know the parts it reads."""
         return None
 
-    def problem(self) -> str | None:
-        """Say what is wrong with its fields taken together, None if nothing is."""
+    def problem(self) -> Problem | None:
+        """Give what is wrong with its fields, None if nothing is; the caller knows which operator it is."""
         return None
 
     def refusing_contract(self) -> str | None:

@@ -8,6 +8,9 @@ from enum import StrEnum
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.windows import CALENDAR, wrong_interval
+from graph_compiler.errors import Problem
+from graph_compiler.identifiers import did_you_mean
 
 _READ = re.compile(r"(?:\bFROM|\bJOIN|,)\s*\{(\w+)\}", re.IGNORECASE)
 
@@ -41,12 +44,18 @@ class Join(Operator):
         """Give the condition."""
         return () if self.condition is None else (self.condition,)
 
-    def problem(self) -> str | None:
+    def problem(self) -> Problem | None:
         """Refuse a cross join by accident, and one with a condition."""
         if self.how is JoinType.CROSS:
-            return "a cross join pairs all rows" if self.on or self.condition else None
+            has_keys = self.on or self.condition is not None
+            message = "a cross join pairs all rows, and it has columns or a condition"
+            return Problem(message=message, allowed="one of the two") if has_keys else None
         if not self.on and self.condition is None:
-            return "it has neither columns nor a condition; pairing all rows is how='cross'"
+            return Problem(
+                message="it has neither columns nor a condition",
+                allowed='on="id", or condition="left.a < right.b"',
+                hint="pairing all rows is how='cross'",
+            )
         return None
 
 
@@ -63,6 +72,13 @@ class IntervalJoin(Operator):
     right_time: str
     lower: str
     upper: str
+
+    def problem(self) -> Problem | None:
+        """Refuse bounds that are no intervals."""
+        for name, text in (("lower", self.lower), ("upper", self.upper)):
+            if allowed := wrong_interval(text, CALENDAR):
+                return Problem(message=f"its {name} bound is {text!r}", allowed=allowed)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +121,15 @@ class Sql(Operator):
         """Give the query."""
         return (self.query,)
 
-    def problem(self) -> str | None:
+    def problem(self) -> Problem | None:
         """Refuse inputs that are not there, and those the query does not read."""
         unknown = [name for name in _READ.findall(self.query) if name not in self.names]
         if unknown:
             known = ", ".join(f"{{{name}}}" for name in self.names)
-            return f"its query reads {{{unknown[0]}}}; its inputs are {known}"
+            message = f"its query reads {{{unknown[0]}}}; its inputs are {known}"
+            return Problem(message=message, hint=did_you_mean(unknown[0], self.names))
         unread = [name for name in self.names if f"{{{name}}}" not in self.query]
-        return f"its query does not read {{{unread[0]}}}" if unread else None
+        if not unread:
+            return None
+        message = f"its query does not read {{{unread[0]}}}"
+        return Problem(message=message, hint="streams stand in braces: FROM {orders}")

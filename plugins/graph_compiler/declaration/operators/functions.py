@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.errors import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,8 @@ class Iterate(FunctionOperator):
         """Give the condition."""
         return () if self.until is None else (self.until,)
 
-    def problem(self) -> str | None:
+    def problem(self) -> Problem | None:
         """Refuse a loop that never runs."""
-        return None if self.max_iterations >= 1 else f"max_iterations is {self.max_iterations}"
+        if self.max_iterations >= 1:
+            return None
+        return Problem(message=f"max_iterations is {self.max_iterations}", allowed="1 or more")

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
-from graph_compiler.declaration.windows import Window
+from graph_compiler.declaration.windows import Window, wrong_interval
+from graph_compiler.errors import Problem
 
-_NO_AGGREGATES = 'it gives no columns: name one, like flights="count(*)"'
+_NO_AGGREGATES = Problem(
+    message="it gives no columns", allowed='at least one, by name: flights="count(*)"'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +30,14 @@ class Aggregate(Operator):
         """Give the aggregates."""
         return tuple(expression for _, expression in self.aggregates)
 
-    def problem(self) -> str | None:
+    def problem(self) -> Problem | None:
         """Refuse no aggregates, and sets with columns that are no keys."""
         odd = sorted({key for keys in self.grouping_sets or () for key in keys} - set(self.keys))
         if odd:
-            return f"its grouping sets name {', '.join(odd)}, which key_by does not"
+            return Problem(
+                message=f"its grouping sets name {', '.join(odd)}, which key_by does not",
+                allowed=f"sets of {', '.join(self.keys)}",
+            )
         return None if self.aggregates else _NO_AGGREGATES
 
 
@@ -48,7 +54,7 @@ class AggregateAll(Operator):
         """Give the aggregates."""
         return tuple(expression for _, expression in self.aggregates)
 
-    def problem(self) -> str | None:
+    def problem(self) -> Problem | None:
         """Refuse no aggregates."""
         return None if self.aggregates else _NO_AGGREGATES
 
@@ -67,8 +73,11 @@ class WindowAggregate(Operator):
         """Give the aggregates."""
         return tuple(expression for _, expression in self.aggregates)
 
-    def problem(self) -> str | None:
-        """Refuse no aggregates."""
+    def problem(self) -> Problem | None:
+        """Refuse no aggregates, and lengths that are none."""
+        for name, text in self.window.lengths().items():
+            if allowed := wrong_interval(text):
+                return Problem(message=f"the {name} of its windows is {text!r}", allowed=allowed)
         return None if self.aggregates else _NO_AGGREGATES
 
 
@@ -87,9 +96,14 @@ class Deduplicate(Operator):
         """Give the order."""
         return self.order_by
 
-    def problem(self) -> str | None:
+    def problem(self) -> Problem | None:
         """Refuse an order among equal rows."""
-        return "equal rows have no order" if self.order_by and not self.keys else None
+        if self.keys or not self.order_by:
+            return None
+        return Problem(
+            message="it has an order, and no keys: rows that are equal in all columns have no order",
+            hint='name the keys of which one row is kept: deduplicate("user", order_by="seen DESC")',
+        )
 
     def why_unrepeatable(self) -> str | None:
         """Without an order, another row each time."""

@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.errors import Problem
+
+_NO_ORDER = Problem(
+    message="it names no order", allowed='columns or expressions: "mean_delay DESC NULLS LAST"'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +24,9 @@ class Sort(Operator):
         """Give the order."""
         return self.order_by
 
-    def problem(self) -> str | None:
+    def problem(self) -> Problem | None:
         """Refuse no order."""
-        return None if self.order_by else "it names no order"
+        return None if self.order_by else _NO_ORDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +43,9 @@ class TopN(Operator):
         """Give the order."""
         return self.order_by
 
-    def problem(self) -> str | None:
+    def problem(self) -> Problem | None:
         """Refuse no order, and no rows."""
-        return _count_problem(self.n) or (None if self.order_by else "it names no order")
+        return _count_problem(self.n) or (None if self.order_by else _NO_ORDER)
 
     def why_unrepeatable(self) -> str | None:
         """Rows that are equal in the order may change places."""
@@ -56,7 +61,7 @@ class Limit(Operator):
     is_non_parallel: ClassVar[bool] = True
     n: int
 
-    def problem(self) -> str | None:
+    def problem(self) -> Problem | None:
         """Refuse no rows."""
         return _count_problem(self.n)
 
@@ -65,5 +70,5 @@ class Limit(Operator):
         return "it keeps any rows: top_n(…) keeps the same ones each time"
 
 
-def _count_problem(n: int) -> str | None:
-    return None if n >= 0 else f"it keeps {n} rows"
+def _count_problem(n: int) -> Problem | None:
+    return None if n >= 0 else Problem(message=f"it keeps {n} rows", allowed="0 or more")

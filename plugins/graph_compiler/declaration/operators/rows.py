@@ -7,6 +7,9 @@ from enum import StrEnum
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.errors import Problem
+
+_COLUMNS = "names of columns, at least one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +40,12 @@ class ColumnOperator(Operator):
         """Give the columns' expressions."""
         return tuple(expression for _, expression in self.columns)
 
-    def problem(self) -> str | None:
+    def problem(self) -> Problem | None:
         """Refuse no columns, and a name given twice."""
         names = [name for name, _ in self.columns]
-        return _twice(names) if names else "it gives no columns"
+        if names:
+            return _twice(names)
+        return Problem(message="it gives no columns", allowed='at least one: late="delay > 15"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +69,9 @@ class Drop(Operator):
     default_name: ClassVar[str] = "Drop"
     columns: tuple[str, ...]
 
-    def problem(self) -> str | None:
+    def problem(self) -> Problem | None:
         """Refuse no columns."""
-        return None if self.columns else "it names no columns"
+        return None if self.columns else Problem(message="it names no columns", allowed=_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +81,10 @@ class Rename(Operator):
     default_name: ClassVar[str] = "Rename"
     names: tuple[tuple[str, str], ...]
 
-    def problem(self) -> str | None:
+    def problem(self) -> Problem | None:
         """Refuse no columns, and two that would have one name."""
         if not self.names:
-            return "it names no columns"
+            return Problem(message="it names no columns", allowed="old names to new: {'a': 'b'}")
         return _twice([new for _, new in self.names])
 
 
@@ -94,9 +99,11 @@ class Cast(Operator):
         """Give the types."""
         return tuple(type for _, type in self.types)
 
-    def problem(self) -> str | None:
+    def problem(self) -> Problem | None:
         """Refuse no columns."""
-        return None if self.types else "it names no columns"
+        if self.types:
+            return None
+        return Problem(message="it names no columns", allowed="columns and types: day='DATE'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +122,11 @@ class FlatMap(Operator):
         """Give the generator."""
         return (self.generator,)
 
-    def problem(self) -> str | None:
+    def problem(self) -> Problem | None:
         """Refuse no columns, and a name given twice."""
-        return _twice(self.columns) if self.columns else "it names no columns for what it makes"
+        if self.columns:
+            return _twice(self.columns)
+        return Problem(message="it names no columns for what it makes", allowed=_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +137,14 @@ class Sample(Operator):
     fraction: float
     seed: int | None = None
 
-    def problem(self) -> str | None:
+    def problem(self) -> Problem | None:
         """Refuse what is no share."""
-        return None if 0 <= self.fraction <= 1 else f"its share is {self.fraction}, not 0 to 1"
+        if 0 <= self.fraction <= 1:
+            return None
+        return Problem(
+            message=f"its share is {self.fraction}, not 0 to 1",
+            allowed="0.1 for a tenth of the rows",
+        )
 
     def why_unrepeatable(self) -> str | None:
         """Without a seed, another sample each time."""
@@ -156,11 +170,14 @@ class Cache(Operator):
     level: StorageLevel = StorageLevel.MEMORY_AND_DISK
 
 
-def _twice(names: list[str] | tuple[str, ...]) -> str | None:
+def _twice(names: list[str] | tuple[str, ...]) -> Problem | None:
     """Find two names that Spark takes for one: they differ in case at most."""
     seen: set[str] = set()
     for name in names:
         if name.lower() in seen:
-            return f"two of its columns are called '{name}'"
+            return Problem(
+                message=f"two of its columns are called '{name}'",
+                hint="Spark takes names for one that differ in case at most",
+            )
         seen.add(name.lower())
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from graph_compiler.declaration.call_checks import held_to_signatures
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import (
     Except,
@@ -22,7 +23,7 @@ from graph_compiler.declaration.transformations import (
     SideOutputTransformation,
     UnionTransformation,
 )
-from graph_compiler.identifiers import listing
+from graph_compiler.identifiers import did_you_mean, listing
 
 if TYPE_CHECKING:
     from graph_compiler.declaration.streams.data_stream import DataStream
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 Keys = str | Sequence[str] | Mapping[str, str]
 
 
+@held_to_signatures
 class CombiningMethods(Stream):
     """Joins, unions and set operators."""
 
@@ -47,7 +49,11 @@ class CombiningMethods(Stream):
         sent whole to every partition of the other, and nothing is shuffled. `how="cross"` pairs all rows.
         """
         if how not in set(JoinType):
-            self.refuse(f"there is no join '{how}'", allowed=listing(JoinType))
+            self.refuse(
+                f"there is no join '{how}'",
+                allowed=listing(JoinType),
+                hint=did_you_mean(how, JoinType),
+            )
         return self._join(other, Join(_pairs(on), JoinType(how), condition), _pairs(on))
 
     def interval_join(

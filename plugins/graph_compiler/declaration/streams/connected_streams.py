@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
+from graph_compiler.declaration.call_checks import held_to_signatures
 from graph_compiler.declaration.operators import Transform
 from graph_compiler.declaration.streams.stream import Stream
 
@@ -12,12 +13,19 @@ if TYPE_CHECKING:
     from graph_compiler.declaration.streams.data_stream import DataStream
 
 
+@held_to_signatures
 class ConnectedStreams:
     """What `connect` gives. The streams keep their own partitioning."""
 
     def __init__(self, first: Stream, others: tuple[Stream, ...]) -> None:
         self._first = first
         self._others = others
+
+    def refuse(
+        self, message: str, *, allowed: str | None = None, hint: str | None = None
+    ) -> NoReturn:
+        """Refuse a call."""
+        self._first.refuse(message, allowed=allowed, hint=hint)
 
     def transform(
         self,
@@ -27,6 +35,6 @@ class ConnectedStreams:
         expensive: bool = False,
     ) -> DataStream:
         """Apply an importable function that takes one DataFrame for each stream, in order, and gives one."""
-        ref = self._first._function(function, "transform")
+        ref = self._first._function(function, "transform", 1 + len(self._others))
         operator = Transform(ref, deterministic)
         return self._first._several_inputs(operator, *self._others, expensive=expensive)

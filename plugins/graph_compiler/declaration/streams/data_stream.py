@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NoReturn
 
+from graph_compiler.declaration.call_checks import held_to_signatures
 from graph_compiler.declaration.connectors import Connector, SinkMode
 from graph_compiler.declaration.declared import Declared
 from graph_compiler.declaration.locations import caller_location
@@ -27,7 +28,7 @@ from graph_compiler.declaration.streams.partitioning_methods import Partitioning
 from graph_compiler.declaration.streams.row_methods import RowMethods
 from graph_compiler.declaration.transformations import SinkTransformation
 from graph_compiler.declaration.windows import Window
-from graph_compiler.identifiers import listing, quoted
+from graph_compiler.identifiers import did_you_mean, listing, quoted, shown
 
 if TYPE_CHECKING:
     from graph_compiler.declaration.environment import StreamExecutionEnvironment
@@ -40,6 +41,7 @@ class DataStreamSink(Declared):
     """The end of a stream."""
 
 
+@held_to_signatures
 class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMethods):
     """Rows with named columns."""
 
@@ -47,7 +49,7 @@ class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMeth
         """Bring rows with equal values of `columns` together."""
         if not columns or not all(isinstance(column, str) for column in columns):
             self.refuse(
-                f"key_by was given {listing(map(repr, columns))}",
+                f"key_by was given {listing(map(shown, columns))}",
                 allowed='names of columns: key_by("a", "b")',
             )
         return KeyedStream(self.environment, self._hashed(columns).id, columns)
@@ -85,7 +87,11 @@ class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMeth
         written (see `Sink`).
         """
         if mode not in set(SinkMode):
-            self.refuse(f"there is no mode '{mode}'", allowed=listing(SinkMode))
+            self.refuse(
+                f"there is no mode '{mode}'",
+                allowed=listing(SinkMode),
+                hint=did_you_mean(mode, SinkMode),
+            )
         folders = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
         names = (keys,) if isinstance(keys, str) else tuple(keys)
         operator = Sink(sink, mode=SinkMode(mode), keys=names, partition_by=folders, files=files)
@@ -103,6 +109,7 @@ class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMeth
         return DataStreamSink(self.environment, id)
 
 
+@held_to_signatures
 class KeyedStream(DataStream):
     """Rows that are together by key; functions applied here see all rows of a key in one partition."""
 
@@ -130,7 +137,7 @@ class KeyedStream(DataStream):
             self.refuse(
                 f"reduce was given {listing(odd)}",
                 allowed=listing(REDUCE_WITH),
-                hint="aggregate(…) takes any expression",
+                hint=f"{did_you_mean(odd[0], REDUCE_WITH) or ''} aggregate(…) takes any expression".strip(),
             )
         aggregates = tuple(
             (name, f"{function}({quoted(name)})") for name, function in given.items()
@@ -138,7 +145,7 @@ class KeyedStream(DataStream):
         operator = Aggregate(self._keys, aggregates)
         return self._one_input(operator, state_keys=self._keys, name="Reduce")
 
-    def grouping_sets(self, *sets: Sequence[str]) -> KeyedStream:
+    def grouping_sets(self, *sets: str | Sequence[str]) -> KeyedStream:
         """Aggregate by each of several sets of the keys: `grouping_sets(("a", "b"), ("a",), ())`."""
         chosen = tuple((keys,) if isinstance(keys, str) else tuple(keys) for keys in sets)
         return KeyedStream(self.environment, self.id, self._keys, chosen)
@@ -174,6 +181,7 @@ class KeyedStream(DataStream):
         return self._one_input(operator, state_keys=self._keys, expensive=expensive)
 
 
+@held_to_signatures
 class WindowedStream:
     """Rows in windows, on their way to an aggregation."""
 
@@ -181,6 +189,12 @@ class WindowedStream:
         self._stream = stream
         self._keys = keys
         self._window = window
+
+    def refuse(
+        self, message: str, *, allowed: str | None = None, hint: str | None = None
+    ) -> NoReturn:
+        """Refuse a call."""
+        self._stream.refuse(message, allowed=allowed, hint=hint)
 
     def aggregate(self, aggregates: _Columns = None, /, **expressions: str) -> DataStream:
         """Give one row for each key and window: the keys, `window_start`, `window_end`, then the aggregates."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
+from graph_compiler.declaration.call_checks import held_to_signatures
 from graph_compiler.declaration.operators import (
     Batches,
     Iterate,
@@ -14,7 +15,7 @@ from graph_compiler.declaration.operators import (
     Transform,
 )
 from graph_compiler.declaration.streams.stream import Stream
-from graph_compiler.identifiers import listing
+from graph_compiler.identifiers import did_you_mean, listing
 
 if TYPE_CHECKING:
     from graph_compiler.declaration.streams.data_stream import DataStream
@@ -23,6 +24,7 @@ SQL_INPUT = "input"
 """How a query over one stream calls it."""
 
 
+@held_to_signatures
 class FunctionMethods(Stream):
     """Ways out of the declarative operators. A function is given by its importable name and never pickled.
 
@@ -56,7 +58,11 @@ class FunctionMethods(Stream):
         Spark DDL of what comes out.
         """
         if batches not in set(Batches):
-            self.refuse(f"there are no batches of '{batches}'", allowed=listing(Batches))
+            self.refuse(
+                f"there are no batches of '{batches}'",
+                allowed=listing(Batches),
+                hint=did_you_mean(batches, Batches),
+            )
         ref = self._function(function, "map_partitions")
         operator = MapPartitions(ref, deterministic, schema, Batches(batches))
         return self._one_input(operator, expensive=expensive)
@@ -94,7 +100,7 @@ class FunctionMethods(Stream):
         `until` is an aggregate over the state, such as `max(change) < 0.001`: the loop ends when it is true, and
         after `max_iterations` rounds in any case. Each round is staged, so a round's plan begins with the one before.
         """
-        ref = self._function(step, "iterate")
+        ref = self._function(step, "iterate", 1 + len(others))
         operator = Iterate(ref, deterministic, max_iterations, until)
         if not others:
             return self._one_input(operator, expensive=expensive)

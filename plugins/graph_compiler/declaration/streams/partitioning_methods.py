@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
+from graph_compiler.declaration.call_checks import held_to_signatures
 from graph_compiler.declaration.partitioners import (
     BroadcastPartitioner,
     CustomPartitioner,
@@ -16,12 +17,13 @@ from graph_compiler.declaration.partitioners import (
     ShufflePartitioner,
 )
 from graph_compiler.declaration.streams.stream import Stream
-from graph_compiler.identifiers import listing
+from graph_compiler.identifiers import listing, shown
 
 if TYPE_CHECKING:
     from graph_compiler.declaration.streams.data_stream import DataStream
 
 
+@held_to_signatures
 class PartitioningMethods(Stream):
     """Flink's partitioners, and the cut between two tasks."""
 
@@ -97,7 +99,7 @@ class PartitioningMethods(Stream):
             return CustomPartitioner(partition, selector)
         if not keys or not all(isinstance(key, str) for key in keys):
             self.refuse(
-                f"partition_custom was given a function, and as its key columns {listing(map(repr, keys))}",
+                f"partition_custom was given a function, and as its key columns {listing(map(shown, keys))}",
                 allowed='names of columns whose values the function gets: partition_custom(by_hub, "dest")',
             )
-        return FunctionPartitioner(self._function(partition, "partition_custom"), keys, selector)
+        return FunctionPartitioner(self._function(partition, "partition_custom", 2), keys, selector)

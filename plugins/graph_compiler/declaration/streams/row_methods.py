@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
+from graph_compiler.declaration.call_checks import held_to_signatures
 from graph_compiler.declaration.operators import (
     Cache,
     Cast,
@@ -24,12 +25,13 @@ from graph_compiler.declaration.operators import (
 )
 from graph_compiler.declaration.partitioners import RangePartitioner
 from graph_compiler.declaration.streams.stream import Stream
-from graph_compiler.identifiers import listing, quoted
+from graph_compiler.identifiers import did_you_mean, listing, quoted
 
 if TYPE_CHECKING:
     from graph_compiler.declaration.streams.data_stream import DataStream
 
 
+@held_to_signatures
 class RowMethods(Stream):
     """Narrow operators, contracts and order. Expressions are Spark SQL; `:name` in them is a parameter."""
 
@@ -98,11 +100,15 @@ class RowMethods(Stream):
         """
         allowed = [kind.value for kind in OnViolation if kind is not OnViolation.TO]
         if to is not None and on_violation is not None:
-            self.refuse(f"contract '{contract}' has both on_violation= and to=", allowed="one")
+            self.refuse(
+                f"contract '{contract}' has both on_violation= and to=",
+                allowed="one of the two",
+            )
         if on_violation is not None and on_violation not in allowed:
             self.refuse(
                 f"contract '{contract}' has on_violation={on_violation!r}",
                 allowed=f'{listing(allowed)}; or to="tag"',
+                hint=did_you_mean(on_violation, allowed),
             )
         kind = OnViolation.TO if to is not None else OnViolation(on_violation or "warn")
         operator = Expect(contract, condition, kind, to)
@@ -113,5 +119,9 @@ class RowMethods(Stream):
     ) -> DataStream:
         """Keep the rows in the application, where several operators read them and computing them again is dearer."""
         if level not in set(StorageLevel):
-            self.refuse(f"there is no storage level '{level}'", allowed=listing(StorageLevel))
+            self.refuse(
+                f"there is no storage level '{level}'",
+                allowed=listing(StorageLevel),
+                hint=did_you_mean(level, StorageLevel),
+            )
         return self._one_input(Cache(StorageLevel(level)))

@@ -6,7 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from graph_compiler.declaration.declared import Declared
-from graph_compiler.declaration.functions import IMPORTABLE, WHERE_TO_MOVE, FunctionRef
+from graph_compiler.declaration.functions import (
+    IMPORTABLE,
+    WHERE_TO_MOVE,
+    FunctionRef,
+    why_not_callable,
+)
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import Operator
 from graph_compiler.declaration.partitioners import GlobalPartitioner, Partitioner
@@ -17,6 +22,7 @@ from graph_compiler.declaration.transformations import (
     TwoInputTransformation,
 )
 from graph_compiler.errors import FunctionNotImportableError
+from graph_compiler.identifiers import counted, shown
 
 if TYPE_CHECKING:
     from graph_compiler.declaration.streams.data_stream import DataStream
@@ -99,20 +105,27 @@ class Stream(Declared):
             )
         )
 
-    def _function(self, function: Callable[..., object], method: str) -> FunctionRef:
+    def _function(
+        self, function: Callable[..., object], method: str, arguments: int = 1
+    ) -> FunctionRef:
         try:
-            return FunctionRef.of(function)
+            reference = FunctionRef.of(function)
         except FunctionNotImportableError as error:
             self.refuse(
                 f"{method} cannot take this function: {error}",
                 allowed=IMPORTABLE,
                 hint=WHERE_TO_MOVE,
             )
+        if reason := why_not_callable(function, arguments):
+            self.refuse(
+                f"{method} {reason}", allowed=f"a function of {counted(arguments, 'argument')}"
+            )
+        return reference
 
     def _check_streams(self, *others: Stream) -> None:
         for other in others:
             if not isinstance(other, Stream):
-                self.refuse(f"it was given {other!r}", allowed="streams of this environment")
+                self.refuse(f"it was given {_words(other)}", allowed="streams of this environment")
             if other.environment is not self.environment:
                 self.refuse(
                     f"it was given a stream of another environment, '{other.environment.name}'",
@@ -130,3 +143,13 @@ class Stream(Declared):
                 return transformation.partitioner.is_broadcast
             transformation = self.environment.transformation(transformation.inputs[0])
         return False
+
+
+def _words(value: object) -> str:
+    """Call what is no stream by what it is, if it is one of ours."""
+    kinds = {
+        "DataStreamSink": "a sink, which gives no rows",
+        "WindowedStream": "rows in windows, which wait for aggregate",
+        "ConnectedStreams": "connected streams, which wait for transform",
+    }
+    return kinds.get(type(value).__name__, shown(value))

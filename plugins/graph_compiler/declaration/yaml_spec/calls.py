@@ -123,7 +123,7 @@ class Calls:
             return find_function(name)
         except FunctionNotImportableError as error:
             allowed = "module:function, in an importable module"
-            raise self.refused(path, str(error), allowed=allowed) from None
+            raise self.refused(path, str(error), allowed=allowed, hint=error.hint) from None
 
     def _named(self, name: str, path: KeyPath) -> object:
         if name in self.streams:
@@ -157,7 +157,8 @@ class Calls:
         try:
             return read_query(Path(self.file).parent / found.file)
         except (OSError, ValueError) as error:
-            message = f"'{found.file}' cannot be read: {error}"
+            reason = error.strerror if isinstance(error, OSError) else error
+            message = f"'{found.file}' cannot be read: {reason}"
             allowed = "a path from this file's folder"
             raise self.refused((*path, "file"), message, allowed=allowed) from None
 

@@ -39,12 +39,14 @@ Broken = Mapping[tuple[str | int, str | int], Written]
 
 def declare(
     spec: PipelineSpec, tree: Node, file: str, broken: Broken
-) -> StreamExecutionEnvironment:
-    """Call what the file says. Raises InvalidPipelineError with everything the calls refuse.
+) -> tuple[StreamExecutionEnvironment, list[Problem]]:
+    """Call what the file says; gives what was declared, and everything the calls refuse.
 
-    What reads a `broken` part is passed over: it would be refused for no fault of its own.
+    Raises InvalidPipelineError where there is no environment to declare it in. What reads a `broken` part is passed
+    over: it would be refused for no fault of its own.
     """
-    env = _environment(spec, tree, file)
+    with declaring_at(SourceLocation(file, place_of(tree, ("name",)).line)):
+        env = _environment(spec, tree, file)
     labels = frozenset(label for step in spec.steps if (label := _label(written_values(step))))
     declaring = _Declaring(Calls(env, tree, file, labels))
     for section, key in broken:
@@ -59,9 +61,7 @@ def declare(
             declaring.step(number, step)
     for name, sink in spec.sinks.items():
         declaring.sink(name, sink)
-    if declaring.problems:
-        raise InvalidPipelineError(spec.name, declaring.problems)
-    return env
+    return env, declaring.problems
 
 
 @dataclass(slots=True)
@@ -184,7 +184,7 @@ def _environment(spec: PipelineSpec, tree: Node, file: str) -> StreamExecutionEn
         )
         problems += find_default_problems(env.pipeline().parameters)
     except FunctionNotImportableError as error:
-        problems.append(Problem(key="params", message=str(error)))
+        problems.append(Problem(key="params", message=str(error), hint=error.hint))
     except InvalidPipelineError as error:
         problems += error.problems
     if problems:

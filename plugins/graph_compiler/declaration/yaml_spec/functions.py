@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Callable
 from importlib import import_module
 from inspect import isfunction
@@ -40,18 +41,27 @@ def _find(
     module_name, _, name = reference.partition(":")
     try:
         module = import_module(module_name)
-    except Exception as error:  # whatever a person's module raises is an answer
+    except (Exception, SystemExit) as error:  # whatever a person's module raises is an answer
+        frames = traceback.extract_tb(error.__traceback__)
+        where = (
+            f" ({frames[-1].filename}:{frames[-1].lineno})" if _is_of(module_name, error) else ""
+        )
         raise FunctionNotImportableError(
-            f"cannot import {module_name}: {type(error).__name__}: {error}"
+            f"cannot import {module_name}: {type(error).__name__}: {error}{where}"
         ) from None
     found = getattr(module, name, None)
     if not is_allowed(found):
         known = [key for key, value in vars(module).items() if is_meant(value)]
-        hint = did_you_mean(name, known)
         raise FunctionNotImportableError(
-            f"{module_name} has no {noun} '{name}'{f'; {hint}' if hint else ''}"
+            f"{module_name} has no {noun} '{name}'", hint=did_you_mean(name, known)
         )
     return found
+
+
+def _is_of(module: str, error: BaseException) -> bool:
+    """Say whether it was raised in the module's own code, and not while the module was looked for."""
+    names = [frame.f_globals.get("__name__") for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return module in names and not str(names[-1]).startswith("importlib")
 
 
 def read_query(path: Path) -> str:

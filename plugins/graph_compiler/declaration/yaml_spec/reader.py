@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from graph_compiler.declaration.option_reader import read_options
 from graph_compiler.declaration.option_text import as_text
-from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.pipeline import IncompletePipelineError, Pipeline
 from graph_compiler.declaration.yaml_spec.declare import Broken, declare
 from graph_compiler.declaration.yaml_spec.pipeline_spec import PipelineSpec
 from graph_compiler.declaration.yaml_spec.refusals import KeyPath, problem_in, refusals
@@ -49,12 +49,16 @@ def parse_pipeline(text: str, file: str) -> Pipeline:
         raise InvalidPipelineError(name, problems)
     problems += _wrong_options(spec, tree, file)
     try:
-        pipeline = declare(spec, tree, file, broken).pipeline()
+        env, refused = declare(spec, tree, file, broken)
     except InvalidPipelineError as error:
-        problems += error.problems
+        raise InvalidPipelineError(name, _sorted([*problems, *error.problems])) from None
+    problems += refused
     if problems:
-        raise InvalidPipelineError(name, sorted(problems, key=_position))
-    return pipeline
+        # Where a parameter is broken, whoever uses it is not to blame.
+        is_complete = not any((problem.key or "").startswith("params") for problem in problems)
+        declared = env.pipeline() if is_complete else None
+        raise IncompletePipelineError(name, _sorted(problems), declared=declared)
+    return env.pipeline()
 
 
 def _validated(tree: Node, file: str) -> tuple[PipelineSpec | None, Broken, list[Problem]]:
@@ -88,6 +92,10 @@ def _take_out(data: dict[Any, Any], refused: Iterable[KeyPath]) -> Broken:
         else:
             data[section].pop(name)
     return broken
+
+
+def _sorted(problems: Iterable[Problem]) -> list[Problem]:
+    return sorted(problems, key=_position)
 
 
 def _position(problem: Problem) -> tuple[int, int]:

@@ -12,14 +12,21 @@ from graph_compiler.declaration.resources import ResourceSpec
 from graph_compiler.declaration.yaml_spec.operations import INLINE_FORMS, SOURCE_FORMS, STEP_FORMS
 from graph_compiler.declaration.yaml_spec.pipeline_spec import form_at
 from graph_compiler.declaration.yaml_spec.places import CONNECTORS, WINDOWS
-from graph_compiler.declaration.yaml_spec.tree import MAX_PROBLEMS, Node, place_of, plain, written
+from graph_compiler.declaration.yaml_spec.tree import (
+    MAX_PROBLEMS,
+    Node,
+    node_at,
+    place_of,
+    plain,
+    written,
+)
 from graph_compiler.declaration.yaml_spec.values import TAG, Form, shown
 from graph_compiler.errors import Problem, SourceLocation
 from graph_compiler.identifiers import did_you_mean, listing
 
 KeyPath = tuple[str | int, ...]
 _KINDS = {
-    "string": "text (a number or a truth value in quotes)",
+    "string": "text",
     "int": "a whole number",
     "float": "a number",
     "bool": "true or false",
@@ -27,6 +34,10 @@ _KINDS = {
     "dict": "a mapping",
     "model": "a mapping",
 }
+
+_PLAIN = ("string", "int", "float", "bool")
+_MISSING = "is missing"
+_ANY = "text, a number, true or false"
 
 
 def refusals(error: ValidationError, tree: Node, file: str) -> dict[KeyPath, Problem]:
@@ -36,7 +47,15 @@ def refusals(error: ValidationError, tree: Node, file: str) -> dict[KeyPath, Pro
     for details in error.errors(include_url=False):
         found.setdefault(_path(details["loc"], data), []).append(details)
     paths = sorted(found, key=lambda path: place_of(tree, path))[:MAX_PROBLEMS]
-    return {path: _problem(path, found[path], tree, file) for path in paths}
+    problems = {path: _problem(path, found[path], tree, file) for path in paths}
+    meant = {(*path[:-1], problem.hint) for path, problem in problems.items()}
+    # A key that is missing since it is misspelt is told once.
+    return {
+        path: problem
+        for path, problem in problems.items()
+        if (*path[:-1], f"did you mean '{path[-1] if path else ''}'?") not in meant
+        or problem.message != _MISSING
+    }
 
 
 def problem_in(tree: Node, file: str, path: KeyPath, message: str, **words: str | None) -> Problem:
@@ -44,11 +63,22 @@ def problem_in(tree: Node, file: str, path: KeyPath, message: str, **words: str 
     place = place_of(tree, path)
     return Problem(
         message=message,
+        operator=_operator(tree, path),
         key=written(path) or None,
         declared_at=SourceLocation(file, place.line),
         column=place.column,
         **words,
     )
+
+
+def _operator(tree: Node, path: KeyPath) -> str | None:
+    """Give the name of the source, step or sink that a path leads into."""
+    section, key = (*path, "", "")[:2]
+    if section in ("sources", "sinks"):
+        return str(key) or None
+    node = node_at(tree, path[:2]) if section == "steps" and len(path) > 1 else None
+    named = node.value.get("name") if node and isinstance(node.value, dict) else None
+    return named.value if named and isinstance(named.value, str) else None
 
 
 def _path(location: Iterable[str | int], data: object) -> KeyPath:
@@ -74,7 +104,7 @@ def _problem(path: KeyPath, errors: list[ErrorDetails], tree: Node, file: str) -
         return problem_in(tree, file, path, message, allowed=allowed, hint=hint)
 
     if kind == "missing":
-        return say("is missing")
+        return say(_MISSING)
     if kind == "extra_forbidden":
         known = _known(first["loc"])
         return say(f"there is no key '{key}' here", listing(known), did_you_mean(str(key), known))
@@ -87,15 +117,14 @@ def _problem(path: KeyPath, errors: list[ErrorDetails], tree: Node, file: str) -
     allowed = [_KINDS.get(details["type"].partition("_")[0]) for details in errors]
     words = list(dict.fromkeys(word for word in allowed if word))
     subject = "" if path else "the file "
-    return say(
-        f"{subject}is {shown(value)}", " or ".join(words) or first["msg"], _template_hint(value)
-    )
+    any_of = _ANY if len(words) == len(_PLAIN) else " or ".join(words)
+    return say(f"{subject}is {shown(value)}", any_of or first["msg"], _hint(value, words))
 
 
 def _no_choice(path: KeyPath, error: ErrorDetails, tree: Node, file: str) -> Problem:
     value, expected = error["input"], error["ctx"]["expected"]
     if expected == "True":
-        hint = "leave the key out instead" if value is False else None
+        hint = "leave the key out instead" if value is False else _hint(value, [_KINDS["bool"]])
         if path[-1] == "deterministic" and value is False:
             hint = "of a function that may give other rows each time: deterministic_function: false"
         return problem_in(tree, file, path, f"is {shown(value)}", allowed="true", hint=hint)
@@ -143,6 +172,14 @@ def _known(location: tuple[Any, ...]) -> list[str]:
         return list(ResourceSpec.__slots__)
     assert form is not None
     return [field.alias or name for name, field in form.model_fields.items()]
+
+
+def _hint(value: object, allowed: list[str]) -> str | None:
+    if _KINDS["string"] in allowed and isinstance(value, int | float):
+        return "write it in quotes"
+    if _KINDS["bool"] in allowed and isinstance(value, str):
+        return f"{value!r} is text in YAML 1.2"
+    return _template_hint(value)
 
 
 def _template_hint(value: object) -> str | None:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import yaml
+import yaml.reader
 
 from graph_compiler.declaration.yaml_spec.scalars import Scalar, scalar
 from graph_compiler.errors import InvalidPipelineError, Problem, SourceLocation
@@ -84,7 +86,7 @@ class _Builder:
     def stop(self, message: str, place: Place, **words: str | None) -> None:
         """Refuse the file at once: what comes behind this could not be understood, or would cost too much."""
         self.note(message, place, **words)
-        raise InvalidPipelineError(self.file, self.problems)
+        raise self.refusal()
 
     def note(self, message: str, place: Place, **words: str | None) -> None:
         location = SourceLocation(self.file, place.line)
@@ -92,7 +94,11 @@ class _Builder:
             Problem(message=message, declared_at=location, column=place.column, **words)
         )
         if len(self.problems) >= MAX_PROBLEMS:
-            raise InvalidPipelineError(self.file, self.problems)
+            raise self.refusal()
+
+    def refusal(self) -> InvalidPipelineError:
+        """Give all that was noted; a file that cannot be read has no other name than its own."""
+        return InvalidPipelineError(Path(self.file).stem, self.problems)
 
     def _begin(self, node: Node, anchor: str | None, text: str | None = None) -> None:
         is_scalar = text is not None
@@ -205,13 +211,15 @@ def read_tree(text: str, file: str) -> Node:
         place = Place(1, 1) if mark is None else Place(mark.line + 1, mark.column + 1)
         words = ", ".join(part for part in (error.context, error.problem) if part)
         builder.stop(f"it is no YAML: {words}", place, hint=_hint(text, place))
-    except yaml.YAMLError as error:
-        builder.stop(f"it is no YAML: {' '.join(str(error).split())}", Place(1, 1))
+    except yaml.reader.ReaderError as error:
+        lines = text[: error.position].split("\n")
+        message = f"it is no YAML: there is the character #x{error.character:04x}"
+        builder.stop(message, Place(len(lines), len(lines[-1]) + 1), allowed="characters of text")
     if builder.root is None:
         builder.stop("it is empty", Place(1, 1), allowed="name, sources, steps and sinks")
     assert builder.root is not None
     if builder.problems:
-        raise InvalidPipelineError(file, builder.problems)
+        raise builder.refusal()
     return builder.root
 
 
@@ -241,6 +249,18 @@ def plain(node: Node) -> object:
     if isinstance(node.value, list):
         return [plain(item) for item in node.value]
     return node.value
+
+
+def node_at(node: Node, path: tuple[str | int, ...]) -> Node | None:
+    """Give the node at the end of `path`, None where there is none."""
+    for part in path:
+        if isinstance(node.value, dict) and part in node.value:
+            node = node.value[str(part)]
+        elif isinstance(node.value, list) and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+        else:
+            return None
+    return node
 
 
 def place_of(node: Node, path: tuple[str | int, ...]) -> Place:

@@ -36,7 +36,8 @@ class Form(BaseModel):
 
 def shown(value: object) -> str:
     """Write a value for a message, a long one in part."""
-    text = repr(value)
+    plain = {None: "empty", True: "true", False: "false"}
+    text = plain[value] if value is None or isinstance(value, bool) else repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 

@@ -1,0 +1,75 @@
+"""Whether a value is of a declared type, and what that type is in words.
+
+    fits(3, str)   →   False        type_words(str)   →   text
+
+Types nobody could say in a few words (functions, streams, connectors) take anything here: whoever uses them looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from graph_compiler.declaration.connectors.secret import Secret
+from graph_compiler.declaration.windows import Window
+
+_WORDS: Mapping[Any, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "True or False",
+    NoneType: "None",
+    Secret: "Secret('connection id')",
+    Window: 'TumblingEventTimeWindows("at", "1 hour") and the like',
+}
+
+
+def fits(value: object, type: Any) -> bool:
+    """Say whether a value is of a type; a whole number is a number, a truth value is neither."""
+    origin, arguments = get_origin(type), get_args(type)
+    if origin in (Union, UnionType):
+        return any(fits(value, choice) for choice in arguments)
+    if origin is Literal:  # which of them, the call says itself
+        return isinstance(value, str)
+    if origin in (tuple, Sequence, Iterable):
+        return _is_row(value) and _fit(_items(value), arguments)
+    if origin is Mapping:
+        return isinstance(value, Mapping) and all(map(_fit, value.items(), repeat(arguments)))
+    if type in (int, float):
+        kinds = int if type is int else (int, float)
+        return isinstance(value, kinds) and not isinstance(value, bool)
+    return type not in _WORDS or isinstance(value, type)
+
+
+def type_words(type: Any) -> str:
+    """Say what is allowed: `text or None`."""
+    origin, arguments = get_origin(type), get_args(type)
+    if origin in (Union, UnionType):
+        return ", or ".join(type_words(choice) for choice in arguments if choice is not NoneType)
+    if origin is Literal:
+        return ", ".join(map(str, arguments))
+    if origin is tuple and Ellipsis not in arguments:
+        return f"{len(arguments)} values, each {type_words(arguments[0])}"
+    if origin in (tuple, Sequence, Iterable):
+        return f"several values, each {type_words(arguments[0])}"
+    if origin is Mapping:
+        return f"a mapping of names to {type_words(arguments[1])}"
+    return _WORDS.get(type, getattr(type, "__name__", str(type)))
+
+
+def _fit(items: Sequence[object], types: tuple[Any, ...]) -> bool:
+    """One type, as of a list, stands for any number of them."""
+    if len(types) == 1 or Ellipsis in types:
+        return all(fits(item, types[0]) for item in items)
+    return len(items) == len(types) and all(map(fits, items, types))
+
+
+def _is_row(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def _items(value: object) -> Sequence[object]:
+    assert isinstance(value, Sequence)
+    return value
