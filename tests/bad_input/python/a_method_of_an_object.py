@@ -1,0 +1,17 @@
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+
+
+class Cleaner:
+    def clean(self, rows):
+        return rows
+
+
+env = StreamExecutionEnvironment("sales")
+orders = env.from_source(Csv("/in/orders.csv"), "orders")
+orders.transform(Cleaner().clean).sink_to(Parquet("/out"))
+# graph-compiler validate says:
+# pipelines/a_method_of_an_object.py: pipeline 'sales' has 1 problem
+#   behind 'orders': transform cannot take this function: 'Cleaner.clean', of an object, is not a plain function; Spark imports functions by name, in another process
+#     allowed: a function defined with `def` at the top level of an importable module
+#     hint: move it to a module in pipelines/ and pass it by its name there
+#     declared at pipelines/a_method_of_an_object.py:11

@@ -1,0 +1,19 @@
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+
+env = StreamExecutionEnvironment("sales",
+    config={"parallelism.default": "many", "pipeline.max-paralelism": 3, "staging.release": "never"},
+)
+orders = env.from_source(Csv("/in/orders.csv"), "orders")
+orders.sink_to(Parquet("/out"))
+# graph-compiler validate says:
+# pipelines/several_wrong_options.py: pipeline 'sales' has 3 problems
+#   option 'parallelism.default' is 'many'
+#     allowed: a whole number, from 1 to 32768
+#     declared at pipelines/several_wrong_options.py:3
+#   option 'staging.release' is 'never'
+#     allowed: GC, LAST_CONSUMER
+#     declared at pipelines/several_wrong_options.py:3
+#   there is no option 'pipeline.max-paralelism'
+#     allowed: pipeline.max-parallelism, pipeline.auto-generate-uids, pipeline.vertex-description-mode, pipeline.vertex-name-include-index-prefix, pipeline.operator-chaining.enabled and others, all in docs/options.md
+#     hint: did you mean 'pipeline.max-parallelism'?
+#     declared at pipelines/several_wrong_options.py:3

@@ -1,0 +1,204 @@
+"""Declarations with a mistake, and what is said of each: one file a case, with the words at its end.
+
+To add one, put a file into python/ or yaml/, named after what is wrong with it, and run this with `--update-golden`: it
+writes what `validate` says below the case. Read it. It says the pipeline, the operator, where it was declared, what was
+found, what is allowed, and a hint; all problems of a file at once.
+
+A case stands in a project with the modules of project/. What no file can show (bytes, sizes) is below.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from typer.testing import CliRunner
+
+from graph_compiler.cli.app import app
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+MARK = "# graph-compiler validate says:\n"
+CASES = sorted(
+    path for kind in ("python", "yaml") for path in (HERE / kind).iterdir() if path.is_file()
+)
+MACHINE = re.compile(r"0x[0-9a-f]{6,}|site-packages|/usr/|/root/|/home/")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Stand in a project, out of sight of this one's pipelines; what it imports is forgotten afterwards."""
+    folder = tmp_path_factory.mktemp("project")
+    shutil.copytree(HERE / "project", folder, dirs_exist_ok=True)
+    ours = _forget_pipelines()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(sys, "path", [entry for entry in sys.path if Path(entry) != ROOT])
+        yield folder
+    _forget_pipelines()
+    sys.modules.update(ours)
+
+
+def _forget_pipelines() -> dict[str, ModuleType]:
+    names = [name for name in sys.modules if name.partition(".")[0] == "pipelines"]
+    return {name: sys.modules.pop(name) for name in names}
+
+
+def said_of(file: Path, project: Path) -> str:
+    """Give what validate says of a file, its paths from the project; it must be words, and exit code 2."""
+    _forget_pipelines()
+    done = CliRunner().invoke(app, ["validate", str(file.relative_to(project))])
+    assert done.exit_code == 2, done.output or done.exception
+    assert isinstance(done.exception, SystemExit)
+    assert done.stdout == ""
+    *words, counted = done.stderr.replace(f"{project}/", "").splitlines(keepends=True)
+    assert counted.startswith("1 pipeline checked, ")
+    said = "".join(words)
+    assert "Traceback" not in said
+    assert said.startswith(f"{file.relative_to(project)}: pipeline '")
+    return said
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_mistake_is_told_in_words(
+    case: Path, project: Path, request: pytest.FixtureRequest
+) -> None:
+    declared, _, expected = case.read_text().partition(MARK)
+    file = project / "pipelines" / case.name
+    file.write_text(declared)
+    said = said_of(file, project)
+    file.unlink()
+    if request.config.getoption("--update-golden"):
+        lines = "".join(f"# {line}".rstrip() + "\n" for line in said.splitlines())
+        case.write_text(f"{declared}{MARK}{lines}")
+        return
+    assert said == "".join(
+        line.removeprefix("#").removeprefix(" ") for line in expected.splitlines(keepends=True)
+    )
+
+
+def test_the_corpus_is_large_and_of_both_kinds() -> None:
+    kinds = [case.suffix for case in CASES]
+    assert min(kinds.count(".py"), kinds.count(".yaml")) >= 60
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_what_is_said_names_the_file_and_nothing_of_the_machine(case: Path) -> None:
+    said = case.read_text().partition(MARK)[2]
+    problems = len(re.findall(r"^#   \S", said, re.MULTILINE))
+    assert said.count("declared at pipelines/") >= problems
+    assert not MACHINE.search(said)
+
+
+BYTES = {
+    "utf_16": ("name: sales\n".encode("utf-16"), "is no UTF-8 text: byte 0 is 0xff"),
+    "binary": (bytes(range(200, 256)) * 10, "is no UTF-8 text: byte 0 is 0xc8"),
+    "latin_1": ("name: größe\n".encode("latin-1"), "is no UTF-8 text: byte 8 is 0xf6"),
+    "zeros": (b"\0" * 100, "it is no YAML: there is the character #x0000"),
+    "too_large": (b"#" * 4_000_001, "has 4000001 bytes"),
+    "too_long": (b"name: sales\n" + b"# x\n" * 300_000, "it has 1200012 characters"),
+}
+
+
+@pytest.mark.parametrize(("content", "words"), BYTES.values(), ids=BYTES)
+def test_bytes_that_are_no_pipeline(content: bytes, words: str, project: Path) -> None:
+    file = project / "pipelines" / "bytes.yaml"
+    file.write_bytes(content)
+    said = said_of(file, project)
+    assert words in said
+    file.unlink()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("env = 1\n".encode("utf-16"), "it is no Python: "),
+        (b"\0\0", "it is no Python: source code "),
+        (b"name = 'gr\xf6\xdfe'\n", "it is no Python: (unicode error) 'utf-8' codec"),
+    ],
+    ids=["utf_16", "zeros", "latin_1"],
+)
+def test_bytes_that_are_no_module(content: bytes, words: str, project: Path) -> None:
+    file = project / "pipelines" / "bytes_of_a_module.py"
+    file.write_bytes(content)
+    said = said_of(file, project)
+    assert words in said
+    assert "declared at pipelines/bytes_of_a_module.py" in said
+    file.unlink()
+
+
+def test_a_module_and_a_file_of_one_name(project: Path) -> None:
+    for suffix in (".py", ".yaml"):
+        (project / "pipelines" / f"twice{suffix}").write_text("")
+    done = CliRunner().invoke(app, ["validate", "twice"])
+    assert done.exit_code == 2
+    assert "there are pipelines/twice.py and pipelines/twice.yaml\n    allowed: one" in done.stderr
+
+
+IN_A_PROCESS = (
+    *("python/two_operators_with_one_uid.py", "python/a_lambda.py", "python/a_cycle.py"),
+    *("python/a_misspelt_method.py", "python/nothing_declared.py", "python/a_misspelt_option.py"),
+    *("python/a_syntax_error.py", "yaml/several_problems.yaml", "yaml/a_tab.yaml"),
+)
+AND_SAY_WHAT_WAS_LOADED = """
+import atexit, sys
+atexit.register(lambda: print({"airflow", "pyspark"} & set(sys.modules), file=sys.stderr))
+import graph_compiler.__main__
+"""
+
+
+@pytest.mark.parametrize("command", ["validate", "explain", "run"])
+def test_every_command_tells_it_with_exit_code_2_and_leaves_nothing_behind(
+    command: str, tmp_path: Path
+) -> None:
+    shutil.copytree(HERE / "project", tmp_path, dirs_exist_ok=True)
+    cases = [HERE / case for case in (IN_A_PROCESS if command == "validate" else IN_A_PROCESS[:4])]
+    for case in cases:
+        declared, _, expected = case.read_text().partition(MARK)
+        file = tmp_path / "pipelines" / case.name
+        file.write_text(declared)
+        done = subprocess.run(
+            [sys.executable, "-c", AND_SAY_WHAT_WAS_LOADED, command, f"pipelines/{case.name}"],
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT / 'plugins'}",
+                "AIRFLOW_HOME": str(tmp_path / "home"),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert done.stdout == ""
+        assert "Traceback" not in done.stderr
+        assert done.stderr.endswith("set()\n")
+        problem = expected.splitlines()[1].removeprefix("#   ")
+        assert problem in done.stderr.replace(f"{tmp_path}/", "")
+        assert not (tmp_path / "home").exists()
+
+
+def test_the_document_says_the_same(project: Path) -> None:
+    declared = (HERE / "yaml" / "several_problems.yaml").read_text().partition(MARK)[0]
+    file = project / "pipelines" / "several_problems.yaml"
+    file.write_text(declared)
+    done = CliRunner().invoke(app, ["validate", "--json", "pipelines/several_problems.yaml"])
+    (pipeline,) = json.loads(done.stdout)["pipelines"]
+    places = [(one["operator"], one["key"], one["line"]) for one in pipeline["problems"]]
+    assert places == [
+        ("paid", None, 5),
+        ("paid", None, 5),
+        ("both", "steps[1].how", 6),
+        ("behind 'orders'", "steps[3]", 8),
+        ("aggregated", None, 9),
+        ("b", None, 12),
+        ("c", "sinks.c.mode", 13),
+    ]
+    assert {one["file"] for one in pipeline["problems"]} == {"pipelines/several_problems.yaml"}
+    file.unlink()
