@@ -107,7 +107,12 @@ def _problem(path: KeyPath, errors: list[ErrorDetails], tree: Node, file: str) -
         return say(_MISSING)
     if kind == "extra_forbidden":
         known = _known(first["loc"])
-        return say(f"there is no key '{key}' here", listing(known), did_you_mean(str(key), known))
+        # Of a step whose call is misspelt, another key (key_by) may be taken for the call.
+        calls = (
+            STEP_FORMS if path[:1] == ("steps",) and len(path) == len(("steps", 0, "key")) else ()
+        )
+        hint = did_you_mean(str(key), [*known, *calls])
+        return say(f"there is no key '{key}' here", listing(known), hint)
     if kind == "union_tag_not_found":
         return _no_kind(path, value, tree, file)
     if kind == "literal_error":
