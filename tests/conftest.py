@@ -14,6 +14,8 @@ from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.run_marker import VERSION, RunMarker, mark_run
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
+pytest_plugins = ["graph_compiler.testing.pytest_plugin"]
+
 # How long an example takes is the machine's affair; benchmarks/ measures.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")

@@ -1,10 +1,7 @@
-"""One Spark session for all in-process tests, and a runner for whole pipelines in it."""
+"""A runner for whole pipelines in the one Spark session of all in-process tests (the kit's fixture `spark`)."""
 
 import itertools
-import logging
-import os
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -13,7 +10,7 @@ from pyspark.sql import SparkSession
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration import Pipeline
 from graph_compiler.declaration.parameters import ParameterValue
-from graph_compiler.deployment.describe import SESSION, describe_regions
+from graph_compiler.deployment.describe import describe_regions
 from graph_compiler.deployment.descriptor import (
     VERSION,
     ExecutionAttempt,
@@ -27,20 +24,6 @@ from tests.spark.sinks import Sinks
 
 Execute = Callable[[RegionDescriptor], ExecutionReport]
 RunPipeline = Callable[..., list[ExecutionReport]]
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]").appName("tests")
-    settings = {**SESSION, "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "4"}
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    yield session
-    session.stop()
-    # py4j says goodbye when the interpreter ends, to a stream pytest has closed by then
-    logging.getLogger("py4j").setLevel(logging.WARNING)
 
 
 @pytest.fixture

@@ -94,13 +94,15 @@ class Phase(StrEnum):
     """What Spark runs something for.
 
     EVALUATE: an operator becomes a part of a plan (a schema is inferred). SHARE: rows that several read are fixed.
-    STAGE: they are kept for other tasks. PREPARE: a sink's rows are written beside its target.
+    STAGE: they are kept for other tasks. PREPARE: a sink's rows are written beside its target. PREVIEW: somebody looks
+    at them.
     """
 
     EVALUATE = "evaluate"
     SHARE = "share"
     STAGE = "stage"
     PREPARE = "prepare"
+    PREVIEW = "preview"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

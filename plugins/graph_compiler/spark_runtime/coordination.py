@@ -30,6 +30,7 @@ from graph_compiler.spark_runtime.connectors import (
     OpenSink,
     PreparedSink,
     SinkContext,
+    SinkOpener,
     open_sink,
 )
 from graph_compiler.spark_runtime.master_hooks import Blaming
@@ -83,9 +84,12 @@ class SplitEnumerator(OperatorCoordinator):
 class SinkCommitter(OperatorCoordinator):
     """A sink's: claims the target, has rows checked and prepared where no reader looks, publishes them."""
 
-    def __init__(self, operator: OperatorDescriptor, context: SinkContext) -> None:
+    def __init__(
+        self, operator: OperatorDescriptor, context: SinkContext, open_sink: SinkOpener
+    ) -> None:
         self._operator = operator
         self._context = context
+        self._open_sink = open_sink
         self._opened: OpenSink | None = None
         self._prepared: PreparedSink | None = None
         self._place: PreparedPlace | None = None
@@ -95,7 +99,9 @@ class SinkCommitter(OperatorCoordinator):
         """Finish what others began with the target, and claim its next publication."""
         sink = self._operator.operator
         assert isinstance(sink, Sink)
-        self._opened = open_sink(sink.connector, self._operator.operator_id, sink, self._context)
+        self._opened = self._open_sink(
+            sink.connector, self._operator.operator_id, sink, self._context
+        )
 
     def check(self, rows: DataFrame) -> DataFrame:
         """Give the rows as they will be written; refuse what the target cannot take."""
@@ -201,11 +207,14 @@ class OperatorCoordinators:
 
 
 def make_coordinators(
-    vertices: tuple[VertexDescriptor, ...], context: SinkContext, blaming: Blaming
+    vertices: tuple[VertexDescriptor, ...],
+    context: SinkContext,
+    blaming: Blaming,
+    open_sink: SinkOpener = open_sink,
 ) -> OperatorCoordinators:
-    """Make the coordinators that the vertices name."""
+    """Make the coordinators that the vertices name; `open_sink` claims the targets of sinks."""
     members = [
-        (operator, _make(provider.kind, operator, vertex, context))
+        (operator, _make(provider.kind, operator, vertex.parallelism, context, open_sink))
         for vertex in vertices
         for provider in vertex.coordinators
         for operator in vertex.operators
@@ -217,12 +226,13 @@ def make_coordinators(
 def _make(
     kind: CoordinatorKind,
     operator: OperatorDescriptor,
-    vertex: VertexDescriptor,
+    parallelism: int,
     context: SinkContext,
+    open_sink: SinkOpener,
 ) -> OperatorCoordinator:
     match kind:
         case CoordinatorKind.SPLIT_ENUMERATOR:
-            return SplitEnumerator(operator, vertex.parallelism)
+            return SplitEnumerator(operator, parallelism)
         case CoordinatorKind.COMMITTER:
-            return SinkCommitter(operator, context)
+            return SinkCommitter(operator, context, open_sink)
     assert_never(kind)

@@ -31,6 +31,7 @@ from graph_compiler.spark_runtime.failures import explain_failure
 from graph_compiler.spark_runtime.metrics import RegionMetrics
 from graph_compiler.spark_runtime.region import run_region
 from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted
+from graph_compiler.spark_runtime.surroundings import PRODUCTION, Surroundings
 
 
 def main(descriptor_path: str) -> int:
@@ -76,14 +77,16 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
     return spark
 
 
-def execute(task: TaskDeploymentDescriptor, spark: SparkSession) -> ExecutionReport:
+def execute(
+    task: TaskDeploymentDescriptor, spark: SparkSession, surroundings: Surroundings = PRODUCTION
+) -> ExecutionReport:
     """Run the region in a session and leave the report, whatever happens."""
     _say_what_is_ignored(task, spark)
-    metrics = RegionMetrics(spark, task.region)
+    metrics = RegionMetrics(spark, task.region, surroundings.begins)
     application_id = spark.sparkContext.applicationId
     try:
         with metrics.listening():
-            result = run_region(task, spark, LocalCommitStore(), metrics)
+            result = run_region(task, spark, LocalCommitStore(), metrics, surroundings)
         report = ExecutionReport(
             version=VERSION,
             application_id=application_id,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -36,6 +36,8 @@ class RegionMetrics:
 
     spark: SparkSession
     region: RegionDescriptor
+    begins: Callable[[RegionDescriptor, OperatorDescriptor, Phase], None] = lambda *_: None
+    """Is told of what is measured next."""
     actions: list[ActionMetrics] = field(default_factory=list)
     committed: dict[Output, int] = field(default_factory=dict)
     """Rows by footers: of staged outputs, and of sinks."""
@@ -61,6 +63,7 @@ class RegionMetrics:
     @contextmanager
     def running(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
         """Name what Spark runs in here after an operator, and measure it unless it fails."""
+        self.begins(self.region, operator, phase)
         group = f"{operator.name} {next(_NUMBERS)}"
         description = f"{self.region.pipeline} · {operator.name}: {phase}"
         mark = (OPERATOR, str(operator.node_id)) if phase is Phase.EVALUATE else (ACTION, group)

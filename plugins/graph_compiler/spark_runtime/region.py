@@ -25,7 +25,7 @@ from graph_compiler.deployment.manifest import ContractCount, StagedRead
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.report import Output, Phase, RecomputedResult
 from graph_compiler.errors import SupersededError
-from graph_compiler.spark_runtime.connectors import SinkContext, read_source
+from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.contracts import Contract, check_contracts
 from graph_compiler.spark_runtime.coordination import make_coordinators
 from graph_compiler.spark_runtime.master_hooks import initialize_on_master
@@ -35,6 +35,7 @@ from graph_compiler.spark_runtime.region_failover import RegionFailover
 from graph_compiler.spark_runtime.region_run import RegionRun
 from graph_compiler.spark_runtime.shared_rows import FixedRows
 from graph_compiler.spark_runtime.staging import StagingArea
+from graph_compiler.spark_runtime.surroundings import PRODUCTION, Surroundings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,11 @@ class RegionResult:
 
 
 def run_region(
-    task: TaskDeploymentDescriptor, spark: SparkSession, store: CommitStore, metrics: RegionMetrics
+    task: TaskDeploymentDescriptor,
+    spark: SparkSession,
+    store: CommitStore,
+    metrics: RegionMetrics,
+    surroundings: Surroundings = PRODUCTION,
 ) -> RegionResult:
     """Run everything and give what was staged and published, and what contracts counted; `metrics` gathers the rest.
 
@@ -79,16 +84,17 @@ def run_region(
         region=region,
         spark=spark,
         parameters=dict(task.parameters),
-        read_source=lambda connector, parallelism: read_source(connector, spark, parallelism),
+        read_source=lambda connector, splits: surroundings.read_source(connector, spark, splits),
         read_staged=partial(_read_staged, failover, metrics),
         fix=FixedRows(area, metrics).fix,
         mark=metrics.mark,
+        observed=surroundings.observed,
         contracts=contracts,
     )
     run = RegionRun(area=area, metrics=metrics, evaluation=evaluation)
 
     initialize_on_master(region.vertices, spark, run.running)
-    coordinators = make_coordinators(region.vertices, context, run.running)
+    coordinators = make_coordinators(region.vertices, context, run.running, surroundings.open_sink)
     operators = evaluation.graph.operators.values()
     outputs: list[Output] = []
     with coordinators.attempt(attempt.attempt_number):
@@ -108,6 +114,7 @@ def run_region(
             with run.running(sink, Phase.PREPARE):
                 written = coordinators.committer(sink).prepare(rows)
             metrics.committed[sink.node_id, None] = written
+        surroundings.looks(run)
         counts = area.contracts()
         failover.check_reads()
         outputs.extend(coordinators.commit())

@@ -6,7 +6,7 @@ Where rows come from and where fixed rows go is its caller's: a run reads and wr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
@@ -42,7 +42,8 @@ Fix = Callable[[OperatorDescriptor, str, DataFrame, int | None], DataFrame]
 class RegionEvaluation:
     """The outputs of a region's operators so far.
 
-    `mark` is told of every output. `unrepeatable` are those that computing again may change.
+    `mark` is told of every output. `observed` are outputs that somebody else reads, any number of times. `unrepeatable`
+    are those that computing again may change.
     """
 
     region: RegionDescriptor
@@ -53,6 +54,7 @@ class RegionEvaluation:
     fix: Fix
     contracts: list[Contract]
     mark: Callable[[DataFrame, Output], None] = lambda _rows, _output: None
+    observed: Set[Output] = frozenset()
     is_dry: bool = False
     outputs: dict[Output, DataFrame] = field(default_factory=dict)
     graph: RegionGraph = field(init=False)
@@ -69,7 +71,7 @@ class RegionEvaluation:
         )
         edges = [edge for operator in self.graph.operators.values() for edge in operator.inputs]
         read = [(edge.node_id, edge.output_tag) for edge in edges if edge.staged is None]
-        self._readers = Counter([*read, *self._results])
+        self._readers = Counter([*read, *self._results, *self.observed, *self.observed])
 
     def is_shared(self, output: Output) -> bool:
         """Say whether several read an output, staging it included."""

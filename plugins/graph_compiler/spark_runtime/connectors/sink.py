@@ -115,14 +115,22 @@ def open_sink(
     raise AssertionError(f"no writer for {type(connector).__name__}")
 
 
-def check_without_target(sink: Sink, rows: DataFrame) -> None:
-    """Raise what a sink would raise of these rows whatever its target holds; nothing is claimed or looked at."""
+SinkOpener = Callable[[Connector, OperatorId, Sink, SinkContext], OpenSink]
+"""Claims the target of a sink, as `open_sink` does."""
+
+
+def check_without_target(sink: Sink, rows: DataFrame) -> DataFrame:
+    """Give the rows as a sink would write them to a target that holds nothing; none is claimed or looked at.
+
+    Raises what the sink would raise of these rows whatever its target holds.
+    """
     check_names(rows.schema)
     target = Target(name="the target", held=None, evolves=frozenset())
     rows = conform_to_target(rows, sink.connector, target)
     key_columns(sink.keys, rows.schema)
     if isinstance(sink.connector, FileConnector):
         check_columns(rows.schema, sink.connector.spark_format, sink.partition_by)
+    return rows
 
 
 def sink_registry() -> set[type]:

@@ -41,7 +41,13 @@ def read_source(
 
     Raises SchemaChangedError where a declared schema does not hold; Spark raises PATH_NOT_FOUND for a missing path.
     """
-    found = read(connector, Reading(spark=spark, parallelism=parallelism or 1))
+    return as_declared(
+        connector, read(connector, Reading(spark=spark, parallelism=parallelism or 1))
+    )
+
+
+def as_declared(connector: Connector, found: Found) -> DataFrame:
+    """Give found rows with the columns a source declares; raises SchemaChangedError where that cannot be."""
     if connector.schema is None:
         return found.rows
     expectation = Expectation(

@@ -1,0 +1,90 @@
+"""Find an operator's output by what people call it: `flown`, a uid, `flown.cancelled` for a side output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.errors import GraphCompilerError
+from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
+from graph_compiler.identifiers import did_you_mean, listing
+
+
+class OperatorNotFoundError(GraphCompilerError):
+    """No operator, or more than one, is called so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedOutput:
+    """An operator, and the tag of one of its outputs, None for the main one."""
+
+    node: StreamNode
+    tag: str | None
+
+    @property
+    def is_sink(self) -> bool:
+        """Say whether it gives out nothing: its rows are those it is given."""
+        return isinstance(self.node.operator, Sink)
+
+    @property
+    def name(self) -> str:
+        """Give the name that people know it by."""
+        name = self.node.declared_name
+        return name if self.tag is None else f"{name}.{self.tag}"
+
+
+def find_output(graph: StreamGraph, name: str) -> NamedOutput:
+    """Give the output with a name or uid; an operator comes before a sink of the same name.
+
+    Raises OperatorNotFoundError, with what there is, where nothing is called so, or several are.
+    """
+    outputs = _outputs(graph)
+    found = [output for output in outputs if name in (output.name, _uid(output))]
+    of_operators = [output for output in found if not output.is_sink]
+    match of_operators or found:
+        case [only]:
+            return only
+        case []:
+            raise OperatorNotFoundError(_nothing(graph, name, [each.name for each in outputs]))
+        case several:
+            raise OperatorNotFoundError(_several(graph, name, several))
+
+
+def find_sink(graph: StreamGraph, name: str) -> StreamNode:
+    """Give the sink with a name or uid; raises OperatorNotFoundError as `find_output` does."""
+    sinks = [output for output in _outputs(graph) if output.is_sink]
+    found = [sink for sink in sinks if name in (sink.name, sink.node.uid)]
+    if len(found) == 1:
+        return found[0].node
+    if found:
+        raise OperatorNotFoundError(_several(graph, name, found))
+    raise OperatorNotFoundError(_nothing(graph, name, [sink.name for sink in sinks], noun="sink"))
+
+
+def _outputs(graph: StreamGraph) -> list[NamedOutput]:
+    return [
+        NamedOutput(node=node, tag=tag)
+        for node in graph.nodes
+        for tag in (None, *node.operator.output_tags())
+    ]
+
+
+def _uid(output: NamedOutput) -> str | None:
+    uid, tag = output.node.uid, output.tag
+    return uid if uid is None or tag is None else f"{uid}.{tag}"
+
+
+def _nothing(graph: StreamGraph, name: str, known: list[str], noun: str = "operator") -> str:
+    lines = [f"pipeline '{graph.job_name}' has no {noun} '{name}'", f"  allowed: {listing(known)}"]
+    ends = [each for each in known if each.endswith(f".{name}")]
+    hint = f"did you mean '{ends[0]}'?" if ends else did_you_mean(name, known)
+    return "\n".join([*lines, *([f"  hint: {hint}"] if hint else [])])
+
+
+def _several(graph: StreamGraph, name: str, found: list[NamedOutput]) -> str:
+    places = [str(output.node.declared_at or output.node.description) for output in found]
+    return (
+        f"pipeline '{graph.job_name}' has {len(found)} operators called '{name}'\n"
+        f"  found: {listing(places)}\n"
+        "  hint: give the one that is meant a name, or a uid, of its own"
+    )

@@ -1,0 +1,59 @@
+"""Rows as Python values, for a test that asserts on them: dicts by column, time stamps in UTC without a zone.
+
+Through Arrow: PySpark's own way reads time stamps in the zone of the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+import pyarrow
+from pyspark.sql import DataFrame
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+
+from graph_compiler.errors import GraphCompilerError
+from graph_compiler.identifiers import listing
+
+Row: TypeAlias = dict[str, object]
+
+
+class SameNameError(GraphCompilerError):
+    """Columns of one name have no place in a dict."""
+
+
+def collect_rows(rows: DataFrame) -> list[Row]:
+    """Give all rows, in Spark's order; raises SameNameError for columns of one name."""
+    names = rows.columns
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise SameNameError(
+            f"several columns are called {listing(twice)}\n  hint: rename them in the pipeline: .rename(…), .select(…)"
+        )
+    kinds = [field.dataType for field in rows.schema]
+    table = rows.toArrow()
+    return [dict(zip(names, cells, strict=True)) for cells in _cells(table, kinds)]
+
+
+def _cells(table: pyarrow.Table, kinds: list[DataType]) -> Iterator[tuple[object, ...]]:
+    if not kinds:
+        yield from [()] * table.num_rows
+        return
+    columns = [
+        [_value(value, kind) for value in column.to_pylist()]
+        for column, kind in zip(table.columns, kinds, strict=True)
+    ]
+    yield from zip(*columns, strict=True)
+
+
+def _value(value: object, kind: DataType) -> object:
+    """Give Arrow's value as people write it in a test."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+    if isinstance(kind, ArrayType) and isinstance(value, list):
+        return [_value(item, kind.elementType) for item in value]
+    if isinstance(kind, MapType) and isinstance(value, list):
+        return {key: _value(item, kind.valueType) for key, item in value}
+    if isinstance(kind, StructType) and isinstance(value, dict):
+        return {field.name: _value(value[field.name], field.dataType) for field in kind}
+    return value

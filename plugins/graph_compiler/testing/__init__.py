@@ -1,0 +1,46 @@
+"""What tests of pipelines call: run one on rows you give, and look at any operator; hold a plan to what you expect.
+
+    from graph_compiler.testing import CompiledPlan, MiniCluster
+
+Each is loaded when it is first named: pytest loads this package in every run, and Spark only where a test asks for it.
+The fixtures are in `graph_compiler.testing.pytest_plugin`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graph_compiler.testing.compiled_plan import CompiledPlan
+    from graph_compiler.testing.mini_cluster import MiniCluster
+    from graph_compiler.testing.pipeline_result import PipelineFailedError, PipelineResult
+    from graph_compiler.testing.row_assertions import assert_rows
+    from graph_compiler.testing.sources import REAL, Rows
+
+__all__ = [
+    "REAL",
+    "CompiledPlan",
+    "MiniCluster",
+    "PipelineFailedError",
+    "PipelineResult",
+    "Rows",
+    "assert_rows",
+]
+
+_MODULES = {
+    "REAL": "sources",
+    "CompiledPlan": "compiled_plan",
+    "MiniCluster": "mini_cluster",
+    "PipelineFailedError": "pipeline_result",
+    "PipelineResult": "pipeline_result",
+    "Rows": "sources",
+    "assert_rows": "row_assertions",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load what is asked for."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

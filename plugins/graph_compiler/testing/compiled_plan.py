@@ -1,0 +1,176 @@
+"""What a pipeline compiles to, as a test asks for it: who shares a task or a chain, which edges are staged, and why.
+
+    plan = CompiledPlan.of(env)
+    plan.assert_staged("with_weather", "facts", because="DECLARED")
+
+What does not hold is told with the way between the two operators, each edge as it is, and the tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self, TypeVar
+
+from graph_compiler.compiler.chaining import ChainBreak
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.environment import StreamExecutionEnvironment
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.operator_names import find_output, find_sink
+from graph_compiler.graphs.staging_reasons import StagingReason
+from graph_compiler.graphs.stream_graph import StreamNode
+from graph_compiler.identifiers import RegionId, did_you_mean, listing
+from graph_compiler.testing.plan_paths import EdgeFacts, PlanPaths, path_words
+
+Reason = TypeVar("Reason", bound=StrEnum)
+_SINK = "sink "
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledPlan:
+    """A compiled pipeline. Operators go by name or uid.
+
+    Where a sink has the name of an operator, `sink late_routes` is the sink.
+    """
+
+    compiled: CompiledPipeline
+
+    @classmethod
+    def of(cls, pipeline: StreamExecutionEnvironment | Pipeline) -> Self:
+        """Compile; raises InvalidPipelineError with every problem of the declaration."""
+        declared = pipeline if isinstance(pipeline, Pipeline) else pipeline.pipeline()
+        return cls(compile_pipeline(declared))
+
+    @property
+    def tasks(self) -> tuple[RegionId, ...]:
+        """Give the task ids, in an order in which they can run."""
+        return tuple(region.id for region in self.compiled.deployment.regions)
+
+    def task_of(self, operator: str) -> RegionId:
+        """Give the id of the task that runs an operator."""
+        return self._task(self._node(operator))
+
+    def vertex_of(self, operator: str) -> str:
+        """Give the name of the job vertex an operator is chained into."""
+        return self.compiled.job_graph.vertex_of_node[self._node(operator).id].name
+
+    def assert_tasks(self, *tasks: str) -> None:
+        """Raise AssertionError unless these are the tasks, in any order."""
+        __tracebackhide__ = True
+        if sorted(tasks) != sorted(self.tasks):
+            self._fail(f"the tasks are {listing(self.tasks)}, not {listing(tasks)}")
+
+    def assert_same_task(self, first: str, *others: str) -> None:
+        """Raise AssertionError unless one task runs all of these operators."""
+        __tracebackhide__ = True
+        for other in others:
+            one, task = self.task_of(first), self.task_of(other)
+            if one != task:
+                words = f"'{first}' is in task {one}, '{other}' in task {task}"
+                self._fail(words, self._between(first, other))
+
+    def assert_different_tasks(self, first: str, second: str) -> None:
+        """Raise AssertionError where one task runs both operators."""
+        __tracebackhide__ = True
+        if self.task_of(first) == self.task_of(second):
+            words = f"'{first}' and '{second}' are both in task {self.task_of(first)}"
+            self._fail(words, self._between(first, second))
+
+    def assert_chained(self, first: str, *others: str) -> None:
+        """Raise AssertionError unless all of these operators are in one chain: one job vertex."""
+        __tracebackhide__ = True
+        for other in others:
+            if self._vertex(first) != self._vertex(other):
+                self._fail(
+                    f"'{first}' is in the chain {self.vertex_of(first)}\n"
+                    f"  '{other}' is in the chain {self.vertex_of(other)}",
+                    self._between(first, other),
+                )
+
+    def assert_not_chained(self, first: str, second: str, because: str | None = None) -> None:
+        """Raise AssertionError where both operators are in one chain; `because` is a ChainBreak between them."""
+        __tracebackhide__ = True
+        reason = _reason(ChainBreak, because)
+        between = self._between(first, second)
+        if self._vertex(first) == self._vertex(second):
+            self._fail(f"'{first}' and '{second}' are in one chain: {self.vertex_of(first)}")
+        found = [edge.chain_break for edge in _edges(between) if edge.chain_break is not None]
+        if reason is not None and reason not in found:
+            names = listing(dict.fromkeys(each.name for each in found))
+            self._fail(
+                f"'{first}' and '{second}' are not in one chain because of {names}, not {reason.name}",
+                between,
+            )
+
+    def assert_staged(self, producer: str, consumer: str, because: str | None = None) -> None:
+        """Raise AssertionError unless rows are staged on the way between two operators.
+
+        Where an edge joins the two, it is meant; else every way between them. `because` is a StagingReason.
+        """
+        __tracebackhide__ = True
+        reason = _reason(StagingReason, because)
+        between = self._between(producer, consumer)
+        if not between:
+            self._fail(f"no rows go from '{producer}' to '{consumer}'")
+        if any(not any(edge.staged for edge in path) for path in between):
+            self._fail(f"nothing is staged between '{producer}' and '{consumer}'", between)
+        found = [edge.staged.reason for edge in _edges(between) if edge.staged is not None]
+        if reason is not None and reason not in found:
+            names = listing(dict.fromkeys(each.name for each in found))
+            self._fail(
+                f"what is staged between '{producer}' and '{consumer}' is so because of {names}, not {reason.name}",
+                between,
+            )
+
+    def assert_not_staged(self, producer: str, consumer: str) -> None:
+        """Raise AssertionError where rows are staged on any way between two operators."""
+        __tracebackhide__ = True
+        between = self._between(producer, consumer)
+        if not between:
+            self._fail(f"no rows go from '{producer}' to '{consumer}'")
+        if any(edge.staged for edge in _edges(between)):
+            self._fail(f"rows are staged between '{producer}' and '{consumer}'", between)
+
+    def _node(self, name: str) -> StreamNode:
+        graph = self.compiled.stream_graph
+        if name.startswith(_SINK):
+            return find_sink(graph, name.removeprefix(_SINK))
+        return find_output(graph, name).node
+
+    def _task(self, node: StreamNode) -> RegionId:
+        vertex = self.compiled.job_graph.vertex_of_node[node.id]
+        return self.compiled.deployment.region_of_vertex[vertex.id].id
+
+    def _vertex(self, operator: str) -> str:
+        return self.compiled.job_graph.vertex_of_node[self._node(operator).id].id
+
+    def _between(self, first: str, second: str) -> tuple[tuple[EdgeFacts, ...], ...]:
+        """Give the ways between two operators, in whichever direction there are any."""
+        paths = PlanPaths.of(self.compiled)
+        one, other = self._node(first).id, self._node(second).id
+        return paths.between(one, other) or paths.between(other, one)
+
+    def _fail(self, words: str, paths: Sequence[Sequence[EdgeFacts]] = ()) -> None:
+        __tracebackhide__ = True
+        ways = [f"  {line}" for path in paths for line in path_words(path)]
+        tasks = f"  tasks: {listing(self.tasks)}"
+        raise AssertionError("\n".join([f"{self.compiled.pipeline.name}: {words}", *ways, tasks]))
+
+
+def _edges(paths: Sequence[Sequence[EdgeFacts]]) -> Iterator[EdgeFacts]:
+    return (edge for path in paths for edge in path)
+
+
+def _reason(kind: type[Reason], because: str | None) -> Reason | None:
+    """Give the reason a test names; raises ValueError naming those there are."""
+    if because is None:
+        return None
+    if because in kind.__members__:
+        return kind[because]
+    hint = did_you_mean(because, kind.__members__)
+    raise ValueError(
+        f"there is no {kind.__name__} '{because}'\n  allowed: {listing(kind.__members__)}"
+        + (f"\n  hint: {hint}" if hint else "")
+    )

@@ -1,0 +1,132 @@
+"""Run pipelines in a test: rows in the place of sources, everything else as in production, in one local session."""
+
+from __future__ import annotations
+
+import shutil
+import weakref
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from tempfile import mkdtemp
+from typing import TypeAlias
+
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.environment import StreamExecutionEnvironment
+from graph_compiler.declaration.operators import Source
+from graph_compiler.declaration.parameters import ParameterValue
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.descriptor import RegionDescriptor
+from graph_compiler.deployment.desk_task import DeskRun, desk_task
+from graph_compiler.deployment.parameters import parse_parameter
+from graph_compiler.deployment.until import only_up_to
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.operator_names import NamedOutput, find_output
+from graph_compiler.graphs.stream_graph import StreamNode
+from graph_compiler.spark_runtime.given_rows import GivenRow, given_rows
+from graph_compiler.spark_runtime.local_session import Frame, Session
+from graph_compiler.spark_runtime.rehearsal import Rehearsal, rehearsed
+from graph_compiler.testing.pipeline_result import PipelineFailedError, PipelineResult
+from graph_compiler.testing.sources import REAL, Place, Rows, match_sources
+
+Given: TypeAlias = Frame | Rows | Iterable[GivenRow] | Place
+DAY = "2001-01-01"
+"""The day of a run that is given none: always the same, so that a test does not depend on today."""
+
+
+@dataclass(frozen=True, slots=True)
+class MiniCluster:
+    """Runs pipelines in a session, one region after the other (Flink's noun for a cluster inside a test)."""
+
+    spark: Session
+
+    def run(
+        self,
+        pipeline: StreamExecutionEnvironment | Pipeline,
+        sources: Mapping[str, Given] | Place | None = None,
+        *,
+        params: Mapping[str, ParameterValue] | None = None,
+        day: str = DAY,
+        until: str | None = None,
+        write_sinks: bool = False,
+    ) -> PipelineResult:
+        """Run a pipeline, or with `until` what one operator needs of it, and give what came out.
+
+        `sources` has for each source, by name or uid: rows as dicts, `Rows` with a schema, a DataFrame, or REAL, which
+        reads it as in production. Sinks keep what they are given; with `write_sinks` they write it, too. Raises
+        PipelineFailedError with the words of production.
+        """
+        compiled = compile_pipeline(
+            pipeline if isinstance(pipeline, Pipeline) else pipeline.pipeline()
+        )
+        regions = describe_regions(compiled)
+        output = None if until is None else find_output(compiled.stream_graph, until)
+        if output is not None:
+            regions = only_up_to(regions, output.node.id)
+        frames = self._frames(compiled, regions, sources)
+        regions = tuple(
+            rehearsed(region, tuple(frames), writes_sinks=write_sinks) for region in regions
+        )
+        rehearsal = Rehearsal(
+            spark=self.spark, given=frames, writes_sinks=write_sinks, target=_target(output)
+        )
+        root = mkdtemp(prefix="pipeline-run-")
+        weakref.finalize(rehearsal, shutil.rmtree, root, ignore_errors=True)
+        run = DeskRun(
+            day=day, params=_params(compiled, params or {}), run_id="test", staging_root=root
+        )
+        failure = rehearsal.run([desk_task(region, run, execution_id="test") for region in regions])
+        if failure is not None:
+            region = regions[len(rehearsal.reports) - 1]
+            raise PipelineFailedError(
+                failure, failure.words(compiled.pipeline.name, region.region_id)
+            )
+        return PipelineResult(compiled=compiled, rehearsal=rehearsal)
+
+    def _frames(
+        self,
+        compiled: CompiledPipeline,
+        regions: Iterable[RegionDescriptor],
+        sources: Mapping[str, Given] | Place | None,
+    ) -> dict[int, Frame]:
+        """Give the rows of each source that is given any, by node id."""
+        if isinstance(sources, Place):
+            return {}
+        given = dict(sources or {})
+        matched = match_sources(compiled.stream_graph, given, _node_ids(regions))
+        return {
+            node.id: self._frame(node, given[name])
+            for name, node in matched.items()
+            if given[name] is not REAL
+        }
+
+    def _frame(self, node: StreamNode, given: Given) -> Frame:
+        assert isinstance(node.operator, Source), "it was found among the sources"
+        assert not isinstance(given, Place), "it is read"
+        if isinstance(given, Frame):
+            return given
+        if isinstance(given, Rows):
+            return given_rows(node.declared_name, given.rows, given.schema, self.spark)
+        schema = node.operator.connector.schema
+        return given_rows(node.declared_name, given, schema, self.spark)
+
+
+def _target(output: NamedOutput | None) -> tuple[int, str | None] | None:
+    """Give the output whose rows are wanted at once; those of a sink are kept anyway."""
+    return None if output is None or output.is_sink else (output.node.id, output.tag)
+
+
+def _params(
+    compiled: CompiledPipeline, given: Mapping[str, ParameterValue]
+) -> dict[str, ParameterValue]:
+    defaults = dict(compiled.pipeline.params)
+    parsed = {name: parse_parameter(name, str(value), defaults) for name, value in given.items()}
+    return {**defaults, **parsed}
+
+
+def _node_ids(regions: Iterable[RegionDescriptor]) -> frozenset[int]:
+    return frozenset(
+        operator.node_id
+        for region in regions
+        for vertex in region.vertices
+        for operator in vertex.operators
+    )

@@ -1,0 +1,129 @@
+"""What came out of a pipeline in a test: rows of any operator by its name, rows of sinks, counts of contracts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from graph_compiler.deployment.manifest import ContractCount
+from graph_compiler.deployment.report import Failure
+from graph_compiler.errors import GraphCompilerError
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.operator_names import (
+    NamedOutput,
+    OperatorNotFoundError,
+    find_output,
+    find_sink,
+)
+from graph_compiler.identifiers import did_you_mean, listing
+from graph_compiler.spark_runtime.declared_schema import type_words
+from graph_compiler.spark_runtime.local_session import Frame
+from graph_compiler.spark_runtime.rehearsal import Rehearsal
+from graph_compiler.testing.row_assertions import RELATIVE, Row, assert_rows, in_order_of_values
+
+
+class PipelineFailedError(GraphCompilerError):
+    """A pipeline failed as it would in production; `failure` says how, and the message in the same words."""
+
+    def __init__(self, failure: Failure, words: str) -> None:
+        super().__init__(words)
+        self.failure = failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkRows:
+    """What a sink was given to write: `rows` in the order of their values, `columns` with their types."""
+
+    rows: list[dict[str, object]]
+    columns: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineResult:
+    """A run to ask about. Operators go by name or uid; `flown.cancelled` is a side output of `flown`."""
+
+    compiled: CompiledPipeline
+    rehearsal: Rehearsal
+
+    def rows(self, operator: str, *, ordered: bool = False) -> list[dict[str, object]]:
+        """Give the rows that an operator gives out, or a sink is given, as dicts.
+
+        They are in the order of their values; `ordered` gives them in Spark's, which only a sort or top_n promises.
+        """
+        return self._rows(self._output(operator), ordered=ordered)
+
+    def columns(self, operator: str) -> dict[str, str]:
+        """Give the columns of what an operator gives out, with their types: `{"delay": "INT"}`."""
+        return _columns(self.frame(operator))
+
+    def frame(self, operator: str) -> Frame:
+        """Give what an operator gives out as a DataFrame."""
+        output = self._output(operator)
+        return self.rehearsal.frame((output.node.id, output.tag))
+
+    def sink(self, name: str) -> SinkRows:
+        """Give what a sink was given to write, its declared columns applied."""
+        output = NamedOutput(node=find_sink(self.compiled.stream_graph, name), tag=None)
+        self._check_run(output)
+        return SinkRows(
+            rows=self._rows(output), columns=_columns(self.rehearsal.frame((output.node.id, None)))
+        )
+
+    @property
+    def contracts(self) -> dict[str, ContractCount]:
+        """Give what data contracts counted, by name: `.rows`, `.violations`, `.on_violation`."""
+        counts = (count for report in self.rehearsal.reports for count in report.contracts)
+        return {count.contract: count for count in counts}
+
+    def contract(self, name: str) -> ContractCount:
+        """Give what one data contract counted; raises OperatorNotFoundError where none of that name was reached."""
+        counts = self.contracts
+        if name in counts:
+            return counts[name]
+        hint = did_you_mean(name, counts)
+        raise OperatorNotFoundError(
+            f"no contract '{name}' has counted rows\n  found: {listing(counts)}"
+            + (f"\n  hint: {hint}" if hint else "")
+        )
+
+    def assert_rows(
+        self,
+        operator: str,
+        expected: Iterable[Row],
+        *,
+        ordered: bool = False,
+        relative: float = RELATIVE,
+    ) -> None:
+        """Raise AssertionError unless an operator gives out these rows; compared are the columns they name."""
+        __tracebackhide__ = True
+        found = self.rows(operator, ordered=ordered)
+        try:
+            assert_rows(found, expected, ordered=ordered, relative=relative)
+        except AssertionError as error:
+            raise AssertionError(f"'{operator}': {error}") from None
+
+    def _output(self, name: str) -> NamedOutput:
+        output = find_output(self.compiled.stream_graph, name)
+        self._check_run(output)
+        return output
+
+    def _check_run(self, output: NamedOutput) -> None:
+        if not self.rehearsal.was_run(output.node.id):
+            raise OperatorNotFoundError(
+                f"'{output.name}' was not run: what the run went up to does not need it\n"
+                f"  hint: run all of '{self.compiled.pipeline.name}', or until=\"{output.name}\""
+            )
+
+    def _rows(self, output: NamedOutput, *, ordered: bool = False) -> list[dict[str, object]]:
+        found = self.rehearsal.rows((output.node.id, output.tag))
+        if isinstance(found, Failure):
+            vertex = self.compiled.job_graph.vertex_of_node[output.node.id]
+            region = self.compiled.deployment.region_of_vertex[vertex.id]
+            raise PipelineFailedError(
+                found, found.words(self.compiled.pipeline.name, region.id)
+            ) from None
+        return list(found) if ordered else in_order_of_values(found)
+
+
+def _columns(rows: Frame) -> dict[str, str]:
+    return {field.name: type_words(field.dataType) for field in rows.schema}

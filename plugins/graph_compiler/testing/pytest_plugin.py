@@ -1,0 +1,51 @@
+"""Fixtures for pytest: `spark`, `pipeline_run`, `compiled_plan`.
+
+Installed with pip, pytest finds it by itself; where the package lies in plugins/, say so in the outermost conftest.py:
+
+    pytest_plugins = ["graph_compiler.testing.pytest_plugin"]
+
+pytest loads this in every run, so neither Spark nor the compiler is imported before a fixture is used. A fixture
+`spark` of your own takes the place of this one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from graph_compiler.declaration.environment import StreamExecutionEnvironment
+    from graph_compiler.declaration.pipeline import Pipeline
+    from graph_compiler.spark_runtime.local_session import Session
+    from graph_compiler.testing.compiled_plan import CompiledPlan
+    from graph_compiler.testing.pipeline_result import PipelineResult
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Session]:
+    """Give the Spark session that runs already, else a local one with two cores, for all tests."""
+    from graph_compiler.spark_runtime.local_session import local_session
+
+    with local_session() as session:
+        yield session
+    # py4j says goodbye when the interpreter ends, to a stream pytest has closed by then
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+
+
+@pytest.fixture
+def pipeline_run(spark: Session) -> Callable[..., PipelineResult]:
+    """Run pipelines on rows: `pipeline_run(env, sources={"flights": [{…}]}, params=…, day=…, until=…)`."""
+    from graph_compiler.testing.mini_cluster import MiniCluster
+
+    return MiniCluster(spark).run
+
+
+@pytest.fixture
+def compiled_plan() -> Callable[[StreamExecutionEnvironment | Pipeline], CompiledPlan]:
+    """Compile pipelines, to hold their plans to what is expected: `compiled_plan(env).assert_staged("a", "b")`."""
+    from graph_compiler.testing.compiled_plan import CompiledPlan
+
+    return CompiledPlan.of
