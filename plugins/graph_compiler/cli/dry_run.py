@@ -2,38 +2,65 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
 import graph_compiler
+from graph_compiler.cli.compiling import compile_named
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.pipelines import PipelineName
+from graph_compiler.cli.plain_words import AsJson, speaking_plainly
+from graph_compiler.cli.run_values import Params, read_day, read_params
 from graph_compiler.declaration.parameters import ParameterValue
-from graph_compiler.declaration.pipeline import RUN_DATE
 from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import (
-    VERSION,
-    ExecutionAttempt,
-    RegionDescriptor,
-    TaskDeploymentDescriptor,
-)
+from graph_compiler.deployment.desk_task import DeskRun, desk_task
 from graph_compiler.deployment.dry_run import ANSWER, REQUEST, DryRunAnswer, DryRunRequest
-from graph_compiler.deployment.templates import fill_places, find_places
 from graph_compiler.deployment.wire import from_json, to_json
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
 _PROGRAM = Path(graph_compiler.__file__).parent / "spark_runtime" / "dry_run.py"
-_ATTEMPT = ExecutionAttempt(run_id="dry_run", execution_id="dry_run", attempt_number=0)
+_RUN = "dry_run"
+
+Plans = Annotated[
+    bool, typer.Option("--spark", help="Show Spark's physical plan of each job vertex, too.")
+]
 
 
 class DryRunFailedError(GraphCompilerError):
     """The analysis itself could not be done."""
+
+
+def dry_run(
+    pipeline: PipelineName,
+    day: Annotated[
+        str | None, typer.Option("--date", help="Day for {{ ds }} in paths: 2013-01-01.")
+    ] = None,
+    param: Params = None,
+    spark: Plans = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let Spark analyse a pipeline without its data: columns, types, SQL. Exit code 1 where it finds something."""
+    with speaking_plainly():
+        compiled = compile_named(pipeline)
+        params = read_params(param, dict(compiled.pipeline.params))
+        if as_json:
+            answer = ask_spark(compiled, read_day(day), params, shows_plans=spark)
+            typer.echo(_answer_json(compiled, answer))
+            found = len(answer.findings)
+        else:
+            found = analyse(compiled, read_day(day), params, shows_plans=spark)
+    raise typer.Exit(ExitCode.LEFT_TO_DO if found else ExitCode.DONE)
 
 
 def analyse(
@@ -44,18 +71,12 @@ def analyse(
     shows_plans: bool,
 ) -> int:
     """Print what Spark finds, and its plans if asked; gives the number of findings. Raises DryRunFailedError."""
+    answer = ask_spark(compiled, day, params, shows_plans=shows_plans)
     console = Console()
-    given = {**dict(compiled.pipeline.params), **params}
-    regions = describe_regions(compiled)
-    with TemporaryDirectory(prefix="dry-run-") as folder:
-        tasks = tuple(_task(region, day, given, folder) for region in regions)
-        request = DryRunRequest(tasks=tasks, shows_plans=shows_plans)
-        with console.status("Spark is reading columns"):
-            answer = _ask(request, Path(folder))
     for plan in answer.plans:
         console.print(Text(f"task {plan.region_id} · {plan.vertex}\n{plan.plan}"), soft_wrap=True)
     for finding in answer.findings:
-        region_id = regions[0].region_id
+        region_id = compiled.deployment.regions[0].id
         console.print(Text(finding.words(compiled.pipeline.name, region_id)), soft_wrap=True)
     operators = len(compiled.stream_graph.nodes)
     found = f"{len(answer.findings)} found wrong" if answer.findings else "nothing found wrong"
@@ -63,6 +84,26 @@ def analyse(
         f"{compiled.pipeline.name}: {operators} operators analysed, {found}", highlight=False
     )
     return len(answer.findings)
+
+
+def ask_spark(
+    compiled: CompiledPipeline,
+    day: str,
+    params: Mapping[str, ParameterValue],
+    *,
+    shows_plans: bool,
+) -> DryRunAnswer:
+    """Give what Spark finds; raises DryRunFailedError where it does not come so far."""
+    given = {**dict(compiled.pipeline.params), **params}
+    regions = describe_regions(compiled)
+    with TemporaryDirectory(prefix="dry-run-") as folder:
+        run = DeskRun(day=day, params=given, run_id=_RUN, staging_root=folder)
+        request = DryRunRequest(
+            tasks=tuple(desk_task(region, run, execution_id=_RUN) for region in regions),
+            shows_plans=shows_plans,
+        )
+        with Console(stderr=True).status("Spark is reading columns"):
+            return _ask(request, Path(folder))
 
 
 def _ask(request: DryRunRequest, folder: Path) -> DryRunAnswer:
@@ -81,30 +122,22 @@ def _ask(request: DryRunRequest, folder: Path) -> DryRunAnswer:
     return from_json(DryRunAnswer, answer.read_text())
 
 
-def _task(
-    region: RegionDescriptor, day: str, params: Mapping[str, ParameterValue], folder: str
-) -> TaskDeploymentDescriptor:
-    rendered = {key: _render(text, day, params) for key, text in find_places(region).items()}
-    return TaskDeploymentDescriptor(
-        version=VERSION,
-        region=fill_places(region, rendered),
-        attempt=_ATTEMPT,
-        staging_root=folder,
-        parameters=((RUN_DATE, day), *params.items()),
-    )
-
-
-def _render(text: str, day: str, params: Mapping[str, ParameterValue]) -> str:
-    """Render what Airflow would, of what there is without a run: `params`, `ds`, `ds_nodash`, `run_id`."""
-    # Imported when called: Airflow brings Jinja, and the compiler alone does without.
-    from jinja2 import StrictUndefined, TemplateError
-    from jinja2.sandbox import SandboxedEnvironment
-
-    known = {"ds": day, "ds_nodash": day.replace("-", ""), "run_id": _ATTEMPT.run_id}
-    try:
-        template = SandboxedEnvironment(undefined=StrictUndefined).from_string(text)
-        return str(template.render(params=dict(params), **known))
-    except TemplateError as error:
-        raise DryRunFailedError(
-            f"'{text}' cannot be rendered without a run: {error}\n  allowed: params, {', '.join(known)}"
-        ) from None
+def _answer_json(compiled: CompiledPipeline, answer: DryRunAnswer) -> str:
+    document = {
+        "pipeline": compiled.pipeline.name,
+        "operators": len(compiled.stream_graph.nodes),
+        "findings": [
+            {
+                "operator": finding.operator,
+                "message": finding.message,
+                "file": finding.declared_at.file if finding.declared_at else None,
+                "line": finding.declared_at.line if finding.declared_at else None,
+            }
+            for finding in answer.findings
+        ],
+        "plans": [
+            {"task": plan.region_id, "vertex": plan.vertex, "plan": plan.plan}
+            for plan in answer.plans
+        ],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False)

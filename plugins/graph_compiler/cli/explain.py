@@ -8,15 +8,11 @@ from typing import Annotated
 import typer
 
 from graph_compiler.cli.compiling import compile_named
-from graph_compiler.cli.dry_run import analyse
+from graph_compiler.cli.dry_run import Plans, analyse
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.pipelines import PipelineName
 from graph_compiler.cli.plain_words import AsJson, speaking_plainly
 from graph_compiler.explain.render import Format, Graph, has_flink_plan, render
-
-Plans = Annotated[
-    bool, typer.Option("--spark", help="Show Spark's physical plan of each job vertex, too.")
-]
 
 
 def explain(

@@ -1,129 +1,126 @@
-"""`graph-compiler run`: start Airflow, follow the tasks, show what came out."""
+"""`graph-compiler run`: one run of a pipeline, under Airflow or in one Spark session, and what came out of it."""
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
+from typing import Annotated
 
+import typer
 from rich.console import Console
-from rich.live import Live
 from rich.text import Text
 
+from graph_compiler.cli.airflow_run import Run, run_under_airflow
+from graph_compiler.cli.compiling import compile_named
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
-from graph_compiler.cli.run_view import (
-    contracts_table,
-    failure_words,
-    outputs_table,
-    preview_table,
-    progress_line,
-    task_table,
-)
-from graph_compiler.declaration.parameters import ParameterValue
-from graph_compiler.declaration.project import PACKAGE
-from graph_compiler.deployment.executions import RegionExecution, executions
+from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.finished_run import FinishedRun, Preview
+from graph_compiler.cli.in_process_run import InProcessRun, Until, run_in_process
+from graph_compiler.cli.pipelines import PipelineName
+from graph_compiler.cli.plain_words import AsJson, speaking_plainly
+from graph_compiler.cli.run_document import run_json
+from graph_compiler.cli.run_values import Params, read_day, read_params
+from graph_compiler.cli.run_view import contracts_table, outputs_table, preview_table
+from graph_compiler.declaration.pipeline_files import find_pipeline
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.identifiers import RegionId, path_segment
+from graph_compiler.graphs.operator_names import find_output
 
-POLL_SECONDS = 0.2
-Executions = dict[RegionId, tuple[RegionExecution, ...]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """What the user asked for."""
-
-    compiled: CompiledPipeline
-    day: str
-    params: Mapping[str, ParameterValue]
-    preview_sorted_by: str | None
+LIMIT = 20
 
 
-def follow_run(run: Run, airflow: EmbeddedAirflow) -> bool:
-    """Run to the end, showing progress; True when every task finished."""
-    console = Console()
-    log = airflow.home / "logs" / f"run-{run.compiled.pipeline.name}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    log.write_text("")
-    with console.status("preparing Airflow's database (the first time only)"):
-        airflow.prepare(log)
-    runs = airflow.staging_root / path_segment(run.compiled.pipeline.name)
-    known = set(_entries(runs))
-    started = time.time()
-    process = airflow.start_test_run(run.compiled.pipeline.name, run.day, run.params, log)
-    try:
-        found = _follow(run, runs, known, process, console, started)
-    except BaseException:  # Ctrl-C above all: Spark must not outlive the command
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait()
-        raise
-    console.print(task_table(run.compiled, found, elapsed=time.time() - started))
-    if process.returncode == 0:
-        _show_results(run, found, console, log)
+def run(  # its parameters are the command's options
+    pipeline: PipelineName,
+    day: Annotated[
+        str | None, typer.Option("--date", help="Logical date of the run: 2013-01-01.")
+    ] = None,
+    param: Params = None,
+    in_process: Annotated[
+        bool,
+        typer.Option(
+            "--in-process", help="Run all tasks in one Spark session, without Airflow: quicker."
+        ),
+    ] = False,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OPERATOR",
+            help="Run only what this operator needs, show its rows, and write no sink. Implies --in-process.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=0, help=f"Rows to show of --until. [default: {LIMIT}]")
+    ] = None,
+    count: Annotated[
+        bool, typer.Option("--count", help="Count the rows of --until, too: computes all of them.")
+    ] = False,
+    sort: Annotated[
+        str | None, typer.Option(help="Column to sort the preview by, largest first.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a pipeline once, and show what comes out.
+
+    Under an Airflow of the project's own (`airflow dags test`); or, for the quick loop, in one Spark session
+    (--in-process), or only as far as one operator (--until), whose rows are shown.
+    """
+    if until is None and (limit is not None or count):
+        raise typer.BadParameter("--limit and --count are about the rows of --until OPERATOR")
+    if until is not None and sort is not None:
+        raise typer.BadParameter(
+            "--sort is for the rows of a sink; --until shows them as they come"
+        )
+    console = Console(stderr=as_json)
+    with speaking_plainly():
+        compiled = compile_named(pipeline)
+        params = read_params(param, dict(compiled.pipeline.params))
+        airflow = EmbeddedAirflow(Path.cwd())
+        if in_process or until is not None:
+            asked = InProcessRun(
+                compiled=compiled,
+                day=read_day(day),
+                params=params,
+                until=_until(compiled, until, limit, count=count),
+                preview_sorted_by=sort,
+            )
+            finished = run_in_process(asked, airflow, console)
+        else:
+            request = Run(
+                compiled=compiled, day=read_day(day), params=params, preview_sorted_by=sort
+            )
+            finished = run_under_airflow(request, airflow, console)
+    if as_json:
+        typer.echo(run_json(finished))
     else:
-        console.print(Text(failure_words(run.compiled, found, log)), soft_wrap=True)
-    return process.returncode == 0
+        _show(finished, pipeline, console)
+    raise typer.Exit(ExitCode.DONE if finished.failure is None else ExitCode.LEFT_TO_DO)
 
 
-def _follow(
-    run: Run,
-    runs: Path,
-    known: set[Path],
-    process: subprocess.Popen[bytes],
-    console: Console,
-    started: float,
-) -> Executions:
-    """Watch the run's folder until Airflow ends; a live table on a terminal, a line for each change elsewhere."""
-    regions = [region.id for region in run.compiled.deployment.regions]
-    shown: dict[RegionId, str] = {}
-    live = (
-        Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
-    )
-    if live:
-        live.start()
-    try:
-        while True:
-            ended = process.poll() is not None
-            folder = next(iter(sorted(set(_entries(runs)) - known)), None)
-            found = {id: executions(folder, id) if folder else () for id in regions}
-            if live:
-                live.update(task_table(run.compiled, found, elapsed=time.time() - started))
-            for id in regions if live is None else []:
-                line = progress_line(id, found[id])
-                if line and shown.get(id) != line:
-                    shown[id] = line
-                    console.print(
-                        f"{time.time() - started:6.1f} s  {line}", highlight=False, soft_wrap=True
-                    )
-            if ended:
-                return found
-            time.sleep(POLL_SECONDS)
-    finally:
-        if live:
-            live.stop()
+def _until(
+    compiled: CompiledPipeline, name: str | None, limit: int | None, *, count: bool
+) -> Until | None:
+    if name is None:
+        return None
+    output = find_output(compiled.stream_graph, name)
+    return Until(output=output, limit=LIMIT if limit is None else limit, counts=count)
 
 
-def _show_results(run: Run, found: Executions, console: Console, log: Path) -> None:
-    name = run.compiled.pipeline.name
-    console.print(outputs_table(found))
-    if (contracts := contracts_table(found)) is not None:
+def _show(run: FinishedRun, pipeline: str, console: Console) -> None:
+    if run.failure is not None:
+        console.print(Text(run.failure), soft_wrap=True)
+        return
+    if run.run_id is not None:
+        console.print(outputs_table(run.sinks))
+    if (contracts := contracts_table(run.found)) is not None:
         console.print(contracts)
-    preview = preview_table(run.compiled, found, run.preview_sorted_by)
-    if preview is not None:
-        console.print(preview)
-    console.print(f"Logs of Airflow and Spark: {log}", soft_wrap=True, highlight=False)
-    program = "graph-compiler" if which("graph-compiler") else ".venv/bin/graph-compiler"
-    console.print(
-        f"Next:  {program} explain {name}   shows why the cuts are where they are\n"
-        f"       edit {PACKAGE}/{name}.py, then run again",
-        highlight=False,
-    )
-
-
-def _entries(folder: Path) -> list[Path]:
-    return list(folder.iterdir()) if folder.is_dir() else []
+    if isinstance(run.preview, Preview):
+        console.print(preview_table(run.preview))
+    elif run.preview is not None:
+        console.print(run.preview)
+    console.print(f"Log: {run.log}", soft_wrap=True, highlight=False)
+    if run.run_id is not None:
+        program = "graph-compiler" if which("graph-compiler") else ".venv/bin/graph-compiler"
+        console.print(
+            f"Next:  {program} explain {pipeline}   shows why the cuts are where they are\n"
+            f"       edit {find_pipeline(pipeline).shown}, then run again; --until OPERATOR shows the rows of one operator",
+            highlight=False,
+        )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from itertools import islice, takewhile
 from pathlib import Path
 
@@ -13,38 +14,52 @@ from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from graph_compiler.declaration.connectors import Parquet
-from graph_compiler.declaration.operators import Sink
+from graph_compiler.cli.finished_run import Executions, Preview, TaskWords, outputs_of
 from graph_compiler.deployment.executions import RegionExecution
-from graph_compiler.deployment.report import Output
-from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.identifiers import RegionId, listing
+from graph_compiler.deployment.in_process_run import Step
+from graph_compiler.deployment.report import Output, Phase
+from graph_compiler.identifiers import RegionId
 
-PREVIEW_ROWS = 5
-PREVIEW_BYTES = 50_000_000
+_PHASES = {
+    Phase.SHARE: "fixing rows that several read",
+    Phase.STAGE: "staging rows",
+    Phase.PREPARE: "writing rows",
+    Phase.PREVIEW: "looking at rows",
+}
 _MOST_LINES = 12
-Executions = Mapping[RegionId, tuple[RegionExecution, ...]]
 
 
-def task_table(compiled: CompiledPipeline, found: Executions, *, elapsed: float) -> Table:
-    """Show each task with its vertices, attempt, duration and rows; `elapsed` seconds of the whole run in the title."""
-    state = "" if any(found.values()) else " · starting Airflow"
-    table = _table(f"{compiled.pipeline.name} · {elapsed:.0f} s{state}")
+def task_table(
+    pipeline: str,
+    tasks: Sequence[TaskWords],
+    found: Executions,
+    elapsed: float,
+    *,
+    starting: str = "",
+    step: str | None = None,
+) -> Table:
+    """Show each task with its vertices, attempt, duration and rows; `elapsed` seconds of the whole run in the title.
+
+    `starting` is what starts while no task has begun; `step` what is being done.
+    """
+    state = "" if any(found.values()) or not starting else f" · starting {starting}"
+    table = _table(f"{pipeline} · {elapsed:.0f} s{state}")
+    if step:
+        table.caption, table.caption_justify = step, "left"
     for column in ("", "task", "vertices", "attempt", "duration", "rows out"):
         table.add_column(
             column, justify="right" if column in ("attempt", "duration", "rows out") else "left"
         )
-    for region in compiled.deployment.regions:
-        vertices = "\n".join(compiled.job_graph.vertex[id].name for id in region.vertex_ids)
-        attempts = found[region.id]
+    for task in tasks:
+        attempts = found[task.id]
         last = attempts[-1] if attempts else None
         table.add_row(
             _symbol(last),
-            region.id,
-            Text(vertices),
+            task.id,
+            Text("\n".join(task.vertices)),
             str(last.attempt_number + 1) if last else "",
             f"{(last.ended or time.time()) - last.started:.1f} s" if last else "",
-            "\n".join(f"{output.name} {output.rows:,}" for output in _outputs(last)),
+            "\n".join(f"{output.name} {output.rows:,}" for output in outputs_of(attempts)),
         )
     return table
 
@@ -60,19 +75,23 @@ def progress_line(region_id: RegionId, attempts: tuple[RegionExecution, ...]) ->
     if last.report.failure is not None:
         return f"{region_id}{attempt}: failed"
     rows = ", ".join(f"{output.name} {output.rows:,} rows" for output in last.report.outputs)
-    return f"{region_id}{attempt}: finished in {last.ended - last.started:.1f} s, {rows}"
+    words = f"{region_id}{attempt}: finished in {last.ended - last.started:.1f} s"
+    return f"{words}, {rows}" if rows else words
 
 
-def outputs_table(found: Executions) -> Table:
+def step_words(step: Step) -> str:
+    """Say what Spark is run for: `late_routes · lateness: writing rows`."""
+    return f"{step.region_id} · {step.operator}: {_PHASES.get(step.phase, step.phase.value)}"
+
+
+def outputs_table(sinks: Sequence[Output]) -> Table:
     """Show where each sink's rows are."""
     table = _table("outputs")
     table.add_column("sink")
     table.add_column("rows", justify="right")
     table.add_column("path", overflow="fold")
-    for attempts in found.values():
-        for output in _outputs(attempts[-1]):
-            if output.kind == "sink":
-                table.add_row(output.name, f"{output.rows:,}", output.location)
+    for sink in sinks:
+        table.add_row(sink.name, f"{sink.rows:,}", sink.location)
     return table
 
 
@@ -81,8 +100,8 @@ def contracts_table(found: Executions) -> Table | None:
     counts = [
         count
         for attempts in found.values()
-        if attempts[-1].report is not None
-        for count in attempts[-1].report.contracts
+        if attempts and (report := attempts[-1].report) is not None
+        for count in report.contracts
     ]
     if not counts:
         return None
@@ -98,54 +117,40 @@ def contracts_table(found: Executions) -> Table | None:
     return table
 
 
-def preview_table(
-    compiled: CompiledPipeline, found: Executions, sorted_by: str | None
-) -> Table | str | None:
-    """Show rows of the first Parquet sink, largest `sorted_by` first; None where there is none, or it is large."""
-    # Imported when called: `explain` and `env` need not wait for it.
-    from pyarrow import parquet
-
-    names = [
-        node.declared_name
-        for node in compiled.stream_graph.nodes
-        if isinstance(node.operator, Sink) and isinstance(node.operator.connector, Parquet)
+def preview_table(preview: Preview) -> Table:
+    """Show rows, with the types of their columns where they are an operator's."""
+    total = "" if preview.total is None else f" of {preview.total:,}"
+    shown = f"{len(preview.rows)}{total} rows"
+    order = f", {preview.order}" if preview.order else ""
+    table = _table(f"{preview.name}: {shown}{order}")
+    numbers = [
+        any(isinstance(row[position], int | float) for row in preview.rows)
+        for position in range(len(preview.columns))
     ]
-    if not names:
-        return None
-    name = names[0]
-    outputs = [output for attempts in found.values() for output in _outputs(attempts[-1])]
-    sink = next(output for output in outputs if output.kind == "sink" and output.name == name)
-    if not sink.rows or sink.bytes > PREVIEW_BYTES:
-        return None
-    rows = parquet.read_table(sink.location)
-    if sorted_by is not None and sorted_by not in rows.column_names:
-        return f"{name} has no column '{sorted_by}' to sort by; it has {listing(rows.column_names)}"
-    if sorted_by is not None:
-        rows = rows.sort_by([(sorted_by, "descending")])
-    first_rows = rows.slice(0, PREVIEW_ROWS).to_pylist()
-    order = f", largest {sorted_by} first" if sorted_by else ""
-    table = _table(f"{name}: {len(first_rows)} of {sink.rows:,} rows{order}")
-    for column, value in first_rows[0].items():
-        justify: JustifyMethod = "right" if isinstance(value, int | float) else "left"
-        table.add_column(column, justify=justify, overflow="fold")
-    for row in first_rows:
-        table.add_row(*(_cell(value) for value in row.values()))
+    for (name, kind), is_number in zip(preview.columns, numbers, strict=True):
+        justify: JustifyMethod = "right" if is_number else "left"
+        header = Text(name) if preview.is_glance else Text(f"{name}\n").append(kind, style="dim")
+        table.add_column(header, justify=justify, overflow="fold")
+    for row in preview.rows:
+        table.add_row(*(_cell(value, is_glance=preview.is_glance) for value in row))
     return table
 
 
-def failure_words(compiled: CompiledPipeline, found: Executions, log: Path) -> str:
+def failure_words(pipeline: str, found: Executions, log: Path, *, starting: str) -> str:
     """Say what failed, the operator and its cause first, and where to read on."""
-    name = compiled.pipeline.name
     for region_id, attempts in found.items():
         last = attempts[-1] if attempts else None
         if last is not None and last.report is None:
-            cause = f"pipeline '{name}', task '{region_id}': Spark's driver died without a report"
+            cause = (
+                f"pipeline '{pipeline}', task '{region_id}': Spark's driver died without a report"
+            )
         elif last is not None and last.report is not None and last.report.failure is not None:
-            cause = last.report.failure.words(name, region_id)
+            cause = last.report.failure.words(pipeline, region_id)
         else:
             continue
         return f"{cause}\n  task '{region_id}' failed after {_tries(attempts)}\n  log: {log}"
-    return f"pipeline '{name}': Airflow failed before Spark was started\n{_last_error(log)}  log: {log}"
+    before = "before Spark was started" if starting != "Spark" else "to start"
+    return f"pipeline '{pipeline}': {starting} failed {before}\n{_last_error(log)}  log: {log}"
 
 
 def _last_error(log: Path) -> str:
@@ -164,12 +169,6 @@ def _tries(attempts: tuple[RegionExecution, ...]) -> str:
     return "1 attempt" if len(attempts) == 1 else f"{len(attempts)} attempts"
 
 
-def _outputs(execution: RegionExecution | None) -> tuple[Output, ...]:
-    return (
-        execution.report.outputs if execution is not None and execution.report is not None else ()
-    )
-
-
 def _symbol(execution: RegionExecution | None) -> Text:
     if execution is None:
         return Text("·", style="dim")
@@ -184,9 +183,11 @@ def _table(title: str) -> Table:
     )
 
 
-def _cell(value: object) -> Text:
+def _cell(value: object, *, is_glance: bool) -> Text:
     if value is None:
-        return Text("")
+        return Text("" if is_glance else "NULL", style="dim")
+    if not is_glance:
+        return Text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
     if isinstance(value, float):
         return Text(f"{value:,.1f}")
     return Text(

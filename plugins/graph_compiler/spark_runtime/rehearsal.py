@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -21,20 +22,18 @@ from graph_compiler.deployment.descriptor import (
     TaskDeploymentDescriptor,
     VertexDescriptor,
 )
-from graph_compiler.deployment.preparations import PreparedPlace
 from graph_compiler.deployment.report import ExecutionReport, Failure, Phase
 from graph_compiler.identifiers import OperatorId
 from graph_compiler.spark_runtime.collected_rows import Row, collect_rows
 from graph_compiler.spark_runtime.connectors import (
     OpenSink,
-    PreparedSink,
     SinkContext,
-    check_without_target,
     open_sink,
     read_source,
 )
 from graph_compiler.spark_runtime.connectors.source import Found, as_declared
 from graph_compiler.spark_runtime.failures import OperatorFailedError, explain_failure
+from graph_compiler.spark_runtime.kept_sink import KeptSink
 from graph_compiler.spark_runtime.local_session import pinned
 from graph_compiler.spark_runtime.main import execute
 from graph_compiler.spark_runtime.region_graph import Output
@@ -135,41 +134,13 @@ class Rehearsal:
         self, connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext
     ) -> OpenSink:
         real = open_sink(connector, operator_id, sink, context) if self.writes_sinks else None
-        return _KeepingSink(rehearsal=self, operator_id=operator_id, sink=sink, real=real)
+        return KeptSink(sink=sink, keep=partial(self._keep, operator_id), real=real)
 
-    def keep(self, operator_id: OperatorId, rows: DataFrame) -> int:
+    def _keep(self, operator_id: OperatorId, rows: DataFrame) -> int:
         """Keep the rows of a sink; gives how many there are."""
         self._kept[operator_id] = rows
         self._sink_rows[operator_id] = collect_rows(rows)
         return len(self._sink_rows[operator_id])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _KeepingSink:
-    """Keeps the rows a sink would write; `real` is the sink itself where it is to be written, too."""
-
-    rehearsal: Rehearsal
-    operator_id: OperatorId
-    sink: Sink
-    real: OpenSink | None
-
-    def check(self, rows: DataFrame) -> DataFrame:
-        return check_without_target(self.sink, rows) if self.real is None else self.real.check(rows)
-
-    def prepares(self) -> PreparedPlace | None:
-        return None if self.real is None else self.real.prepares()
-
-    def prepare(self, rows: DataFrame, /) -> PreparedSink:
-        if self.real is not None:
-            rows = rows.localCheckpoint()  # what is kept is what is written, whatever computes it
-        count = self.rehearsal.keep(self.operator_id, rows)
-        if self.real is not None:
-            return self.real.prepare(rows)
-        return PreparedSink(location="", rows=count, bytes=0, publish=lambda: None)
-
-    def discard(self) -> None:
-        if self.real is not None:
-            self.real.discard()
 
 
 def rehearsed(

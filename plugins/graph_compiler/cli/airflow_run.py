@@ -1,0 +1,80 @@
+"""One run under the project's own Airflow (`airflow dags test`), followed to its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from rich.console import Console
+
+from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.finished_run import FinishedRun, outputs_of, task_words
+from graph_compiler.cli.following import Followed, follow
+from graph_compiler.cli.published_preview import published_preview
+from graph_compiler.cli.run_view import failure_words
+from graph_compiler.declaration.parameters import ParameterValue
+from graph_compiler.deployment.executions import executions
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.identifiers import path_segment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What the user asked for."""
+
+    compiled: CompiledPipeline
+    day: str
+    params: Mapping[str, ParameterValue]
+    preview_sorted_by: str | None
+
+
+def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> FinishedRun:
+    """Run to the end, showing progress."""
+    name = run.compiled.pipeline.name
+    log = airflow.home / "logs" / f"run-{name}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("")
+    with console.status("preparing Airflow's database (the first time only)"):
+        airflow.prepare(log)
+    runs = airflow.staging_root / path_segment(name)
+    known = set(_entries(runs))
+    tasks = task_words(run.compiled)
+
+    def folder() -> Path | None:
+        return next(iter(sorted(set(_entries(runs)) - known)), None)
+
+    followed = Followed(
+        pipeline=name,
+        tasks=tasks,
+        started=time.time(),
+        process=airflow.start_test_run(name, run.day, run.params, log),
+        starting="Airflow",
+        look=lambda: {
+            task.id: executions(where, task.id) if (where := folder()) else () for task in tasks
+        },
+        step=lambda: None,
+    )
+    found = follow(followed, console)
+    came_through = followed.process.returncode == 0
+    sinks = [
+        output for each in found.values() for output in outputs_of(each) if output.kind == "sink"
+    ]
+    where = folder()
+    return FinishedRun(
+        compiled=run.compiled,
+        run_id=None if where is None else unquote(where.name),
+        seconds=time.time() - followed.started,
+        found=found,
+        failure=None if came_through else failure_words(name, found, log, starting="Airflow"),
+        preview=published_preview(run.compiled, sinks, run.preview_sorted_by)
+        if came_through
+        else None,
+        log=log,
+    )
+
+
+def _entries(folder: Path) -> list[Path]:
+    return list(folder.iterdir()) if folder.is_dir() else []

@@ -1,0 +1,246 @@
+"""One run in one Spark session, in a process of its own: all tasks, or what one operator needs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from uuid import uuid4
+
+from rich.console import Console
+
+import graph_compiler
+from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.finished_run import (
+    FinishedRun,
+    Preview,
+    TaskWords,
+    outputs_of,
+    task_words,
+)
+from graph_compiler.cli.following import Followed, follow
+from graph_compiler.cli.published_preview import published_preview
+from graph_compiler.cli.run_view import failure_words, step_words
+from graph_compiler.declaration.parameters import ParameterValue
+from graph_compiler.deployment import in_process_run as wire
+from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.describe import PipelineDescriptor, describe_pipeline
+from graph_compiler.deployment.descriptor import RegionDescriptor, TaskDeploymentDescriptor
+from graph_compiler.deployment.desk_task import DeskRun, desk_task
+from graph_compiler.deployment.executions import ALL, RegionExecution, executions
+from graph_compiler.deployment.places import find_place_problems
+from graph_compiler.deployment.plan_record import record_plan
+from graph_compiler.deployment.report import Phase
+from graph_compiler.deployment.run_marker import VERSION, RunMarker, mark_run
+from graph_compiler.deployment.until import only_up_to
+from graph_compiler.deployment.wire import from_json, from_wire, to_json
+from graph_compiler.errors import InvalidPipelineError
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.operator_names import NamedOutput
+from graph_compiler.identifiers import RegionId
+
+_PROGRAM = Path(graph_compiler.__file__).parent / "spark_runtime" / "in_process.py"
+SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+MASTER = "local[*]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Until:
+    """An operator to run up to, and how much of its rows to show."""
+
+    output: NamedOutput
+    limit: int
+    counts: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InProcessRun:
+    """What the user asked for. With `until`, nothing is written but below a temporary folder."""
+
+    compiled: CompiledPipeline
+    day: str
+    params: Mapping[str, ParameterValue]
+    until: Until | None
+    preview_sorted_by: str | None
+
+
+def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console) -> FinishedRun:
+    """Run to the end, showing progress. Raises InvalidPipelineError where a rendered place is not as it must be."""
+    described = describe_pipeline(run.compiled)
+    log = airflow.home / "logs" / f"run-{run.compiled.pipeline.name}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix="in-process-") as temporary:
+        folder = Path(temporary)
+        root = airflow.staging_root.absolute() if run.until is None else folder / "staging"
+        tasks = _tasks(run, described, str(root))
+        if run.until is None:
+            _announce(tasks, described)
+        request = wire.InProcessRequest(tasks=tasks, preview=_preview_request(run.until))
+        (folder / wire.REQUEST).write_text(to_json(request))
+        return _follow(run, tasks, _start(folder, airflow, log), folder, console, log)
+
+
+def _tasks(
+    run: InProcessRun, described: PipelineDescriptor, root: str
+) -> tuple[TaskDeploymentDescriptor, ...]:
+    """Give the tasks: of all regions, or of what an operator needs. Attempts come after those of the same day."""
+    regions: Sequence[RegionDescriptor] = described.regions
+    if run.until is not None:
+        regions = only_up_to(regions, run.until.output.node.id)
+    desk = DeskRun(
+        day=run.day,
+        params={**dict(run.compiled.pipeline.params), **run.params},
+        run_id=f"in_process__{run.day}",
+        staging_root=root,
+    )
+    tasks = []
+    for region in regions:
+        task = desk_task(region, desk, execution_id=uuid4().hex)
+        earlier = executions(Path(task.layout.run), region.region_id, size=ALL)
+        tasks.append(
+            desk_task(
+                region,
+                desk,
+                execution_id=task.attempt.execution_id,
+                attempt_number=len(earlier),
+            )
+        )
+    if run.until is None and (
+        problems := [each for task in tasks for each in find_place_problems(task.region)]
+    ):
+        raise InvalidPipelineError(run.compiled.pipeline.name, problems)
+    return tuple(tasks)
+
+
+def _announce(tasks: Sequence[TaskDeploymentDescriptor], described: PipelineDescriptor) -> None:
+    """Leave what the first task of a run leaves under Airflow: whose run it is, and what its plan computes."""
+    store, first = LocalCommitStore(), tasks[0]
+    marker = RunMarker(
+        version=VERSION,
+        root=first.staging_root,
+        pipeline=first.region.pipeline,
+        run_id=first.attempt.run_id,
+        host=socket.gethostname(),
+        time=time.time(),
+        plan_id=first.region.plan_id,
+        ttl=first.region.retention.ttl,
+    )
+    mark_run(store, marker)
+    record_plan(store, first.layout, described.plan)
+
+
+def _start(folder: Path, airflow: EmbeddedAirflow, log: Path) -> subprocess.Popen[bytes]:
+    settings = json.loads(airflow.environment()["AIRFLOW__GRAPH_COMPILER__SPARK_CONF"])
+    words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    arguments = shlex.join(["--master", MASTER, *words, "pyspark-shell"])
+    environment = airflow.child_environment() | {
+        SUBMIT_ARGUMENTS: os.environ.get(SUBMIT_ARGUMENTS, arguments),
+        "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
+    }
+    with log.open("wb") as output:
+        return subprocess.Popen(
+            [sys.executable, str(_PROGRAM), str(folder / wire.REQUEST)],
+            env=environment,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+
+
+def _follow(
+    run: InProcessRun,
+    tasks: Sequence[TaskDeploymentDescriptor],
+    process: subprocess.Popen[bytes],
+    folder: Path,
+    console: Console,
+    log: Path,
+) -> FinishedRun:
+    name = run.compiled.pipeline.name
+    followed = Followed(
+        pipeline=name,
+        tasks=task_words(run.compiled)
+        if run.until is None
+        else [_words(task.region) for task in tasks],
+        started=time.time(),
+        process=process,
+        starting="Spark",
+        look=lambda: {task.region.region_id: _own(task) for task in tasks},
+        step=lambda: _step(folder / wire.PROGRESS),
+    )
+    found = follow(followed, console)
+    came_through = process.returncode == 0
+    return FinishedRun(
+        compiled=run.compiled,
+        run_id=tasks[0].attempt.run_id if run.until is None else None,
+        seconds=time.time() - followed.started,
+        found=found,
+        failure=None if came_through else failure_words(name, found, log, starting="Spark"),
+        preview=_preview(run, found, folder) if came_through else None,
+        log=log,
+    )
+
+
+def _own(task: TaskDeploymentDescriptor) -> tuple[RegionExecution, ...]:
+    """Give this run's attempt at a region; those of earlier runs of the day are in the same folder."""
+    found = executions(Path(task.layout.run), task.region.region_id, size=0)
+    return tuple(each for each in found if each.execution_id == task.attempt.execution_id)
+
+
+def _step(progress: Path) -> str | None:
+    """Say what Spark is run for; the lines of what only makes plans are over before they are read."""
+    try:
+        lines = progress.read_text().splitlines()
+    except FileNotFoundError:
+        return None
+    steps = []
+    for line in lines:
+        try:
+            steps.append(from_wire(wire.Step, json.loads(line)))
+        except json.JSONDecodeError:  # just being written
+            break
+    actions = [step for step in steps if step.phase is not Phase.EVALUATE]
+    return step_words(actions[-1]) if actions else None
+
+
+def _preview_request(until: Until | None) -> wire.PreviewRequest | None:
+    if until is None:
+        return None
+    return wire.PreviewRequest(
+        node_id=until.output.node.id,
+        output_tag=until.output.tag,
+        limit=until.limit,
+        counts=until.counts,
+    )
+
+
+def _preview(
+    run: InProcessRun, found: Mapping[RegionId, tuple[RegionExecution, ...]], folder: Path
+) -> Preview | str | None:
+    if run.until is None:
+        outputs = [output for each in found.values() for output in outputs_of(each)]
+        sinks = [output for output in outputs if output.kind == "sink"]
+        return published_preview(run.compiled, sinks, run.preview_sorted_by)
+    answer = from_json(wire.Preview, (folder / wire.PREVIEW).read_text())
+    return Preview(
+        name=run.until.output.name,
+        columns=tuple((column.name, column.type) for column in answer.columns),
+        # Two columns may have one name, so a row is no dict.
+        rows=[
+            [value for _, value in json.loads(row, object_pairs_hook=list)] for row in answer.rows
+        ],
+        total=answer.total,
+    )
+
+
+def _words(region: RegionDescriptor) -> TaskWords:
+    """Name a region's vertices by those of their operators that are run."""
+    chains = (" -> ".join(each.name for each in vertex.operators) for vertex in region.vertices)
+    return TaskWords(id=region.region_id, vertices=tuple(chains))

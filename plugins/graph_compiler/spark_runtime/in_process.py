@@ -1,0 +1,154 @@
+"""Run all regions of a pipeline in one Spark session: `in_process.py <request.json>`.
+
+Each region is an execution of its own, with the documents that the Airflow task of a region leaves, so that history,
+staging and replay know it. Up to an operator, its rows are looked at instead, and no sink is written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+if __name__ == "__main__":
+    # A script's own folder is first on sys.path; the package that holds it is two levels up.
+    sys.path[0] = str(Path(__file__).resolve().parents[2])
+
+from pyspark.sql import SparkSession
+
+from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.descriptor import (
+    OperatorDescriptor,
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.driver_claim import claim_execution
+from graph_compiler.deployment.in_process_run import (
+    PREVIEW,
+    PROGRESS,
+    InProcessRequest,
+    Step,
+)
+from graph_compiler.deployment.outcome import Outcome
+from graph_compiler.deployment.report import ExecutionReport, Phase
+from graph_compiler.deployment.staging_layout import OUTCOME, SUBMISSION
+from graph_compiler.deployment.submission import Submission
+from graph_compiler.deployment.wire import from_json, to_json, to_wire
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.spark_runtime import main as application
+from graph_compiler.spark_runtime.preview import Previewer
+from graph_compiler.spark_runtime.region_graph import RegionGraph
+from graph_compiler.spark_runtime.secret_values import hide_options
+from graph_compiler.spark_runtime.surroundings import Surroundings
+
+SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+"""Where a Python process says which Spark it starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Tells what is begun, a line for each step."""
+
+    path: Path
+
+    def begins(self, region: RegionDescriptor, operator: OperatorDescriptor, phase: Phase) -> None:
+        """Add a line."""
+        vertex_id = RegionGraph.of(region).vertex_id(operator)
+        vertex = next(vertex for vertex in region.vertices if vertex.vertex_id == vertex_id)
+        step = Step(
+            region_id=region.region_id,
+            vertex=vertex.name,
+            operator=operator.name,
+            phase=phase,
+            time=time.time(),
+        )
+        with self.path.open("a") as lines:
+            lines.write(json.dumps(to_wire(step)) + "\n")
+
+
+def run_in_process(
+    request: InProcessRequest, spark: SparkSession, surroundings: Surroundings
+) -> ExecutionReport:
+    """Run regions one after the other until one fails; gives the last one's report."""
+    for task in request.tasks:
+        hide_options(spark, task.region)
+        with _attempt(task) as ended:
+            report = application.execute(task, spark, surroundings)
+            ended(report)
+        if report.failure is not None:
+            break
+    return report
+
+
+class _Ended:
+    """How an attempt ended, as far as it is known; unless anybody says, it was ended from outside."""
+
+    state, reason = ExecutionState.CANCELED, "it was ended while it ran"
+
+    def __call__(self, report: ExecutionReport) -> None:
+        failure = report.failure
+        self.state = ExecutionState.FINISHED if failure is None else ExecutionState.FAILED
+        self.reason = "" if failure is None else failure.message
+
+
+@contextmanager
+def _attempt(task: TaskDeploymentDescriptor) -> Iterator[_Ended]:
+    """Leave the documents of an attempt: what it was told, how it was started, how it ended."""
+    store = LocalCommitStore()
+    descriptor = Path(task.layout.descriptor(task.region.region_id, task.attempt.execution_id))
+    command = (sys.executable, str(Path(application.__file__)), str(descriptor))
+    settings = {name: os.environ[name] for name in (SUBMIT_ARGUMENTS,) if name in os.environ}
+    submission = Submission(
+        command=command,
+        shown=" ".join(command),
+        environment=tuple(settings.items()),
+        host=socket.gethostname(),
+    )
+    store.put_if_absent(str(descriptor), task.to_json().encode())
+    store.put_if_absent(str(descriptor.with_name(SUBMISSION)), to_json(submission).encode())
+    claim_execution(store, task)
+    ended = _Ended()
+    try:
+        yield ended
+    finally:
+        outcome = Outcome(state=ended.state, ended=time.time(), reason=ended.reason or None)
+        store.put_if_absent(str(descriptor.with_name(OUTCOME)), to_json(outcome).encode())
+
+
+def main(request_path: str) -> int:
+    """Carry out a request; gives 0, or the exit code of the failure's ThrowableType."""
+    path = Path(request_path)
+    request = from_json(InProcessRequest, path.read_text())
+    begins = Progress(path.with_name(PROGRESS)).begins
+    surroundings, previewer = Surroundings(begins=begins), None
+    if request.preview is not None:
+        previewer = Previewer(request.preview)
+        surroundings = Surroundings(
+            begins=begins,
+            open_sink=previewer.open_sink,
+            observed=previewer.observed,
+            looks=previewer.look,
+        )
+    spark = application.session(request.tasks[0])
+    try:
+        report = run_in_process(request, spark, surroundings)
+    finally:
+        spark.stop()
+    if report.failure is not None:
+        return report.failure.throwable_type.exit_code
+    if previewer is not None and previewer.preview is not None:
+        path.with_name(PREVIEW).write_text(to_json(previewer.preview))
+    return 0
+
+
+if __name__ == "__main__":
+    # So that an attempt that is ended leaves its outcome, and Spark is stopped.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    sys.exit(main(sys.argv[1]))
