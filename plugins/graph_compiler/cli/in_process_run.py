@@ -231,7 +231,7 @@ def _preview(
     answer = from_json(wire.Preview, (folder / wire.PREVIEW).read_text())
     return Preview(
         name=run.until.output.name,
-        columns=tuple((column.name, column.type) for column in answer.columns),
+        columns=tuple((column.name, column.data_type) for column in answer.columns),
         # Two columns may have one name, so a row is no dict.
         rows=[
             [value for _, value in json.loads(row, object_pairs_hook=list)] for row in answer.rows

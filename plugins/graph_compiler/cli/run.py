@@ -121,6 +121,7 @@ def _show(run: FinishedRun, pipeline: str, console: Console) -> None:
         program = "graph-compiler" if which("graph-compiler") else ".venv/bin/graph-compiler"
         console.print(
             f"Next:  {program} explain {pipeline}   shows why the cuts are where they are\n"
-            f"       edit {find_pipeline(pipeline).shown}, then run again; --until OPERATOR shows the rows of one operator",
+            f"       edit {find_pipeline(pipeline).shown}, then run again\n"
+            f"       {program} run {pipeline} --until OPERATOR   shows the rows of one operator",
             highlight=False,
         )

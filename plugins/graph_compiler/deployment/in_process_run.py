@@ -52,7 +52,7 @@ class PreviewedColumn:
     """A column's name and its type as Spark writes it."""
 
     name: str
-    type: str
+    data_type: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

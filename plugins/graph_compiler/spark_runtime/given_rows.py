@@ -105,18 +105,27 @@ def _guessed(
     fields = []
     for position, name in enumerate(names):
         values = [(row[position],) for row in rows if row[position] is not None]
+        kinds = {type(value) for (value,) in values}
         if not values:
             raise GivenRowsError(
                 f"column '{name}' given for '{source}' has no value, so its type is unknown\n"
                 f'  allowed: rows with a schema: Rows("{name} STRING, …", […])'
             )
+        if len(kinds) > 1 and kinds != {int, float}:
+            found = listing(sorted(kind.__name__ for kind in kinds))
+            raise GivenRowsError(
+                f"column '{name}' given for '{source}' has values of several types: {found}"
+            )
+        if float in kinds:
+            values = [(_double(value),) for (value,) in values]
         try:
-            kind = spark.createDataFrame(values, [name]).schema[0].dataType
+            fields.append(
+                StructField(name, spark.createDataFrame(values, [name]).schema[0].dataType)
+            )
         except (PySparkException, ValueError, TypeError) as error:
             raise GivenRowsError(
-                f"column '{name}' given for '{source}' has values of no one type: {error}"
+                f"column '{name}' given for '{source}' has values of no type: {error}"
             ) from None
-        fields.append(StructField(name, kind))
     return StructType(fields)
 
 

@@ -53,7 +53,7 @@ class Previewer:
         )
         self.preview = Preview(
             columns=tuple(
-                PreviewedColumn(name=field.name, type=type_words(field.dataType))
+                PreviewedColumn(name=field.name, data_type=type_words(field.dataType))
                 for field in rows.schema
             ),
             rows=tuple(str(text) for (text,) in texts.collect()),

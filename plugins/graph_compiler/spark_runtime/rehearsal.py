@@ -45,10 +45,12 @@ from graph_compiler.spark_runtime.surroundings import Surroundings
 class Rehearsal:
     """What is known of a pipeline's regions so far.
 
-    `given` are the rows of sources by node id. `target` is an output whose rows are collected while its region runs.
+    `root` is a staging root of its own. `given` are the rows of sources by node id. `target` is an output whose rows are
+    collected while its region runs.
     """
 
     spark: SparkSession
+    root: str
     given: Mapping[int, DataFrame]
     writes_sinks: bool = False
     target: Output | None = None

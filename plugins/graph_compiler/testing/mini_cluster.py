@@ -66,10 +66,14 @@ class MiniCluster:
         regions = tuple(
             rehearsed(region, tuple(frames), writes_sinks=write_sinks) for region in regions
         )
-        rehearsal = Rehearsal(
-            spark=self.spark, given=frames, writes_sinks=write_sinks, target=_target(output)
-        )
         root = mkdtemp(prefix="pipeline-run-")
+        rehearsal = Rehearsal(
+            spark=self.spark,
+            root=root,
+            given=frames,
+            writes_sinks=write_sinks,
+            target=_target(output),
+        )
         weakref.finalize(rehearsal, shutil.rmtree, root, ignore_errors=True)
         run = DeskRun(
             day=day, params=_params(compiled, params or {}), run_id="test", staging_root=root

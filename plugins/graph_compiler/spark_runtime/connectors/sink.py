@@ -28,7 +28,13 @@ from graph_compiler.spark_runtime.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.declared_schema import parse_schema
 from graph_compiler.spark_runtime.ledger import Ledger
 from graph_compiler.spark_runtime.merge_keys import key_columns
-from graph_compiler.spark_runtime.schema_change import ChangeKind, Expectation, conform
+from graph_compiler.spark_runtime.schema_change import (
+    FILES_EVOLVE,
+    TABLES_EVOLVE,
+    ChangeKind,
+    Expectation,
+    conform,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +131,14 @@ def check_without_target(sink: Sink, rows: DataFrame) -> DataFrame:
     Raises what the sink would raise of these rows whatever its target holds.
     """
     check_names(rows.schema)
-    target = Target(name="the target", held=None, evolves=frozenset())
+    is_files = isinstance(sink.connector, FileConnector)
+    widened = frozenset({ChangeKind.WIDENED} if is_files else ())  # no old file stays
+    target = Target(
+        name="the target",
+        held=None,
+        evolves=FILES_EVOLVE | widened if is_files else TABLES_EVOLVE,
+        follows=widened,
+    )
     rows = conform_to_target(rows, sink.connector, target)
     key_columns(sink.keys, rows.schema)
     if isinstance(sink.connector, FileConnector):

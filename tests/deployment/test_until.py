@@ -1,0 +1,64 @@
+"""What one operator needs of a pipeline, and nothing beside."""
+
+import pytest
+
+from graph_compiler import StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.descriptor import RegionDescriptor
+from graph_compiler.deployment.until import only_up_to
+from graph_compiler.graphs.operator_names import find_output, find_sink
+from pipelines.flights import env as flights
+from tests.conftest import staged_detour
+
+
+def kept(env: StreamExecutionEnvironment, node_id: int) -> tuple[RegionDescriptor, ...]:
+    return only_up_to(describe_regions(compile_pipeline(env.pipeline())), node_id)
+
+
+def node(env: StreamExecutionEnvironment, name: str) -> int:
+    return find_output(compile_pipeline(env.pipeline()).stream_graph, name).node.id
+
+
+def names(regions: tuple[RegionDescriptor, ...]) -> dict[str, list[str]]:
+    return {
+        region.region_id: [
+            operator.name for vertex in region.vertices for operator in vertex.operators
+        ]
+        for region in regions
+    }
+
+
+def test_only_what_leads_to_the_operator_is_kept() -> None:
+    assert names(kept(flights, node(flights, "lateness"))) == {
+        "with_weather": ["flights", "flown", "arrival_is_known", "weather", "with_weather"],
+        "late_routes": ["facts", "lateness"],
+    }
+    assert names(kept(flights, node(flights, "flown"))) == {"with_weather": ["flights", "flown"]}
+
+
+def test_a_result_that_nobody_reads_any_more_is_not_staged() -> None:
+    (region,) = kept(flights, node(flights, "with_weather"))
+    assert region.results == ()
+    first, _ = kept(flights, node(flights, "facts"))
+    assert len(first.results) == 1
+
+
+@pytest.mark.parametrize("sink", ["late_routes", "cancelled"])
+def test_a_sink_is_kept_alone_with_its_hooks_and_coordinator(sink: str) -> None:
+    graph = compile_pipeline(flights.pipeline()).stream_graph
+    region = kept(flights, find_sink(graph, sink).id)[-1]
+    operators = {each.operator_id: each for vertex in region.vertices for each in vertex.operators}
+    assert [each.name for each in operators.values() if not each.operator.output_tags()][-1] == sink
+    named = [
+        *(each.operator_id for vertex in region.vertices for each in vertex.initialize_on_master),
+        *(each.operator_id for vertex in region.vertices for each in vertex.coordinators),
+    ]
+    assert named
+    assert set(named) <= set(operators)
+
+
+def test_an_edge_that_is_staged_and_one_that_is_not_are_both_followed() -> None:
+    env = staged_detour()
+    found = names(kept(env, node(env, "B")))
+    assert {name for operators in found.values() for name in operators} == {"a", "A", "C", "B"}
