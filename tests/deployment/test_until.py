@@ -4,9 +4,10 @@ import pytest
 
 from graph_compiler import StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.describe import describe_regions
 from graph_compiler.deployment.descriptor import RegionDescriptor
-from graph_compiler.deployment.until import only_up_to
+from graph_compiler.deployment.until import only_up_to, with_open_end
 from graph_compiler.graphs.operator_names import find_output, find_sink
 from pipelines.flights import env as flights
 from tests.conftest import staged_detour
@@ -56,6 +57,19 @@ def test_a_sink_is_kept_alone_with_its_hooks_and_coordinator(sink: str) -> None:
     ]
     assert named
     assert set(named) <= set(operators)
+
+
+def test_a_sink_with_an_open_end_has_neither_hook_nor_coordinator() -> None:
+    graph = compile_pipeline(flights.pipeline()).stream_graph
+    sink = find_sink(graph, "late_routes").id
+    before = kept(flights, sink)
+    after = with_open_end(before, sink)
+    assert names(after) == names(before)
+    assert after[0] == before[0]
+    (last,) = [v for v in after[-1].vertices if any(o.node_id == sink for o in v.operators)]
+    assert not isinstance(last.operators[-1].operator, Sink)
+    assert (last.initialize_on_master, last.coordinators) == ((), ())
+    assert with_open_end(before, node(flights, "lateness")) == before
 
 
 def test_an_edge_that_is_staged_and_one_that_is_not_are_both_followed() -> None:

@@ -40,7 +40,7 @@ from graph_compiler.deployment.places import find_place_problems
 from graph_compiler.deployment.plan_record import record_plan
 from graph_compiler.deployment.report import Phase
 from graph_compiler.deployment.run_marker import VERSION, RunMarker, mark_run
-from graph_compiler.deployment.until import only_up_to
+from graph_compiler.deployment.until import only_up_to, with_open_end
 from graph_compiler.deployment.wire import from_json, from_wire, to_json
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
@@ -94,7 +94,8 @@ def _tasks(
     """Give the tasks: of all regions, or of what an operator needs. Attempts come after those of the same day."""
     regions: Sequence[RegionDescriptor] = described.regions
     if run.until is not None:
-        regions = only_up_to(regions, run.until.output.node.id)
+        node_id = run.until.output.node.id
+        regions = with_open_end(only_up_to(regions, node_id), node_id)
     desk = DeskRun(
         day=run.day,
         params={**dict(run.compiled.pipeline.params), **run.params},

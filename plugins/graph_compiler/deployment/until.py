@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import replace
 
+from graph_compiler.declaration.operators import Filter, Sink
 from graph_compiler.deployment.descriptor import (
     OperatorDescriptor,
     RegionDescriptor,
@@ -27,6 +28,36 @@ def only_up_to(regions: Sequence[RegionDescriptor], node_id: int) -> tuple[Regio
     }
     cut = (_cut(region, wanted, read) for region in regions)
     return tuple(region for region in cut if region.vertices)
+
+
+def with_open_end(
+    regions: Sequence[RegionDescriptor], node_id: int
+) -> tuple[RegionDescriptor, ...]:
+    """Give the regions with a sink made an operator that gives out what the sink is given; others stay as they are."""
+    return tuple(
+        replace(region, vertices=tuple(_open_vertex(vertex, node_id) for vertex in region.vertices))
+        for region in regions
+    )
+
+
+def _open_vertex(vertex: VertexDescriptor, node_id: int) -> VertexDescriptor:
+    sinks = [
+        operator
+        for operator in vertex.operators
+        if operator.node_id == node_id and isinstance(operator.operator, Sink)
+    ]
+    ids = {operator.operator_id for operator in sinks}
+    return replace(
+        vertex,
+        operators=tuple(
+            replace(operator, operator=Filter("true")) if operator in sinks else operator
+            for operator in vertex.operators
+        ),
+        initialize_on_master=tuple(
+            each for each in vertex.initialize_on_master if each.operator_id not in ids
+        ),
+        coordinators=tuple(each for each in vertex.coordinators if each.operator_id not in ids),
+    )
 
 
 def _cut(

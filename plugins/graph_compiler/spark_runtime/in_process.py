@@ -132,7 +132,6 @@ def main(request_path: str) -> int:
         previewer = Previewer(request.preview)
         surroundings = Surroundings(
             begins=begins,
-            open_sink=previewer.open_sink,
             observed=previewer.observed,
             looks=previewer.look,
         )

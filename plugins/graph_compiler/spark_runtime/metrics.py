@@ -71,7 +71,9 @@ class RegionMetrics:
         with _job_group(self.spark, group, description), origin(self.spark, *mark):
             yield
         seconds = time.monotonic() - started
-        counted = {} if phase is Phase.EVALUATE else self._count(group, description)
+        # A preview stops early: what it counts says nothing of how many rows there are.
+        is_whole = phase not in (Phase.EVALUATE, Phase.PREVIEW)
+        counted = self._count(group, description) if is_whole else {}
         stages = stage_totals(self.spark, group)
         if phase is Phase.EVALUATE and not stages.stage_ids:
             return

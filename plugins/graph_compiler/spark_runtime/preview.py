@@ -7,21 +7,16 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import struct, to_json
 
-from graph_compiler.declaration.connectors import Connector
-from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.in_process_run import Preview, PreviewedColumn, PreviewRequest
 from graph_compiler.deployment.report import Phase
-from graph_compiler.identifiers import OperatorId
-from graph_compiler.spark_runtime.connectors import OpenSink, SinkContext
 from graph_compiler.spark_runtime.declared_schema import type_words
-from graph_compiler.spark_runtime.kept_sink import KeptSink
 from graph_compiler.spark_runtime.region_graph import Output
 from graph_compiler.spark_runtime.region_run import RegionRun
 
 
 @dataclass(slots=True)
 class Previewer:
-    """Looks at one operator's rows, or at those a sink would write."""
+    """Looks at one operator's rows."""
 
     request: PreviewRequest
     preview: Preview | None = field(default=None, init=False)
@@ -40,13 +35,7 @@ class Previewer:
             with run.running(operator, Phase.PREVIEW):
                 self._keep(run.evaluation.outputs[output])
 
-    def open_sink(
-        self, _connector: Connector, _id: OperatorId, sink: Sink, _context: SinkContext
-    ) -> OpenSink:
-        """Give a sink that is looked at and writes nothing."""
-        return KeptSink(sink=sink, keep=self._keep)
-
-    def _keep(self, rows: DataFrame) -> int:
+    def _keep(self, rows: DataFrame) -> None:
         total = rows.count() if self.request.counts else None
         texts = rows.limit(self.request.limit).select(
             to_json(struct("*"), {"ignoreNullFields": "false"})
@@ -59,4 +48,3 @@ class Previewer:
             rows=tuple(str(text) for (text,) in texts.collect()),
             total=total,
         )
-        return total or 0

@@ -45,8 +45,8 @@ from graph_compiler.spark_runtime.surroundings import Surroundings
 class Rehearsal:
     """What is known of a pipeline's regions so far.
 
-    `root` is a staging root of its own. `given` are the rows of sources by node id. `target` is an output whose rows are
-    collected while its region runs.
+    `root` is a staging root of its own. `given` are the rows of sources by node id. `target` is an output whose rows
+    are collected while its region runs.
     """
 
     spark: SparkSession

@@ -1,0 +1,193 @@
+"""What `run` refuses before anything is run, and what it prints of a run, without Spark and Airflow."""
+
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from graph_compiler.cli.app import app
+from graph_compiler.cli.finished_run import FinishedRun, Preview, task_words
+from graph_compiler.cli.run_document import run_json
+from graph_compiler.cli.run_view import failure_words, preview_table, progress_line, step_words
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.executions import RegionExecution
+from graph_compiler.deployment.in_process_run import Step
+from graph_compiler.deployment.manifest import ContractCount
+from graph_compiler.deployment.report import (
+    VERSION,
+    ExecutionReport,
+    Failure,
+    Output,
+    Phase,
+    ThrowableType,
+)
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.identifiers import RegionId
+from pipelines.flights import env as flights
+
+ROOT = Path(__file__).parents[2]
+FIRST, SECOND = RegionId("with_weather"), RegionId("late_routes")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("--limit 3", "--limit and --count are about the rows of --until OPERATOR"),
+        ("--in-process --count", "--limit and --count are about the rows of --until OPERATOR"),
+        ("--until lateness --sort flights", "--sort is for the rows of a sink"),
+        ("--until lateness --limit -1", "for '--limit'"),
+        ("--until latenes", "hint: did you mean 'lateness'?"),
+        ("--until cancelled_", "has no operator 'cancelled_'"),
+        ("--in-process --param late_aftr=3", "hint: did you mean 'late_after'?"),
+        ("--in-process --date soon", "--date is 'soon'"),
+    ],
+)
+def test_a_call_with_a_mistake_runs_nothing(
+    arguments: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    done = CliRunner().invoke(
+        app, ["run", "flights", *arguments.split()], env={"COLUMNS": "200", "TERM": "dumb"}
+    )
+    assert done.exit_code == 2
+    assert words in done.stderr
+
+
+def execution(report: ExecutionReport | None) -> RegionExecution:
+    return RegionExecution(
+        execution_id="e",
+        attempt_number=0,
+        state=ExecutionState.FINISHED if report is not None else ExecutionState.RUNNING,
+        host="here",
+        started=100.0,
+        ended=None if report is None else 102.5,
+        reason=None,
+        report=report,
+    )
+
+
+def report(failure: Failure | None = None) -> ExecutionReport:
+    sink = Output(kind="sink", name="cancelled", location="/out/cancelled", rows=7, bytes=70)
+    staged = Output(kind="staged", name="with_weather", location="/s", rows=9, bytes=90)
+    count = ContractCount(contract="known", on_violation="warn", rows=9, violations=2)
+    return ExecutionReport(
+        version=VERSION,
+        application_id=None,
+        outputs=() if failure else (sink, staged),
+        contracts=() if failure else (count,),
+        vertices=(),
+        actions=(),
+        reads=(),
+        recomputed=(),
+        failure=failure,
+    )
+
+
+def finished(**settings: object) -> FinishedRun:
+    given = {
+        "run_id": "in_process__2013-01-01",
+        "seconds": 3.21,
+        "found": {FIRST: (execution(report()),), SECOND: ()},
+        "failure": None,
+        "preview": None,
+        "log": Path("/log"),
+        **settings,
+    }
+    return FinishedRun(compiled=compile_pipeline(flights.pipeline()), **given)  # type: ignore[arg-type]
+
+
+def test_a_run_is_one_document() -> None:
+    preview = Preview(
+        name="flown", columns=(("a", "INT"), ("a", "DATE")), rows=[[1, None]], total=2
+    )
+    document = json.loads(run_json(finished(preview=preview)))
+    assert document == {
+        "pipeline": "flights",
+        "run_id": "in_process__2013-01-01",
+        "state": "FINISHED",
+        "seconds": 3.2,
+        "failure": None,
+        "tasks": [
+            {
+                "task": "with_weather",
+                "state": "FINISHED",
+                "attempt": 0,
+                "seconds": 2.5,
+                "vertices": [],
+            },
+            {
+                "task": "late_routes",
+                "state": "CREATED",
+                "attempt": None,
+                "seconds": None,
+                "vertices": [],
+            },
+        ],
+        "sinks": [{"sink": "cancelled", "rows": 7, "bytes": 70, "path": "/out/cancelled"}],
+        "contracts": [{"contract": "known", "rows": 9, "violations": 2, "on_violation": "warn"}],
+        "preview": {
+            "of": "flown",
+            "columns": [{"name": "a", "type": "INT"}, {"name": "a", "type": "DATE"}],
+            "rows": [[1, None]],
+            "total": 2,
+        },
+        "log": "/log",
+    }
+    assert json.loads(run_json(finished(failure="it broke")))["state"] == "FAILED"
+
+
+def shown(*things: object) -> str:
+    console = Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115  # for the test's life
+    console.print(*things)
+    console.file.close()
+    return console.export_text()
+
+
+def test_rows_of_an_operator_are_shown_as_they_are_and_those_of_a_sink_at_a_glance() -> None:
+    columns = (("share", "DOUBLE"), ("tags", "ARRAY<STRING>"))
+    exact = Preview(name="o", columns=columns, rows=[[0.0421, ["a"]], [None, None]], total=None)
+    for words in ("o: 2 rows", "DOUBLE", "0.0421", '["a"]', "NULL"):
+        assert words in shown(preview_table(exact))
+    glance = Preview(name="o", columns=columns, rows=[[1234.56, None]], total=9, is_glance=True)
+    assert "o: 1 of 9 rows" in shown(preview_table(glance))
+    assert "1,234.6" in shown(preview_table(glance))
+    assert "DOUBLE" not in shown(preview_table(glance))
+
+
+def test_progress_and_failures_are_told_in_words(tmp_path: Path) -> None:
+    assert progress_line(FIRST, ()) is None
+    assert progress_line(FIRST, (execution(None),)) == "with_weather: running"
+    line = progress_line(FIRST, (execution(report()),))
+    assert line == "with_weather: finished in 2.5 s, cancelled 7 rows, with_weather 9 rows"
+    step = Step(region_id=FIRST, vertex="v", operator="flown", phase=Phase.STAGE, time=0)
+    assert step_words(step) == "with_weather · flown: staging rows"
+    log = tmp_path / "log"
+    log.write_text("INFO\npyspark.errors.PySparkRuntimeError: no Java\n")
+    words = failure_words("flights", {FIRST: ()}, log, starting="Spark")
+    assert words.startswith(
+        "pipeline 'flights': Spark failed to start\n  pyspark.errors.PySparkRuntimeError: no Java"
+    )
+    died = failure_words("flights", {FIRST: (execution(None),)}, log, starting="Spark")
+    assert "task 'with_weather': Spark's driver died without a report" in died
+    failure = Failure(
+        throwable_type=ThrowableType.NON_RECOVERABLE_ERROR,
+        operator="flown",
+        declared_at=None,
+        message="no",
+    )
+    broken = failure_words("flights", {FIRST: (execution(report(failure)),)}, log, starting="Spark")
+    assert broken.startswith(
+        "pipeline 'flights', operator 'flown': no\n  task 'with_weather' failed"
+    )
+
+
+def test_every_task_is_shown_with_its_vertices() -> None:
+    first, second = task_words(compile_pipeline(flights.pipeline()))
+    assert (first.id, len(first.vertices), second.id, len(second.vertices)) == (
+        FIRST,
+        3,
+        SECOND,
+        10,
+    )

@@ -1,0 +1,65 @@
+"""`run --in-process` and `--until` as a person meets them: a process of their own, no Airflow."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.conftest import Home
+from tests.reference import REPORTS, assert_same_rows, expected, published
+
+pytestmark = pytest.mark.e2e
+RUN = "in_process__2013-01-01"
+
+
+def call(home: Home, *arguments: str, **params: str) -> list[str]:
+    given = {**home.params, **params}
+    words = [word for name, value in given.items() for word in ("--param", f"{name}={value}")]
+    return ["run", "flights", "--date", "2013-01-01", *words, *arguments]
+
+
+def test_all_tasks_run_in_one_session_and_the_run_is_known_afterwards(home: Home) -> None:
+    done = home.cli(*call(home, "--in-process", "--json"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    document = json.loads(done.stdout)
+    assert (document["state"], document["run_id"]) == ("FINISHED", RUN)
+    assert {sink["sink"]: sink["rows"] for sink in document["sinks"]} == {
+        name: len(expected(query)[1]) for name, query in REPORTS.items()
+    }
+    assert document["contracts"] == [
+        {
+            "contract": "arrival_is_known",
+            "rows": 328_521,
+            "violations": 1_175,
+            "on_violation": "warn",
+        }
+    ]
+    assert (document["preview"]["of"], len(document["preview"]["rows"])) == ("late_routes", 5)
+    assert [task["state"] for task in document["tasks"]] == ["FINISHED", "FINISHED"]
+    for words in ("with_weather: running", "with_weather · with_weather: staging rows"):
+        assert words in done.stderr
+    for name, query in REPORTS.items():
+        assert_same_rows(published(home.output / name), expected(query))
+    assert not (home.folder / "airflow.db").exists()
+    history = home.cli("history", "flights", RUN, "--json")
+    assert history.returncode == 0, history.stderr
+    assert history.stdout.count('"FINISHED"') >= 2
+
+
+def test_up_to_an_operator_its_rows_are_shown_and_no_sink_is_written(home: Home) -> None:
+    done = home.cli(*call(home, "--until", "lateness_by_weather", "--limit", "3", "--count"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    for words in ("lateness_by_weather: 3 of 5 rows", "weather", "STRING", "mean_delay", "DOUBLE"):
+        assert words in done.stdout
+    assert "lateness_by_month" not in done.stdout, "it is not needed"
+    assert not home.output.exists()
+    assert not (home.folder / "staging").exists()
+
+
+def test_what_fails_has_the_words_it_has_under_airflow(home: Home, tmp_path: Path) -> None:
+    done = home.cli(*call(home, "--in-process", input=str(tmp_path / "nowhere")))
+    assert done.returncode == 1
+    assert "before any data moved, 2 things were wrong\n  flights: its input file:" in done.stdout
+    assert "task 'with_weather' failed after 1 attempt\n  log: " in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    assert not home.output.exists()
