@@ -256,6 +256,25 @@ def test_columns_of_one_name_are_no_dict(orders: DataStream, pipeline_run: Run) 
         result.rows("twice")
 
 
+def test_values_of_all_kinds_come_back(orders: DataStream, pipeline_run: Run) -> None:
+    every = orders.select(
+        struct="named_struct('a', v, 'b', array(seen))",
+        map="map(k, day)",
+        binary="CAST(k AS BINARY)",
+        months="make_ym_interval(1, v)",
+        local="CAST(seen AS TIMESTAMP_NTZ)",
+    ).name("every")
+    given = {"k": "a", "v": 2, "day": "2013-01-31", "seen": datetime(2013, 1, 31, 5)}
+    (found,) = pipeline_run(sink(every), {"orders": [given]}).rows("every")
+    assert found == {
+        "struct": {"a": 2, "b": [datetime(2013, 1, 31, 5)]},
+        "map": {"a": date(2013, 1, 31)},
+        "binary": b"a",
+        "months": "INTERVAL '1-2' YEAR TO MONTH",
+        "local": datetime(2013, 1, 31, 5),
+    }
+
+
 def twice(rows: DataFrame) -> DataFrame:
     return rows.select("k", "k")
 

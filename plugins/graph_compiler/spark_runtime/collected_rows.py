@@ -1,6 +1,7 @@
 """Rows as Python values, for a test that asserts on them: dicts by column, time stamps in UTC without a zone.
 
-Through Arrow: PySpark's own way reads time stamps in the zone of the machine.
+Through Arrow: PySpark's own way reads time stamps in the zone of the machine. What Arrow has no type for, intervals of
+months for one, comes as Spark's text.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 import pyarrow
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql.functions import col
+from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from graph_compiler.errors import GraphCompilerError
-from graph_compiler.identifiers import listing
+from graph_compiler.identifiers import listing, quoted
 
 Row: TypeAlias = dict[str, object]
 
@@ -31,8 +35,20 @@ def collect_rows(rows: DataFrame) -> list[Row]:
             f"several columns are called {listing(twice)}\n  hint: rename them in the pipeline: .rename(…), .select(…)"
         )
     kinds = [field.dataType for field in rows.schema]
-    table = rows.toArrow()
+    columns = [
+        col(quoted(name)) if _has_arrow_type(kind) else col(quoted(name)).cast("string")
+        for name, kind in zip(names, kinds, strict=True)
+    ]
+    table = rows.select(*columns).toArrow()
     return [dict(zip(names, cells, strict=True)) for cells in _cells(table, kinds)]
+
+
+def _has_arrow_type(kind: DataType) -> bool:
+    try:
+        to_arrow_type(kind)
+    except PySparkException:
+        return False
+    return True
 
 
 def _cells(table: pyarrow.Table, kinds: list[DataType]) -> Iterator[tuple[object, ...]]:
