@@ -45,7 +45,7 @@ def collect_rows(rows: DataFrame) -> list[Row]:
 
 def _has_arrow_type(kind: DataType) -> bool:
     try:
-        to_arrow_type(kind)
+        to_arrow_type(kind, timezone="UTC")
     except PySparkException:
         return False
     return True
