@@ -1,11 +1,14 @@
 """`run --in-process` and `--until` as a person meets them: a process of their own, no Airflow."""
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.conftest import Home
+from tests.end_to_end.conftest import ROOT, Home
 from tests.reference import REPORTS, assert_same_rows, expected, published
 
 pytestmark = pytest.mark.e2e
@@ -62,4 +65,23 @@ def test_what_fails_has_the_words_it_has_under_airflow(home: Home, tmp_path: Pat
     assert "before any data moved, 2 things were wrong\n  flights: its input file:" in done.stdout
     assert "task 'with_weather' failed after 1 attempt\n  log: " in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
+    assert not home.output.exists()
+
+
+def test_ctrl_c_ends_spark_too_and_the_attempt_is_canceled(home: Home) -> None:
+    command = [sys.executable, "-m", "graph_compiler", *call(home, "--in-process")]
+    with subprocess.Popen(
+        command, cwd=ROOT, env=home.environment(), stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "staging rows" in line:
+                process.send_signal(signal.SIGINT)
+                break
+        process.stdout.read()
+    assert process.returncode == 130
+    (outcome,) = home.folder.glob(f"staging/flights/{RUN}/tasks/with_weather/*/outcome.json")
+    assert json.loads(outcome.read_text())["state"] == "CANCELED"
+    (driver,) = home.folder.glob(f"staging/flights/{RUN}/tasks/with_weather/*/driver.json")
+    assert not Path(f"/proc/{json.loads(driver.read_text())['process_id']}").exists()
     assert not home.output.exists()

@@ -115,11 +115,22 @@ def _attempt(task: TaskDeploymentDescriptor) -> Iterator[_Ended]:
     store.put_if_absent(str(descriptor.with_name(SUBMISSION)), to_json(submission).encode())
     claim_execution(store, task)
     ended = _Ended()
+
+    def leave_outcome() -> None:
+        outcome = Outcome(state=ended.state, ended=time.time(), reason=ended.reason or None)
+        store.put_if_absent(str(descriptor.with_name(OUTCOME)), to_json(outcome).encode())
+
+    def end_at_once(*_: object) -> None:
+        # What is raised in the middle of an answer of the JVM's comes out as something else.
+        leave_outcome()
+        os._exit(128 + signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, end_at_once)
     try:
         yield ended
     finally:
-        outcome = Outcome(state=ended.state, ended=time.time(), reason=ended.reason or None)
-        store.put_if_absent(str(descriptor.with_name(OUTCOME)), to_json(outcome).encode())
+        signal.signal(signal.SIGTERM, before)
+        leave_outcome()
 
 
 def main(request_path: str) -> int:
@@ -148,6 +159,4 @@ def main(request_path: str) -> int:
 
 
 if __name__ == "__main__":
-    # So that an attempt that is ended leaves its outcome, and Spark is stopped.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     sys.exit(main(sys.argv[1]))
