@@ -1,0 +1,43 @@
+"""Without Airflow, templates know the day, the run and the parameters, and say what they do not know."""
+
+import sys
+
+import pytest
+
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.desk_task import DeskRun, RenderingError, desk_task
+from graph_compiler.deployment.templates import find_places
+
+
+def task(path: str) -> TaskDeploymentDescriptor:
+    env = StreamExecutionEnvironment("sales", params={"base": "/data"})
+    env.from_source(Csv(path), "in").sink_to(Parquet("/out")).name("out")
+    (region,) = describe_regions(compile_pipeline(env.pipeline()))
+    run = DeskRun(day="2013-01-02", params={"base": "/data"}, run_id="r1", staging_root="/staging")
+    return desk_task(region, run, execution_id="e1", attempt_number=2)
+
+
+def test_places_are_rendered_and_the_rest_is_as_it_was_given() -> None:
+    pytest.importorskip("jinja2")
+    made = task("{{ params.base }}/{{ ds }}/{{ ds_nodash }}/{{ run_id }}")
+    assert find_places(made.region)["in.path"] == "/data/2013-01-02/20130102/r1"
+    assert made.parameters == (("run_date", "2013-01-02"), ("base", "/data"))
+    assert (made.attempt.attempt_number, made.layout.root) == (2, "/staging")
+
+
+@pytest.mark.parametrize("template", ["{{ macros.random() }}", "{{ ti.try_number }}", "{{ ds"])
+def test_what_only_a_run_knows_is_refused(template: str) -> None:
+    pytest.importorskip("jinja2")
+    with pytest.raises(RenderingError, match="cannot be rendered without a run") as refused:
+        task(template)
+    assert "allowed: params, ds, ds_nodash, run_id" in str(refused.value)
+
+
+def test_text_without_templates_needs_no_jinja(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert find_places(task("/in").region)["in.path"] == "/in"
+    with pytest.raises(RenderingError, match="Jinja is not installed\n  hint: pip install jinja2"):
+        task("/{{ ds }}")
