@@ -22,8 +22,8 @@ def task(path: str) -> TaskDeploymentDescriptor:
 
 def test_places_are_rendered_and_the_rest_is_as_it_was_given() -> None:
     pytest.importorskip("jinja2")
-    made = task("{{ params.base }}/{{ ds }}/{{ ds_nodash }}/{{ run_id }}")
-    assert find_places(made.region)["in.path"] == "/data/2013-01-02/20130102/r1"
+    made = task("{{ params.base }}/{{ run_date }}/{{ ds }}/{{ ds_nodash }}/{{ run_id }}")
+    assert find_places(made.region)["in.path"] == "/data/2013-01-02/2013-01-02/20130102/r1"
     assert made.parameters == (("run_date", "2013-01-02"), ("base", "/data"))
     assert (made.attempt.attempt_number, made.layout.root) == (2, "/staging")
 
@@ -33,7 +33,7 @@ def test_what_only_a_run_knows_is_refused(template: str) -> None:
     pytest.importorskip("jinja2")
     with pytest.raises(RenderingError, match="cannot be rendered without a run") as refused:
         task(template)
-    assert "allowed: params, ds, ds_nodash, run_id" in str(refused.value)
+    assert "allowed: params, run_date, ds, ds_nodash, run_id" in str(refused.value)
 
 
 def test_text_without_templates_needs_no_jinja(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ def dry_run(
     """Let Spark analyse a pipeline without its data: columns, types, SQL. Exit code 1 where it finds something."""
     with speaking_plainly():
         compiled = compile_named(pipeline)
-        params = read_params(param, dict(compiled.pipeline.params))
+        params = read_params(param, compiled.pipeline)
         if as_json:
             answer = ask_spark(compiled, read_day(day), params, shows_plans=spark)
             typer.echo(_answer_json(compiled, answer))

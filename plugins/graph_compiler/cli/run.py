@@ -72,7 +72,7 @@ def run(  # its parameters are the command's options
     console = Console(stderr=as_json)
     with speaking_plainly():
         compiled = compile_named(pipeline)
-        params = read_params(param, dict(compiled.pipeline.params))
+        params = read_params(param, compiled.pipeline)
         airflow = EmbeddedAirflow(Path.cwd())
         if in_process or until is not None:
             asked = InProcessRun(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
 from typing import Annotated
 
 import typer
 
 from graph_compiler.declaration.parameters import ParameterValue
-from graph_compiler.deployment.parameters import parse_parameter
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.deployment.parameters import check_parameters, parse_parameter
 from graph_compiler.errors import ParameterError
 
 Params = Annotated[
@@ -25,12 +26,13 @@ def read_day(text: str | None) -> str:
         raise ParameterError(f"--date is '{text}'\n  allowed: a day, such as 2013-01-01") from None
 
 
-def read_params(
-    texts: Sequence[str] | None, defaults: Mapping[str, ParameterValue]
-) -> dict[str, ParameterValue]:
-    """Give the values of `name=value`; raises ParameterError."""
+def read_params(texts: Sequence[str] | None, pipeline: Pipeline) -> dict[str, ParameterValue]:
+    """Give the values of `name=value`; raises ParameterError for those that the pipeline does not take."""
     pairs = [text.partition("=") for text in texts or ()]
     for name, separator, _ in pairs:
         if not separator:
             raise ParameterError(f"parameter '{name}' has no value\n  allowed: --param name=value")
-    return {name: parse_parameter(name, value, defaults) for name, _, value in pairs}
+    defaults = dict(pipeline.params)
+    given = {name: parse_parameter(name, value, defaults) for name, _, value in pairs}
+    check_parameters(pipeline, given)
+    return given

@@ -1,6 +1,6 @@
 """A region's task without Airflow: its places are rendered here, of what is known without a run of Airflow's.
 
-Templates may name `params`, `ds`, `ds_nodash` and `run_id`.
+Templates may name `params`, `run_date`, `ds`, `ds_nodash` and `run_id`.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ def _render(text: str, run: DeskRun) -> str:
             f"'{text}' is a template, and Jinja is not installed\n  hint: pip install jinja2"
         ) from None
     known = {
+        RUN_DATE: run.day,
         "ds": run.day,
         "ds_nodash": run.day.replace("-", ""),
         "run_id": run.run_id,

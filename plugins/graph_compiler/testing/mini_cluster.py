@@ -17,7 +17,7 @@ from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe import describe_regions
 from graph_compiler.deployment.descriptor import RegionDescriptor
 from graph_compiler.deployment.desk_task import DeskRun, desk_task
-from graph_compiler.deployment.parameters import parse_parameter
+from graph_compiler.deployment.parameters import check_parameters, parse_parameter
 from graph_compiler.deployment.until import only_up_to
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.operator_names import NamedOutput, find_output
@@ -124,6 +124,7 @@ def _params(
 ) -> dict[str, ParameterValue]:
     defaults = dict(compiled.pipeline.params)
     parsed = {name: parse_parameter(name, str(value), defaults) for name, value in given.items()}
+    check_parameters(compiled.pipeline, parsed)
     return {**defaults, **parsed}
 
 
