@@ -18,7 +18,7 @@ run: $(READY) $(DATA) ## run the flights example once under Airflow and Spark, a
 	@$(BIN)/graph-compiler run flights --date 2013-01-01 --sort late_flights
 
 ui: $(READY) $(DATA) ## start Airflow's UI on 127.0.0.1:8080 with the examples ready to trigger (user admin, password admin)
-	@$(WITH_JAVA) $(BIN)/graph-compiler ui
+	@$(WITH_JAVA) $(BIN)/graph-compiler ui $(ARGS)
 
 explain: $(READY) ## show the tasks the flights example compiles to, and why
 	@$(BIN)/graph-compiler explain flights

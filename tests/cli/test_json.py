@@ -13,8 +13,6 @@ WITHOUT = {
     "schema": "what it prints is a JSON document",
     "export": "what it prints is a YAML document",
     "ui": "it is a server, until it is ended",
-    "run": "it shows progress to a person; history DAG RUN --json has what came of it",
-    "dry-run": "it shows a person what Spark says",
 }
 
 

@@ -1,6 +1,7 @@
 """`graph-compiler validate`: all problems of all pipelines, and what each way of naming them means."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -179,7 +180,12 @@ def test_neither_airflow_nor_spark_is_imported(project: Path) -> None:
         "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=project, capture_output=True, text=True, check=True
+        [sys.executable, "-c", program],
+        cwd=project,
+        env=os.environ | {"PYTHONPATH": ""},  # this project's pipelines/ would come first
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "1 pipeline checked" in done.stdout
     loaded = set(done.stdout.splitlines()[-1].split())

@@ -22,7 +22,7 @@ from graph_compiler.deployment.airflow_configuration import (
     variable_of,
 )
 from graph_compiler.deployment.staging_layout import local_root
-from graph_compiler.errors import GraphCompilerError
+from graph_compiler.errors import ConfigurationError, GraphCompilerError, Problem
 
 
 class AirflowFailedError(GraphCompilerError):
@@ -53,6 +53,21 @@ class EmbeddedAirflow:
         if found is None:
             return NO_DEPLOYMENT_OPTIONS
         return parse_deployment_options(found.value, found.origin)
+
+    @property
+    def spark_conf(self) -> dict[str, str]:
+        """Give the `--conf` pairs of every application; raises ConfigurationError for what is no JSON object."""
+        found = self.setting("spark_conf") or Setting(
+            value=_SETTINGS["spark_conf"], origin="this program"
+        )
+        try:
+            pairs = json.loads(found.value)
+            return {str(key): str(value) for key, value in pairs.items()}
+        except (ValueError, AttributeError):
+            problem = Problem(
+                message=f"spark_conf is {found.value!r}", allowed="a JSON object of --conf pairs"
+            )
+            raise ConfigurationError(found.origin, [problem]) from None
 
     @property
     def configuration_file(self) -> Path:

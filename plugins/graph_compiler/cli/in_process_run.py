@@ -139,8 +139,9 @@ def _announce(tasks: Sequence[TaskDeploymentDescriptor], described: PipelineDesc
 
 
 def _start(folder: Path, airflow: EmbeddedAirflow, log: Path) -> subprocess.Popen[bytes]:
-    settings = json.loads(airflow.environment()["AIRFLOW__GRAPH_COMPILER__SPARK_CONF"])
-    words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    words = [
+        word for key, value in airflow.spark_conf.items() for word in ("--conf", f"{key}={value}")
+    ]
     arguments = shlex.join(["--master", MASTER, *words, "pyspark-shell"])
     environment = airflow.child_environment() | {
         SUBMIT_ARGUMENTS: os.environ.get(SUBMIT_ARGUMENTS, arguments),

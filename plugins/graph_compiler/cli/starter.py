@@ -45,7 +45,9 @@ _YAML = """# yaml-language-server: $schema=../schemas/pipeline.schema.json
 # How much has each customer paid?
 name: @NAME@
 # A run may give other values: `graph-compiler run @NAME@ --param at_least=10`, or Airflow's trigger form.
-params: {output: output/@NAME@, at_least: 5}
+params:
+  output: {default: output/@NAME@, format: path}
+  at_least: 5
 
 sources:
   # Rows to begin with. Your own: {csv: /data/orders.csv}, {parquet: …}, {jdbc: …}, {table: …}.
@@ -71,31 +73,33 @@ sinks:
     sink_to: {parquet: "{{ params.output }}/totals"}
 """
 
-_TEST = '''"""@NAME@ becomes the tasks it is meant to become."""
+_TEST = '''"""@NAME@ gives the rows it is meant to give, and becomes the tasks it is meant to become."""
 
-from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from pipelines.@NAME@ import env
+@IMPORT@
+
+pytest_plugins = ["graph_compiler.testing.pytest_plugin"]
 
 
-def test_it_is_one_task() -> None:
-    compiled = compile_pipeline(env.pipeline())
-    assert [region.id for region in compiled.deployment.regions] == ["totals_by_customer"]
+def test_who_has_paid_enough(pipeline_run):
+    orders = [
+        {"customer": "ann", "amount": 20.0},
+        {"customer": "bob", "amount": 3.0},
+        {"customer": "eve", "amount": None},
+    ]
+    result = pipeline_run(env, {"orders": orders}, params={"at_least": 5})
+    result.assert_rows("large_totals", [{"customer": "ann", "total": 20.0}])
+
+
+def test_it_is_one_task(compiled_plan):
+    compiled_plan(env).assert_tasks("totals_by_customer")
 '''
 
-_YAML_TEST = '''"""@NAME@ becomes the tasks it is meant to become."""
+_OF_MODULE = "from pipelines.@NAME@ import env"
+_OF_YAML = """from pathlib import Path
 
-from pathlib import Path
+from graph_compiler.testing import load_pipeline
 
-from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.yaml_spec.reader import read_pipeline
-
-FILE = Path(__file__).parents[1] / "pipelines" / "@NAME@.yaml"
-
-
-def test_it_is_one_task() -> None:
-    compiled = compile_pipeline(read_pipeline(FILE))
-    assert [region.id for region in compiled.deployment.regions] == ["totals_by_customer"]
-'''
+env = load_pipeline(Path(__file__).parents[1] / "pipelines" / "@NAME@.yaml")"""
 
 _DAG = '''"""When @NAME@ runs, as an Airflow Dag."""
 
@@ -112,11 +116,14 @@ dag = build_dag(env, schedule=None, start_date=datetime(@DAY@))
 def starter_files(name: str, today: date, *, in_yaml: bool) -> Mapping[str, str]:
     """Give the text of each file by its path; a pipeline in YAML needs no Dag file."""
     texts = (
-        {f"{PACKAGE}/{name}.yaml": _YAML, f"tests/test_{name}.py": _YAML_TEST}
+        {
+            f"{PACKAGE}/{name}.yaml": _YAML,
+            f"tests/test_{name}.py": _TEST.replace("@IMPORT@", _OF_YAML),
+        }
         if in_yaml
         else {
             f"{PACKAGE}/{name}.py": _PIPELINE,
-            f"tests/test_{name}.py": _TEST,
+            f"tests/test_{name}.py": _TEST.replace("@IMPORT@", _OF_MODULE),
             f"dags/{name}.py": _DAG,
         }
     )

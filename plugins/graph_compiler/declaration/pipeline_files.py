@@ -38,15 +38,15 @@ class PipelineFile:
         return str(self.file.relative_to(here) if self.file.is_relative_to(here) else self.file)
 
 
-def load_pipeline(name: str) -> Pipeline:
+def load_pipeline(name: str | Path) -> Pipeline:
     """Give what `flights`, `pipelines/flights.py` or `pipelines/flights.yaml` declares.
 
     Raises InvalidPipelineError where there is none, or both, or where its code fails.
     """
-    module = find_pipeline(name)
+    module = find_pipeline(str(name))
     pipeline = load_declared(module)
     if pipeline is None:
-        raise InvalidPipelineError(name, [nothing_declared(module)])
+        raise InvalidPipelineError(module.file.stem, [nothing_declared(module)])
     return pipeline
 
 

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from graph_compiler.declaration.pipeline_files import load_pipeline
     from graph_compiler.testing.compiled_plan import CompiledPlan
     from graph_compiler.testing.mini_cluster import MiniCluster
     from graph_compiler.testing.pipeline_result import PipelineFailedError, PipelineResult
@@ -26,16 +27,18 @@ __all__ = [
     "PipelineResult",
     "Rows",
     "assert_rows",
+    "load_pipeline",
 ]
 
 _MODULES = {
-    "REAL": "sources",
-    "CompiledPlan": "compiled_plan",
-    "MiniCluster": "mini_cluster",
-    "PipelineFailedError": "pipeline_result",
-    "PipelineResult": "pipeline_result",
-    "Rows": "sources",
-    "assert_rows": "row_assertions",
+    "REAL": ".sources",
+    "CompiledPlan": ".compiled_plan",
+    "MiniCluster": ".mini_cluster",
+    "PipelineFailedError": ".pipeline_result",
+    "PipelineResult": ".pipeline_result",
+    "Rows": ".sources",
+    "assert_rows": ".row_assertions",
+    "load_pipeline": "graph_compiler.declaration.pipeline_files",
 }
 
 
@@ -43,4 +46,4 @@ def __getattr__(name: str) -> object:
     """Load what is asked for."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return getattr(import_module(_MODULES[name], __name__), name)

@@ -1,0 +1,41 @@
+"""What the command line finds of Airflow's settings without Airflow."""
+
+from pathlib import Path
+
+import pytest
+
+from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
+from graph_compiler.errors import ConfigurationError
+
+SPARK_CONF = "AIRFLOW__GRAPH_COMPILER__SPARK_CONF"
+
+
+@pytest.fixture
+def airflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EmbeddedAirflow:
+    for name in ("AIRFLOW_HOME", "AIRFLOW_CONFIG", SPARK_CONF):
+        monkeypatch.delenv(name, raising=False)
+    return EmbeddedAirflow(tmp_path)
+
+
+def test_spark_is_told_what_suits_one_machine_unless_somebody_says_otherwise(
+    airflow: EmbeddedAirflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert airflow.spark_conf["spark.ui.enabled"] == "false"
+    airflow.home.mkdir()
+    file = airflow.home / "airflow.cfg"
+    file.write_text('[graph_compiler]\nspark_conf = {"spark.cores.max": 2}\n')
+    assert airflow.spark_conf == {"spark.cores.max": "2"}
+    assert SPARK_CONF not in airflow.environment(), "Airflow reads its file itself"
+    monkeypatch.setenv(SPARK_CONF, "{}")
+    assert airflow.spark_conf == {}
+
+
+@pytest.mark.parametrize("text", ["[1]", "local", "1"])
+def test_what_is_no_object_is_told_by_where_it_is_set(
+    text: str, airflow: EmbeddedAirflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SPARK_CONF, text)
+    with pytest.raises(ConfigurationError) as refused:
+        _ = airflow.spark_conf
+    assert SPARK_CONF in str(refused.value)
+    assert f"spark_conf is '{text}'" in str(refused.value)
