@@ -9,7 +9,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.run_marker import VERSION, RunMarker, see_marker
+from graph_compiler.deployment.run_marker import RunMarker, see_marker
 from graph_compiler.errors import StagingRootNotSharedError, StaleResultError
 
 
@@ -19,16 +19,7 @@ def see_run(task: TaskDeploymentDescriptor) -> None:
     Raises AirflowException, which a retry may follow: it may run on a worker that has the folder. AirflowFailException
     where the run began with another version of the pipeline.
     """
-    marker = RunMarker(
-        version=VERSION,
-        root=task.staging_root,
-        pipeline=task.region.pipeline,
-        run_id=task.attempt.run_id,
-        host=socket.gethostname(),
-        time=time.time(),
-        plan_id=task.region.plan_id,
-        ttl=task.region.retention.ttl,
-    )
+    marker = RunMarker.of(task, host=socket.gethostname(), time=time.time())
     try:
         see_marker(LocalCommitStore(), task.region, marker)
     except StagingRootNotSharedError as error:

@@ -39,7 +39,7 @@ from graph_compiler.deployment.executions import ALL, RegionExecution, execution
 from graph_compiler.deployment.places import find_place_problems
 from graph_compiler.deployment.plan_record import record_plan
 from graph_compiler.deployment.report import Phase
-from graph_compiler.deployment.run_marker import VERSION, RunMarker, mark_run
+from graph_compiler.deployment.run_marker import RunMarker, mark_run
 from graph_compiler.deployment.until import only_up_to, with_open_end
 from graph_compiler.deployment.wire import from_json, from_wire, to_json
 from graph_compiler.errors import InvalidPipelineError
@@ -124,16 +124,7 @@ def _tasks(
 def _announce(tasks: Sequence[TaskDeploymentDescriptor], described: PipelineDescriptor) -> None:
     """Leave what the first task of a run leaves under Airflow: whose run it is, and what its plan computes."""
     store, first = LocalCommitStore(), tasks[0]
-    marker = RunMarker(
-        version=VERSION,
-        root=first.staging_root,
-        pipeline=first.region.pipeline,
-        run_id=first.attempt.run_id,
-        host=socket.gethostname(),
-        time=time.time(),
-        plan_id=first.region.plan_id,
-        ttl=first.region.retention.ttl,
-    )
+    marker = RunMarker.of(first, host=socket.gethostname(), time=time.time())
     mark_run(store, marker)
     record_plan(store, first.layout, described.plan)
 

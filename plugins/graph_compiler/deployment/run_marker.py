@@ -9,9 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from graph_compiler.deployment.commit_store import CommitStore
-from graph_compiler.deployment.descriptor import RegionDescriptor, StagedInput
+from graph_compiler.deployment.descriptor import (
+    RegionDescriptor,
+    StagedInput,
+    TaskDeploymentDescriptor,
+)
 from graph_compiler.deployment.staging_layout import DESCRIPTOR, StagingLayout, executions_folder
 from graph_compiler.deployment.values_within import values_within
 from graph_compiler.deployment.wire import from_json, to_json
@@ -36,6 +41,20 @@ class RunMarker:
     time: float
     plan_id: str
     ttl: float
+
+    @classmethod
+    def of(cls, task: TaskDeploymentDescriptor, *, host: str, time: float) -> Self:
+        """Give what a task knows of its run."""
+        return cls(
+            version=VERSION,
+            root=task.staging_root,
+            pipeline=task.region.pipeline,
+            run_id=task.attempt.run_id,
+            host=host,
+            time=time,
+            plan_id=task.region.plan_id,
+            ttl=task.region.retention.ttl,
+        )
 
 
 def find_marker(store: CommitStore, layout: StagingLayout) -> RunMarker | None:
