@@ -53,8 +53,11 @@ from graph_compiler.airflow_backend import report_broken
 report_broken("FOLDER")
 '''
 YAML = """name: stock
-sources: {orders: {csv: /in}}
-sinks: {out: {from: orders, sink_to: {parquet: /out}}}
+params: {least: {default: 2, minimum: 0}}
+sources: {orders: {values: [[ann, 1], [bob, 2], [eve, 3]], schema: "name STRING, n INT"}}
+steps:
+  - {name: many, from: orders, filter: "n >= :least"}
+sinks: {out: {from: many, sink_to: {parquet: OUTPUT}}}
 """
 
 
@@ -106,28 +109,28 @@ def test_values_reach_a_run_safely_and_an_asset_starts_the_next(home: Home, tmp_
     assert "{{ run_date }} is the day in every run" in log.read_text()
 
 
-def test_a_broken_yaml_file_is_an_import_error_and_hides_nothing(
+def test_a_yaml_file_is_a_dag_that_runs_and_a_broken_one_beside_it_hides_nothing(
     home: Home, tmp_path: Path
 ) -> None:
     folder = tmp_path / "jobs"
     folder.mkdir()
-    (folder / "stock.yaml").write_text(YAML)
-    (folder / "broken.yaml").write_text(YAML.replace("from: orders", "from: order"))
-    dags = {
-        "all_jobs": LOADER.replace("FOLDER", str(folder)),
-        "bad_jobs": BROKEN.replace("FOLDER", str(folder)),
-    }
+    yaml = YAML.replace("OUTPUT", str(tmp_path / "stock"))
+    (folder / "stock.yaml").write_text(yaml)
+    (folder / "broken.yaml").write_text(yaml.replace("from: many", "from: man"))
     (tmp_path / "dags").mkdir()
-    for name, text in dags.items():
-        (tmp_path / "dags" / f"{name}.py").write_text(text)
+    for name, text in {"all_jobs": LOADER, "bad_jobs": BROKEN}.items():
+        (tmp_path / "dags" / f"{name}.py").write_text(text.replace("FOLDER", str(folder)))
     with standalone(home.environment, tmp_path, {}) as api:
         errors = until(lambda: import_errors(api), "the import error")
         until(lambda: api.attempt("GET", "/api/v2/dags/stock"), "the Dag of the other file")
         assert [dag["dag_id"] for dag in api.call("GET", "/api/v2/dags")["dags"]] == ["stock"]
+        api.call("PATCH", "/api/v2/dags/stock", {"is_paused": False})
+        assert finished(api, "stock", trigger(api, "stock", {"least": 3}))["state"] == "success"
+    assert rows(tmp_path / "stock") == [("eve", 3)]
     ((file, words),) = [(error["filename"], error["stack_trace"]) for error in errors]
     assert file == "bad_jobs.py"
-    assert "sinks.out.from: nothing is called 'order'" in words
-    assert f"declared at {folder / 'broken.yaml'}:3:" in words
+    assert "sinks.out.from: nothing is called 'man'" in words
+    assert f"declared at {folder / 'broken.yaml'}:6:" in words
 
 
 def trigger(api: Api, dag: str, conf: Mapping[str, object]) -> Any:
