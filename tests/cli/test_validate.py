@@ -200,3 +200,15 @@ def test_the_commit_hook_calls_a_command_that_exists() -> None:
     assert program == "graph-compiler"
     assert CliRunner().invoke(app, [name, "--help"]).exit_code == 0
     assert "pass_filenames: false" in hook  # what a module of functions does wrong shows in others
+
+
+def test_what_was_refused_is_told_of_the_module_it_is_in_however_it_was_imported(
+    project: Path,
+) -> None:
+    text = GOOD + 'rows.filter(3).sink_to(Parquet("/out/other"))\ndef clean(rows): return rows\n'
+    put(project, "b_imported", text)
+    put(project, "a_importing", "from pipelines.b_imported import clean\n" + GOOD)
+    done = validate()
+    assert "pipelines/b_imported.py: pipeline 'b_imported' has 1 problem" in done.stderr
+    assert "filter was given condition=3" in done.stderr
+    assert "2 pipelines checked, 1 problem in 1 of them" in done.stderr

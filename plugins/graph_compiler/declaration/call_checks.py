@@ -27,8 +27,18 @@ _NOT_HELD = ("DataStream", "StreamGraph")
 """Types that are imported for type checkers only."""
 
 
+class Remembering(Protocol):
+    """An environment: it knows what was refused on it, for its module is imported once and may be asked for again."""
+
+    refused: list[Problem]
+
+
 class Refusing(Protocol):
     """What calls are made on."""
+
+    @property
+    def environment(self) -> Remembering:
+        """Give the environment the call is about."""
 
     def refuse(
         self, message: str, *, allowed: str | None = None, hint: str | None = None
@@ -85,6 +95,7 @@ def held_to_signature(method: Method) -> Method:
             if collected is None:
                 raise
             collected.extend(error.problems)
+            self.environment.refused.extend(error.problems)
             return Refused()
 
     return call  # type: ignore[return-value]  # it is called as the method is

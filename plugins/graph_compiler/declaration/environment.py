@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from graph_compiler.declaration.call_checks import held_to_signature
 from graph_compiler.declaration.connectors import Connector
@@ -67,6 +67,13 @@ class StreamExecutionEnvironment:
         self._transformations: dict[int, Transformation] = {}
         self._roots: dict[int, None] = {}
         self._last_id = 0
+        self.refused: list[Problem] = []
+        """What calls on it were refused while refusals were collected: what is declared is not all."""
+
+    @property
+    def environment(self) -> Self:
+        """Give itself, as each stream does."""
+        return self
 
     @held_to_signature
     def from_source(self, source: Connector, source_name: str) -> DataStream:

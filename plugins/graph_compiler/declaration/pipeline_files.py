@@ -87,9 +87,11 @@ def load_declared(module: PipelineFile) -> Pipeline | None:
         )
         raise InvalidPipelineError(module.name, [problem])
     environment = getattr(imported, "env", None)
-    pipeline = (
-        environment.pipeline() if isinstance(environment, StreamExecutionEnvironment) else None
-    )
+    pipeline = None
+    if isinstance(environment, StreamExecutionEnvironment):
+        pipeline = environment.pipeline()
+        # The module may have been imported before, by way of another, whose refusals are its own affair.
+        refused = environment.refused
     if refused:
         name = module.file.stem if pipeline is None else pipeline.name
         raise IncompletePipelineError(name, refused, declared=pipeline)

@@ -10,6 +10,7 @@ from graph_compiler.declaration.operators import Transform
 from graph_compiler.declaration.streams.stream import Stream
 
 if TYPE_CHECKING:
+    from graph_compiler.declaration.environment import StreamExecutionEnvironment
     from graph_compiler.declaration.streams.data_stream import DataStream
 
 
@@ -20,6 +21,11 @@ class ConnectedStreams:
     def __init__(self, first: Stream, others: tuple[Stream, ...]) -> None:
         self._first = first
         self._others = others
+
+    @property
+    def environment(self) -> StreamExecutionEnvironment:
+        """Give the environment of the streams."""
+        return self._first.environment
 
     def refuse(
         self, message: str, *, allowed: str | None = None, hint: str | None = None

@@ -190,6 +190,11 @@ class WindowedStream:
         self._keys = keys
         self._window = window
 
+    @property
+    def environment(self) -> StreamExecutionEnvironment:
+        """Give the environment of the rows."""
+        return self._stream.environment
+
     def refuse(
         self, message: str, *, allowed: str | None = None, hint: str | None = None
     ) -> NoReturn:
