@@ -124,13 +124,10 @@ class _Builder:
         self._refuse_depth(len(self.open), node.place)
 
     def _name(self, mapping: Node, key: str, place: Place) -> None:
-        if key in mapping.keys and key != _MERGE:
-            self.note(
-                f"key '{key}' is there twice",
-                place,
-                allowed="each key once",
-                hint=f"the first is in line {mapping.keys[key].line}",
-            )
+        if key in mapping.keys:
+            first = f"the first is in line {mapping.keys[key].line}"
+            hint = f"{_MERGE}: [*a, *b] merges several; {first}" if key == _MERGE else first
+            self.note(f"key '{key}' is there twice", place, allowed="each key once", hint=hint)
         mapping.keys[key] = place
 
     def _end(self) -> None:
@@ -183,7 +180,7 @@ class _Builder:
             if not isinstance(part.value, dict):
                 self.note(f"'{_MERGE}' merges something else", place, allowed="mappings")
                 continue
-            found = {**found, **part.value}
+            found |= {key: node for key, node in part.value.items() if key not in found}
             mapping.keys = {**part.keys, **mapping.keys}
         mapping.value = {**found, **own}
 
