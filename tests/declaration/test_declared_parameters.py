@@ -1,14 +1,25 @@
+import math
+from collections.abc import Callable
 from datetime import date
 from enum import Enum
 from typing import Any, Literal
+from uuid import uuid4
 
 import pytest
-from pydantic import BaseModel, Field, SecretStr, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    RootModel,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
 
 from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.parameters import Parameter, read_parameters
-from graph_compiler.deployment.parameters import check_parameters
+from graph_compiler.deployment.parameters import check_parameters, parse_parameter
 from graph_compiler.errors import ParameterError
 
 
@@ -94,6 +105,50 @@ def test_a_model_gives_a_parameter_for_each_field() -> None:
     assert found["since"].keywords["format"] == "date"
 
 
+class Aliased(BaseModel):
+    """Fields by other names than they are written under, and nothing besides; a strict date."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    least: int = Field(3, alias="Least")
+    since: date = Field(date(2013, 1, 1), strict=True)
+
+    @field_validator("least")
+    @classmethod
+    def _odd(cls, value: int) -> int:
+        if value % 2 == 0:
+            raise KeyError("not odd")
+        return value
+
+
+class Different(BaseModel):
+    """Another default at each look."""
+
+    run: str = Field(default_factory=lambda: uuid4().hex)
+
+
+class Refusing(BaseModel):
+    """Its own defaults are refused."""
+
+    least: int = 1
+
+    @model_validator(mode="after")
+    def _never(self) -> "Refusing":
+        raise ValueError("never")
+
+
+class Calling(BaseModel):
+    """What JSON has no word for."""
+
+    how: Callable[[], int] = int
+
+
+class Hiding(BaseModel):
+    """A field it does not give."""
+
+    least: int = Field(1, exclude=True)
+
+
 def model(**fields: Any) -> type[BaseModel]:
     return type("Params", (BaseModel,), {"__annotations__": fields, **_defaults(fields)})
 
@@ -112,6 +167,17 @@ def _defaults(fields: dict[str, Any]) -> dict[str, Any]:
         ({"x": {"default": 1, "minimun": 0}}, "did you mean 'minimum'?"),
         ({"x": {"default": "s", "format": "password"}}, "params.x: it is a secret"),
         ({"x": {"default": 1, "type": ["integer", "null"]}}, "params.x: it has several types"),
+        ({"run_date": "x"}, "params.run_date: every run has it"),
+        ({"items": 1}, "in a template, params.items is a method"),
+        ({None: 1}, "'None' cannot be a parameter's name"),
+        ({"x": math.nan}, "params.x: its default is nan"),
+        ({"x": {"default": 1, 5: 6}}, "there is no '5' to say of a parameter"),
+        ({"x": {"default": 1, "enum": {1}}}, "params.x: its 'enum' is {1}"),
+        (Different, "the next time"),
+        (Refusing, "Refusing does not give its fields and defaults: params: Value error, never"),
+        (Calling, "Calling does not give its fields and defaults"),
+        (Hiding, "params.least: its default is None"),
+        (RootModel[int], "it is no mapping of fields"),
         ([1], "params: is [1]"),
         (int, "params: is <class 'int'>"),
         (model(x=int), "params.x: the field of Params has no default"),
@@ -174,6 +240,19 @@ def test_values_are_checked_by_schema_and_by_the_models_own_validators(
     with pytest.raises(ParameterError) as refused:
         check_parameters(pipeline, values)
     assert str(refused.value) == words
+
+
+def test_a_model_is_asked_by_the_names_of_its_fields() -> None:
+    pipeline = environment(Aliased).pipeline()
+    check_parameters(pipeline, {"least": 5, "since": "2013-01-02"})
+    with pytest.raises(ParameterError, match="params: KeyError: 'not odd'"):
+        check_parameters(pipeline, {"least": 4})
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-Infinity", "1e999"])
+def test_a_number_that_json_does_not_have_is_no_value(text: str) -> None:
+    with pytest.raises(ParameterError, match="allowed: float"):
+        parse_parameter("share", text, {"share": 1.5})
 
 
 def test_parameters_leave_the_plan_as_it_is() -> None:

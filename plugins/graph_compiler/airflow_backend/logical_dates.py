@@ -17,7 +17,7 @@ from jinja2 import Environment, UndefinedError
 
 from graph_compiler.airflow_backend.template_variables import variables_in
 from graph_compiler.declaration.operators import Sink, Source
-from graph_compiler.declaration.pipeline import RUN_DATE
+from graph_compiler.declaration.parameters import RUN_DATE
 from graph_compiler.errors import Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import listing

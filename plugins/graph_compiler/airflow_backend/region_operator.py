@@ -30,7 +30,8 @@ from graph_compiler.airflow_backend.settings import Settings
 from graph_compiler.airflow_backend.shared_root import see_run
 from graph_compiler.airflow_backend.stale_consumers import rerun_stale_consumers
 from graph_compiler.airflow_backend.submit_options import submit_options
-from graph_compiler.declaration.pipeline import RUN_DATE, Pipeline
+from graph_compiler.declaration.parameters import RUN_DATE
+from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import (
     VERSION,

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.operators import Sink, Source
-from graph_compiler.declaration.pipeline import RUN_DATE, Pipeline
+from graph_compiler.declaration.parameters import RUN_DATE
+from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (
     PhysicalTransformation,
     problem_at,

@@ -13,35 +13,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, TypeAlias
 
+from graph_compiler.declaration.parameter_models import KEYWORDS, read_model
 from graph_compiler.errors import Problem
-from graph_compiler.identifiers import did_you_mean
+from graph_compiler.identifiers import did_you_mean, shown
 
 ParameterValue: TypeAlias = str | int | float | bool
 Params: TypeAlias = Mapping[str, Any] | type[Any]
 
+RUN_DATE = "run_date"
+"""The parameter every run has without being declared: its logical date, else the day it runs after."""
 JSON_TYPES: Mapping[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
-KEYWORDS = (
-    "type",
-    "title",
-    "description",
-    "description_md",
-    "section",
-    "enum",
-    "values_display",
-    "examples",
-    "format",
-    "pattern",
-    "minLength",
-    "maxLength",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-)
-"""What may be said of a parameter beside its default: JSON Schema's keywords for one value, and Airflow's for forms."""
 _WORDS = {
     "type": "a value of type {}",
     "enum": "one of {}",
@@ -91,7 +75,7 @@ def read_parameters(params: Params) -> tuple[tuple[Parameter, ...], tuple[Proble
         )
         return (), (problem,)
     described, problems = (
-        (_written(params), ()) if isinstance(params, Mapping) else _of_model(params)
+        (_written(params), ()) if isinstance(params, Mapping) else read_model(params)
     )
     found: list[Parameter] = []
     for name, (written, schema) in described.items():
@@ -177,44 +161,30 @@ def _written(params: Mapping[str, Any]) -> dict[str, tuple[Any, dict[str, Any]]]
     }
 
 
-def _of_model(model: Any) -> tuple[dict[str, tuple[Any, dict[str, Any]]], tuple[Problem, ...]]:
-    """Ask a model for its fields, each with its default as JSON has it and its schema."""
-    schema = model.model_json_schema(by_alias=False)
-    required = schema.get("required", ())
-    if required:
-        return {}, tuple(
-            Problem(
-                key=f"params.{name}",
-                message=f"the field of {model.__name__} has no default",
-                hint="a run that nobody triggers by hand, such as a scheduled one, needs a value",
-            )
-            for name in required
-        )
-    defaults = model().model_dump(mode="json", by_alias=False)
-    fields = {
-        name: _resolved(field, schema.get("$defs", {}))
-        for name, field in schema["properties"].items()
-    }
-    return {name: (defaults[name], field) for name, field in fields.items()}, ()
-
-
-def _resolved(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """Put a definition (an Enum's) where a field refers to it, and leave out what forms and checks have no word for."""
-    referred = definitions.get(str(field.get("$ref", "")).rpartition("/")[2], {})
-    whole = {**referred, **field}
-    if "const" in whole:  # a Literal of one
-        whole["enum"] = [whole["const"]]
-    return {key: value for key, value in whole.items() if key in (*KEYWORDS, "anyOf")}
-
-
-def _refusal(name: str, default: object, schema: Mapping[str, Any]) -> Problem | None:
+def _refusal(name: object, default: object, schema: Mapping[str, Any]) -> Problem | None:
     key = f"params.{name}"
-    if not str(name).isidentifier():
+    return _wrong_name(key, name) or _wrong_default(key, default, schema) or _odd_word(key, schema)
+
+
+def _wrong_name(key: str, name: object) -> Problem | None:
+    if not isinstance(name, str) or not name.isidentifier():
         return Problem(
             key=key,
             message=f"'{name}' cannot be a parameter's name",
             allowed="a name Python could use",
         )
+    if name == RUN_DATE:
+        return Problem(key=key, message="every run has it, without being declared")
+    if hasattr(dict, name):
+        return Problem(
+            key=key,
+            message=f"'{name}' cannot be a parameter's name",
+            hint=f"in a template, params.{name} is a method of Python's mappings",
+        )
+    return None
+
+
+def _wrong_default(key: str, default: object, schema: Mapping[str, Any]) -> Problem | None:
     if "anyOf" in schema or isinstance(schema.get("type"), list):
         return Problem(
             key=key,
@@ -228,13 +198,32 @@ def _refusal(name: str, default: object, schema: Mapping[str, Any]) -> Problem |
             hint="Airflow shows parameters to whoever may see the run: use Secret(…) where the connector takes one",
         )
     if type(default) not in JSON_TYPES:
-        return Problem(key=key, message=f"its default is {default!r}", allowed=_ALLOWED)
-    unknown = [keyword for keyword in schema if keyword not in KEYWORDS]
-    if unknown:
-        return Problem(
-            key=key,
-            message=f"there is no '{unknown[0]}' to say of a parameter",
-            allowed=", ".join(["default", *KEYWORDS]),
-            hint=did_you_mean(unknown[0], KEYWORDS),
-        )
+        return Problem(key=key, message=f"its default is {shown(default)}", allowed=_ALLOWED)
+    if isinstance(default, float) and not isfinite(default):
+        return Problem(key=key, message=f"its default is {default}", allowed="a finite number")
     return None
+
+
+def _odd_word(key: str, schema: Mapping[str, Any]) -> Problem | None:
+    """Find what cannot be said of a parameter, by its keyword or by its value."""
+    for keyword, said in schema.items():
+        if keyword not in KEYWORDS:
+            return Problem(
+                key=key,
+                message=f"there is no '{keyword}' to say of a parameter",
+                allowed=", ".join(["default", *KEYWORDS]),
+                hint=did_you_mean(str(keyword), KEYWORDS),
+            )
+        if not _is_json(said):
+            return Problem(
+                key=key, message=f"its '{keyword}' is {shown(said)}", allowed="what JSON has"
+            )
+    return None
+
+
+def _is_json(value: object) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return False
+    return True

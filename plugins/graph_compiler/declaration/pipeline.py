@@ -11,9 +11,6 @@ from graph_compiler.declaration.schedule import Schedule
 from graph_compiler.declaration.transformations import PhysicalTransformation, Transformation
 from graph_compiler.errors import InvalidPipelineError, Problem, SourceLocation
 
-RUN_DATE = "run_date"
-"""The parameter every run has without being declared: its logical date, else the day it runs after."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:

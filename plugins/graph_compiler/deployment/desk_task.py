@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from graph_compiler.declaration.parameters import ParameterValue
-from graph_compiler.declaration.pipeline import RUN_DATE
+from graph_compiler.declaration.parameters import RUN_DATE, ParameterValue
 from graph_compiler.deployment.descriptor import (
     VERSION,
     ExecutionAttempt,

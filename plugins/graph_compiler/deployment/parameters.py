@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from math import isfinite
 from typing import Any
 
+from graph_compiler.declaration.parameter_models import refusals_of
 from graph_compiler.declaration.parameters import ParameterValue, find_value_problems
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import ParameterError
@@ -25,7 +28,10 @@ def parse_parameter(name: str, text: str, defaults: Mapping[str, ParameterValue]
     try:
         if isinstance(default, bool):
             return _TRUTH[text.strip().lower()]
-        return type(default)(text)
+        value = type(default)(text)
+        if isinstance(value, float) and not isfinite(value):
+            raise ValueError(text)
+        return value
     except (KeyError, ValueError):
         allowed = "true or false" if isinstance(default, bool) else type(default).__name__
         raise ParameterError(f"parameter '{name}' is {text!r}\n  allowed: {allowed}") from None
@@ -54,8 +60,8 @@ def _refused_by_model(
     if model is None:
         return
     try:
-        model(**values)
-    except ValueError as error:  # pydantic's is one, and pydantic need not be there
-        for details in error.errors() if hasattr(error, "errors") else ():
-            key = ".".join(["params", *map(str, details["loc"])])
-            yield key, f"{key}: {details['msg']}"
+        # As JSON, which is what triggers send: a strict model takes the text of a date from it.
+        model.model_validate_json(json.dumps(dict(values)), by_alias=False, by_name=True)
+    except Exception as error:  # what a person's validators raise, pydantic's own error or another
+        for key, words in refusals_of(error):
+            yield key, f"{key}: {words}"

@@ -1,0 +1,104 @@
+"""A pydantic model as parameters: asked for its schema and its defaults, without importing pydantic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from graph_compiler.errors import Problem
+from graph_compiler.identifiers import shown
+
+KEYWORDS = (
+    "type",
+    "title",
+    "description",
+    "description_md",
+    "section",
+    "enum",
+    "values_display",
+    "examples",
+    "format",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+)
+"""What may be said of a parameter beside its default: JSON Schema's keywords for one value, and Airflow's for forms."""
+
+
+def read_model(model: Any) -> tuple[dict[str, tuple[Any, dict[str, Any]]], tuple[Problem, ...]]:
+    """Ask a model for its fields, each with its default as JSON has it and its schema."""
+    try:
+        schema = model.model_json_schema(by_alias=False)
+    except Exception as error:  # whatever pydantic says of a type that JSON has no word for
+        return {}, (_no_parameters(model, words_of(error)),)
+    if schema.get("type") != "object":
+        return {}, (_no_parameters(model, "it is no mapping of fields"),)
+    required = schema.get("required", ())
+    if required:
+        return {}, tuple(
+            Problem(
+                key=f"params.{name}",
+                message=f"the field of {model.__name__} has no default",
+                hint="a run that nobody triggers by hand, such as a scheduled one, needs a value",
+            )
+            for name in required
+        )
+    try:
+        defaults, again = (
+            model().model_dump(mode="json", by_alias=False, warnings=False) for _ in range(2)
+        )
+    except Exception as error:  # its own validators and factories may raise anything
+        return {}, (_no_parameters(model, words_of(error)),)
+    fields = {
+        name: _resolved(field, schema.get("$defs", {}))
+        for name, field in schema.get("properties", {}).items()
+    }
+    problems = tuple(
+        Problem(
+            key=f"params.{name}",
+            message=f"its default is {shown(defaults[name])}, and {shown(again[name])} the next time",
+            allowed="the same whenever it is read",
+            hint="what differs at each reading would make a new version of the Dag each time",
+        )
+        for name in fields
+        if name in defaults and defaults[name] != again[name]
+    )
+    return {
+        name: (defaults.get(name), field)
+        for name, field in fields.items()
+        if f"params.{name}" not in {problem.key for problem in problems}
+    }, problems
+
+
+def _no_parameters(model: Any, reason: str) -> Problem:
+    return Problem(
+        key="params",
+        message=f"{model.__name__} does not give its fields and defaults: {reason}",
+        allowed="a pydantic model of fields, all with defaults that it accepts",
+    )
+
+
+def refusals_of(error: Exception) -> list[tuple[str, str]]:
+    """Give what a model refused, each with its key; whatever else its code raised is about the whole."""
+    details = error.errors() if hasattr(error, "errors") else ()
+    found = [(".".join(["params", *map(str, each["loc"])]), str(each["msg"])) for each in details]
+    return found or [("params", f"{type(error).__name__}: {error}")]
+
+
+def words_of(error: Exception) -> str:
+    """Give all of that in a line."""
+    return "; ".join(f"{key}: {words}" for key, words in refusals_of(error))
+
+
+def _resolved(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """Put a definition (an Enum's) where a field refers to it, and leave out what forms and checks have no word for."""
+    referred = definitions.get(str(field.get("$ref", "")).rpartition("/")[2], {})
+    whole = {**referred, **field}
+    if "const" in whole:  # a Literal of one
+        whole["enum"] = [whole["const"]]
+    return {key: value for key, value in whole.items() if key in (*KEYWORDS, "anyOf")}
