@@ -76,18 +76,35 @@ def test_without_a_schedule_it_runs_by_hand() -> None:
     assert build(environment()).schedule is None
 
 
-@pytest.mark.parametrize("start", [None, date(2026, 1, 1)])
-def test_a_clock_of_another_time_zone_is_that_time_zones(start: date | None) -> None:
+@pytest.mark.parametrize(
+    ("start", "given"),
+    [
+        (None, {}),
+        (date(2026, 1, 1), {}),
+        (datetime(2026, 1, 1, tzinfo=UTC), {}),
+        (date(2026, 1, 1), {"start_date": datetime(2026, 1, 1, tzinfo=UTC)}),
+    ],
+    ids=str,
+)
+def test_a_clock_of_another_time_zone_is_that_time_zones(
+    start: date | None, given: dict[str, Any]
+) -> None:
     from airflow.serialization.serialized_objects import DagSerialization
 
     schedule = Schedule(cron="0 6 * * *", timezone="Europe/Vienna", start=start)
-    dag = build(environment(schedule=schedule))
+    dag = build(environment(schedule=schedule), **given)
     (stored,) = [
         value
         for key, value in DagSerialization.to_dict(dag)["dag"]["timetable"].items()
         if key == "__var"
     ]
     assert stored["timezone"] == "Europe/Vienna"
+
+
+def test_what_always_runs_has_one_run_at_a_time() -> None:
+    hints = environment(target="/out/{{ run_id }}", schedule=Schedule(cron="@continuous"))
+    assert build(hints).max_active_runs == 1
+    assert build(environment(), schedule="@continuous").max_active_runs == 1
 
 
 def test_an_interval_is_a_schedule() -> None:

@@ -57,18 +57,22 @@ def build_dag(
     settings = read_settings()
     compiled = compile_pipeline(pipeline, settings.options)
     hints = pipeline.schedule or Schedule()
+    start = start_date or hints.moment(hints.start)
     when = _when(hints) if isinstance(schedule, EllipsisType) else schedule
+    if isinstance(schedule, EllipsisType) and pipeline.schedule is not None:
+        start = hints.moment(start)  # Airflow reads a cron in the time zone of the start
     catches_up = hints.catchup if catchup is None else catchup
     dag = DAG(
         pipeline.name,
         description=pipeline.description,
         schedule=when,
-        start_date=start_date or hints.moment(hints.start),
+        start_date=start,
         end_date=hints.moment(hints.end),
         catchup=catches_up,
         tags=[*pipeline.tags, *tags, "graph_compiler"],
         params={one.name: Param(one.default, **one.keywords) for one in pipeline.parameters},
         default_args={**DEFAULT_ARGUMENTS, **(default_args or {})},
+        **_runs_at_once(when),
     )
     dag.doc_md = f"```\n{explain_text(compiled)}\n```"
     templates = dag.get_template_env()
@@ -92,10 +96,15 @@ def _when(hints: Schedule) -> When | None:
     if hints.assets:
         return [asset_at(place) for place in hints.assets]
     is_by_a_clock = cron not in ("@once", "@continuous")
-    # With a start, Airflow takes its time zone.
     if cron and is_by_a_clock and hints.timezone != "UTC" and hints.start is None:
         return CronTriggerTimetable(cron, timezone=hints.timezone)
     return cron or hints.every
+
+
+def _runs_at_once(when: object) -> dict[str, Any]:
+    """Give what Airflow asks to be told of a Dag that always runs; others may be limited later."""
+    is_continuous = when == "@continuous" or getattr(when, "active_runs_limit", None) == 1
+    return {"max_active_runs": 1} if is_continuous else {}
 
 
 def _add_tasks(dag: DAG, compiled: CompiledPipeline, settings: Settings) -> None:

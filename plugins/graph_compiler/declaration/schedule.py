@@ -48,7 +48,7 @@ class Schedule:
             return None
         zone: tzinfo = ZoneInfo(self.timezone)
         if isinstance(day, datetime):
-            return day if day.tzinfo else day.replace(tzinfo=zone)
+            return day.astimezone(zone) if day.tzinfo else day.replace(tzinfo=zone)
         return datetime(day.year, day.month, day.day, tzinfo=zone)
 
 
