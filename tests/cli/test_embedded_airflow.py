@@ -30,6 +30,12 @@ def test_spark_is_told_what_suits_one_machine_unless_somebody_says_otherwise(
     assert airflow.spark_conf == {}
 
 
+def test_nobody_else_sees_what_it_keeps(airflow: EmbeddedAirflow) -> None:
+    log = airflow.log_of("sales")
+    for folder in (airflow.home, log.parent):
+        assert folder.stat().st_mode & 0o077 == 0
+
+
 @pytest.mark.parametrize("text", ["[1]", "local", "1"])
 def test_what_is_no_object_is_told_by_where_it_is_set(
     text: str, airflow: EmbeddedAirflow, monkeypatch: pytest.MonkeyPatch

@@ -68,7 +68,12 @@ def test_what_fails_has_the_words_it_has_under_airflow(home: Home, tmp_path: Pat
     assert not home.output.exists()
 
 
-def test_ctrl_c_ends_spark_too_and_the_attempt_is_canceled(home: Home) -> None:
+@pytest.mark.parametrize(
+    "how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda how: how.name
+)
+def test_whatever_ends_the_command_ends_spark_too_and_the_attempt_is_canceled(
+    how: signal.Signals, home: Home
+) -> None:
     command = [sys.executable, "-m", "graph_compiler", *call(home, "--in-process")]
     with subprocess.Popen(
         command, cwd=ROOT, env=home.environment(), stdout=subprocess.PIPE, text=True
@@ -76,7 +81,10 @@ def test_ctrl_c_ends_spark_too_and_the_attempt_is_canceled(home: Home) -> None:
         assert process.stdout is not None
         for line in process.stdout:
             if "staging rows" in line:
-                process.send_signal(signal.SIGINT)
+                twice = home.cli(*call(home, "--in-process"))
+                assert twice.returncode == 2
+                assert "is being run in process for the same day" in twice.stderr
+                process.send_signal(how)
                 break
         process.stdout.read()
     assert process.returncode == 130

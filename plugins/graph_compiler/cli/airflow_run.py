@@ -34,8 +34,7 @@ class Run:
 def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> FinishedRun:
     """Run to the end, showing progress."""
     name = run.compiled.pipeline.name
-    log = airflow.home / "logs" / f"run-{name}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
+    log = airflow.log_of(name)
     log.write_text("")
     with console.status("preparing Airflow's database (the first time only)"):
         airflow.prepare(log)

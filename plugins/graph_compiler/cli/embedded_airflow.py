@@ -21,6 +21,7 @@ from graph_compiler.deployment.airflow_configuration import (
     find_setting,
     variable_of,
 )
+from graph_compiler.deployment.private_folders import make_private_folder
 from graph_compiler.deployment.staging_layout import local_root
 from graph_compiler.errors import ConfigurationError, GraphCompilerError, Problem
 
@@ -104,10 +105,16 @@ class EmbeddedAirflow:
             fixed["JAVA_HOME"] = os.environ["JAVA_HOME"]
         return fixed | {name: os.environ.get(name, value) for name, value in defaults.items()}
 
+    def log_of(self, pipeline: str) -> Path:
+        """Give the log of a pipeline's runs, its folder made."""
+        folder = self.home / "logs"
+        make_private_folder(folder)
+        return folder / f"run-{pipeline}.log"
+
     def prepare(self, log: Path) -> None:
         """Make the database where there is none; what Airflow says goes to `log`. Raises AirflowFailedError."""
         for folder in (self.home, self.staging_root):
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(folder)
         migrated = (
             self.home / "migrated"
         )  # written last: an interrupted migration leaves a database, and not this

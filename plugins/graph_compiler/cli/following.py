@@ -7,11 +7,13 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.live import Live
 
+from graph_compiler.cli.ending import ended_as_by_ctrl_c
 from graph_compiler.cli.finished_run import Executions, TaskWords
 from graph_compiler.cli.run_view import progress_line, task_table
 
@@ -36,12 +38,14 @@ class Followed:
 
 def follow(run: Followed, console: Console) -> Executions:
     """Watch until the process ends; it ends with this one, however that ends."""
-    try:
-        found = _watch(run, console)
-    except BaseException:  # Ctrl-C above all: Spark must not outlive the command
-        os.killpg(run.process.pid, signal.SIGTERM)
-        run.process.wait()
-        raise
+    with ended_as_by_ctrl_c():
+        try:
+            found = _watch(run, console)
+        except BaseException:  # Ctrl-C above all: Spark must not outlive the command
+            with suppress(ProcessLookupError):  # it has ended by itself
+                os.killpg(run.process.pid, signal.SIGTERM)
+            run.process.wait()
+            raise
     console.print(task_table(run.pipeline, run.tasks, found, _elapsed(run)))
     return found
 

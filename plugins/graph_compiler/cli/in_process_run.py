@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shlex
@@ -9,7 +10,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -42,7 +44,7 @@ from graph_compiler.deployment.report import Phase
 from graph_compiler.deployment.run_marker import RunMarker, mark_run
 from graph_compiler.deployment.until import only_up_to, with_open_end
 from graph_compiler.deployment.wire import from_json, from_wire, to_json
-from graph_compiler.errors import InvalidPipelineError
+from graph_compiler.errors import GraphCompilerError, InvalidPipelineError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.operator_names import NamedOutput
 from graph_compiler.identifiers import RegionId
@@ -50,6 +52,10 @@ from graph_compiler.identifiers import RegionId
 _PROGRAM = Path(graph_compiler.__file__).parent / "spark_runtime" / "in_process.py"
 SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 MASTER = "local[*]"
+
+
+class RunningAlreadyError(GraphCompilerError):
+    """The pipeline is being run in process for the same day: the two would read each other's results."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +79,12 @@ class InProcessRun:
 
 
 def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console) -> FinishedRun:
-    """Run to the end, showing progress. Raises InvalidPipelineError where a rendered place is not as it must be."""
+    """Run to the end, showing progress.
+
+    Raises InvalidPipelineError where a rendered place is not as it must be, RunningAlreadyError.
+    """
     described = describe_pipeline(run.compiled)
-    log = airflow.home / "logs" / f"run-{run.compiled.pipeline.name}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
+    log = airflow.log_of(run.compiled.pipeline.name)
     with TemporaryDirectory(prefix="in-process-") as temporary:
         folder = Path(temporary)
         root = airflow.staging_root.absolute() if run.until is None else folder / "staging"
@@ -85,7 +93,9 @@ def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console
             _announce(tasks, described)
         request = wire.InProcessRequest(tasks=tasks, preview=_preview_request(run.until))
         (folder / wire.REQUEST).write_text(to_json(request))
-        return _follow(run, tasks, _start(folder, airflow, log), folder, console, log)
+        with _alone(Path(tasks[0].layout.marker)) if run.until is None else nullcontext() as held:
+            process = _start(folder, airflow, log, held)
+            return _follow(run, tasks, process, folder, console, log)
 
 
 def _tasks(
@@ -129,7 +139,23 @@ def _announce(tasks: Sequence[TaskDeploymentDescriptor], described: PipelineDesc
     record_plan(store, first.layout, described.plan)
 
 
-def _start(folder: Path, airflow: EmbeddedAirflow, log: Path) -> subprocess.Popen[bytes]:
+@contextmanager
+def _alone(marker: Path) -> Iterator[int]:
+    """Hold a run's marker, and give its descriptor: whoever inherits it holds it, too, until the last one ends."""
+    with marker.open() as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunningAlreadyError(
+                f"this pipeline is being run in process for the same day\n  found: {marker.parent}\n"
+                "  hint: wait for it to end, or take another --date"
+            ) from None
+        yield held.fileno()
+
+
+def _start(
+    folder: Path, airflow: EmbeddedAirflow, log: Path, held: int | None
+) -> subprocess.Popen[bytes]:
     words = [
         word for key, value in airflow.spark_conf.items() for word in ("--conf", f"{key}={value}")
     ]
@@ -145,6 +171,7 @@ def _start(folder: Path, airflow: EmbeddedAirflow, log: Path) -> subprocess.Pope
             stdout=output,
             stderr=output,
             start_new_session=True,
+            pass_fds=() if held is None else (held,),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -20,14 +21,17 @@ import typer
 from rich.console import Console
 
 from graph_compiler.cli.embedded_airflow import AirflowFailedError, EmbeddedAirflow
+from graph_compiler.cli.ending import ended_as_by_ctrl_c
 from graph_compiler.cli.plain_words import speaking_plainly
 from graph_compiler.deployment.airflow_configuration import variable_of
+from graph_compiler.deployment.private_folders import make_private_folder
 
 USER = PASSWORD = "admin"
 _LOOPBACK = "127.0.0.1"
 _SECONDS_TO_START = 300
 _SECONDS_TO_END = 30
 _SECONDS_BETWEEN = 0.2
+_SECONDS_TO_ANSWER = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +75,7 @@ def ui(
     console = Console()
     airflow = EmbeddedAirflow(Path.cwd())
     home = airflow.home / "ui"
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(home)
     server = Standalone(home=home, port=port, users={USER: "admin"})
     log = home / "standalone.log"
     shared = {
@@ -80,8 +84,8 @@ def ui(
     }
     environment = airflow.child_environment() | server.settings() | shared
     environment["AIRFLOW_HOME"] = str(home)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends Airflow, too, as Ctrl-C does
-    with speaking_plainly(), log.open("w") as output:
+    with speaking_plainly(), ended_as_by_ctrl_c(), log.open("w") as output:
+        _refuse_taken(port)
         process = subprocess.Popen(
             [sys.executable, "-m", "airflow", "standalone"],
             env=environment,
@@ -99,6 +103,16 @@ def ui(
             console.print("ending")
         finally:
             end(process)
+
+
+def _refuse_taken(port: int) -> None:
+    """Raise AirflowFailedError for a port that something listens on: what answers there would be taken for ours."""
+    with socket.socket() as asking:
+        asking.settimeout(_SECONDS_TO_ANSWER)
+        if asking.connect_ex((_LOOPBACK, port)) == 0:
+            raise AirflowFailedError(
+                f"something else listens on {_LOOPBACK}:{port}\n  hint: end it, or take another --port"
+            )
 
 
 def _wait(server: Standalone, process: subprocess.Popen[bytes], log: Path) -> None:
