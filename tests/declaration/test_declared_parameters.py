@@ -171,6 +171,7 @@ def _defaults(fields: dict[str, Any]) -> dict[str, Any]:
         ({"items": 1}, "in a template, params.items is a method"),
         ({None: 1}, "'None' cannot be a parameter's name"),
         ({"x": math.nan}, "params.x: its default is nan"),
+        ({"x": 2**63}, "allowed: a whole number of 64 bits"),
         ({"x": {"default": 1, 5: 6}}, "there is no '5' to say of a parameter"),
         ({"x": {"default": 1, "enum": {1}}}, "params.x: its 'enum' is {1}"),
         (Different, "the next time"),
@@ -253,6 +254,12 @@ def test_a_model_is_asked_by_the_names_of_its_fields() -> None:
 def test_a_number_that_json_does_not_have_is_no_value(text: str) -> None:
     with pytest.raises(ParameterError, match="allowed: float"):
         parse_parameter("share", text, {"share": 1.5})
+
+
+def test_a_whole_number_that_spark_does_not_have_is_no_value() -> None:
+    assert parse_parameter("least", str(-(2**63)), {"least": 1}) == -(2**63)
+    with pytest.raises(ParameterError, match="allowed: int"):
+        parse_parameter("least", str(2**63), {"least": 1})
 
 
 def test_parameters_leave_the_plan_as_it_is() -> None:

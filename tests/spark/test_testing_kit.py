@@ -33,7 +33,7 @@ def orders(env: StreamExecutionEnvironment) -> DataStream:
 
 
 def sink(stream: DataStream, name: str = "out", **settings: object) -> StreamExecutionEnvironment:
-    stream.sink_to(Parquet(f"/nowhere/{name}", **settings)).name(name)  # type: ignore[arg-type]
+    stream.sink_to(Parquet(f"/no/{name}", **settings)).name(name)  # type: ignore[arg-type]
     return stream.environment
 
 
@@ -104,6 +104,10 @@ REFUSED: dict[str, tuple[object, str]] = {
     ),
     "a value of another type": ({"orders": [{"k": "a", "v": "many"}]}, "rows given for 'orders' cannot be taken:"),
     "a row too short": ({"orders": [("a", 1)]}, "row 0 given for 'orders' has 2 values, and the source 7 columns"),
+    "no rows at all": ({"orders": None}, "'orders' was given None\n  allowed: rows in a list"),
+    "one row": ({"orders": {"k": "a"}}, "'orders' was given {'k': 'a'}\n  allowed: rows in a list"),
+    "values": ({"orders": [1]}, "'orders' was given 1\n  allowed: rows in a list"),
+    "a column twice": ({"orders": [{"k": "a", "K": "b"}]}, "row 0 given for 'orders' has a column twice: k and K"),
     "another schema than is declared": (
         {"orders": Rows("k STRING, w INT", [("a", 1)])},
         "operator 'orders': its columns are not those that are declared",
@@ -322,10 +326,26 @@ def test_parameters_are_those_of_the_pipeline(pipeline_run: Run) -> None:
     for params, words in (
         ({"leats": 6}, "did you mean 'least'?"),
         ({"least": "six"}, "parameter 'least' is 'six'\n  allowed: int"),
+        ({"least": None}, "parameter 'least' is None"),
     ):
         with pytest.raises(GraphCompilerError) as refused:
             pipeline_run(env, rows, params=params)
         assert words in str(refused.value)
+
+
+def test_the_day_is_text_whatever_a_test_gives(orders: DataStream, pipeline_run: Run) -> None:
+    env = sink(orders.select(day=":run_date").name("days"))
+    rows = {"orders": [{"k": "a"}]}
+    for day in ("2013-01-02", "20130102", date(2013, 1, 2)):
+        assert pipeline_run(env, rows, day=day).rows("days") == [{"day": "2013-01-02"}]
+    with pytest.raises(GraphCompilerError, match="day is '2013-1-2'"):
+        pipeline_run(env, rows, day="2013-1-2")
+
+
+def test_rows_are_given_once(orders: DataStream, pipeline_run: Run) -> None:
+    orders.uid("u")
+    with pytest.raises(GraphCompilerError, match="'orders' and 'u' are one source"):
+        pipeline_run(sink(orders), {"orders": [{"k": "a"}], "u": []})
 
 
 def test_real_sources_give_the_reference_rows(pipeline_run: Run) -> None:

@@ -199,9 +199,20 @@ def _wrong_default(key: str, default: object, schema: Mapping[str, Any]) -> Prob
         )
     if type(default) not in JSON_TYPES:
         return Problem(key=key, message=f"its default is {shown(default)}", allowed=_ALLOWED)
-    if isinstance(default, float) and not isfinite(default):
-        return Problem(key=key, message=f"its default is {default}", allowed="a finite number")
+    if not is_bindable(default):
+        return Problem(
+            key=key,
+            message=f"its default is {shown(default)}",
+            allowed="a whole number of 64 bits" if isinstance(default, int) else "a finite number",
+        )
     return None
+
+
+def is_bindable(value: object) -> bool:
+    """Say whether Spark and JSON have a number; what is none is."""
+    if isinstance(value, float):
+        return isfinite(value)
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
 def _odd_word(key: str, schema: Mapping[str, Any]) -> Problem | None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from math import isfinite
 from typing import Any
 
 from graph_compiler.declaration.parameter_models import refusals_of
-from graph_compiler.declaration.parameters import ParameterValue, find_value_problems
+from graph_compiler.declaration.parameters import ParameterValue, find_value_problems, is_bindable
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import ParameterError
 from graph_compiler.identifiers import did_you_mean, listing
@@ -29,7 +28,7 @@ def parse_parameter(name: str, text: str, defaults: Mapping[str, ParameterValue]
         if isinstance(default, bool):
             return _TRUTH[text.strip().lower()]
         value = type(default)(text)
-        if isinstance(value, float) and not isfinite(value):
+        if not is_bindable(value):
             raise ValueError(text)
         return value
     except (KeyError, ValueError):

@@ -29,7 +29,7 @@ from pyspark.sql.types import (
 )
 
 from graph_compiler.errors import GraphCompilerError
-from graph_compiler.identifiers import did_you_mean, listing
+from graph_compiler.identifiers import did_you_mean, listing, shown
 from graph_compiler.spark_runtime.declared_schema import parse_schema, type_words
 
 GivenRow: TypeAlias = Mapping[str, object] | Sequence[object]
@@ -46,7 +46,7 @@ def given_rows(
 
     `schema` is DDL; without it, rows are dicts, and Spark takes types from their values.
     """
-    given = list(rows)
+    given = _listed(source, rows)
     columns = None if schema is None else parse_schema(schema)
     if columns is None:
         names = _names(source, given)
@@ -61,6 +61,20 @@ def given_rows(
         return spark.createDataFrame(cells, columns)
     except (PySparkException, ValueError, TypeError) as error:
         raise GivenRowsError(f"the rows given for '{source}' cannot be taken: {error}") from None
+
+
+def _listed(source: str, rows: object) -> list[GivenRow]:
+    found = (
+        list(rows) if isinstance(rows, Iterable) and not isinstance(rows, Mapping | str) else None
+    )
+    if found is None or not all(_is_row(row) for row in found):
+        odd = rows if found is None else next(row for row in found if not _is_row(row))
+        raise GivenRowsError(f"'{source}' was given {shown(odd)}\n  allowed: rows in a list")
+    return found
+
+
+def _is_row(row: object) -> bool:
+    return isinstance(row, Mapping | Sequence) and not isinstance(row, str)
 
 
 def _tuple(source: str, number: int, row: GivenRow, columns: StructType) -> tuple[object, ...]:
@@ -80,6 +94,11 @@ def _tuple(source: str, number: int, row: GivenRow, columns: StructType) -> tupl
             + (f"\n  hint: {hint}" if hint else "")
         )
     cells = {name.lower(): value for name, value in row.items()}
+    if len(cells) < len(row):
+        raise GivenRowsError(
+            f"row {number} given for '{source}' has a column twice: {listing(row)}\n"
+            "  hint: Spark does not tell columns apart by upper and lower case"
+        )
     absent = [f.name for f in columns if not f.nullable and f.name.lower() not in cells]
     if absent:
         raise GivenRowsError(

@@ -6,6 +6,7 @@ import shutil
 import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from tempfile import mkdtemp
 from typing import TypeAlias
 
@@ -19,9 +20,11 @@ from graph_compiler.deployment.descriptor import RegionDescriptor
 from graph_compiler.deployment.desk_task import DeskRun, desk_task
 from graph_compiler.deployment.parameters import check_parameters, parse_parameter
 from graph_compiler.deployment.until import only_up_to
+from graph_compiler.errors import ParameterError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.operator_names import NamedOutput, find_output
 from graph_compiler.graphs.stream_graph import StreamNode
+from graph_compiler.identifiers import shown
 from graph_compiler.spark_runtime.given_rows import GivenRow, given_rows
 from graph_compiler.spark_runtime.local_session import Frame, Session
 from graph_compiler.spark_runtime.rehearsal import Rehearsal, rehearsed
@@ -45,7 +48,7 @@ class MiniCluster:
         sources: Mapping[str, Given] | Place | None = None,
         *,
         params: Mapping[str, ParameterValue] | None = None,
-        day: str = DAY,
+        day: str | date = DAY,
         until: str | None = None,
         write_sinks: bool = False,
     ) -> PipelineResult:
@@ -76,7 +79,7 @@ class MiniCluster:
         )
         weakref.finalize(rehearsal, shutil.rmtree, root, ignore_errors=True)
         run = DeskRun(
-            day=day, params=_params(compiled, params or {}), run_id="test", staging_root=root
+            day=_day(day), params=_params(compiled, params or {}), run_id="test", staging_root=root
         )
         failure = rehearsal.run([desk_task(region, run, execution_id="test") for region in regions])
         if failure is not None:
@@ -119,10 +122,25 @@ def _target(output: NamedOutput | None) -> tuple[int, str | None] | None:
     return None if output is None or output.is_sink else (output.node.id, output.tag)
 
 
+def _day(day: str | date) -> str:
+    """Give a day as every run has it: as text, whatever a test gives."""
+    try:
+        return date.fromisoformat(str(day)).isoformat()
+    except ValueError:
+        raise ParameterError(
+            f"day is {shown(day)}\n  allowed: a day, such as '2013-01-01'"
+        ) from None
+
+
 def _params(
     compiled: CompiledPipeline, given: Mapping[str, ParameterValue]
 ) -> dict[str, ParameterValue]:
     defaults = dict(compiled.pipeline.params)
+    for name, value in given.items():
+        if not isinstance(value, str | int | float | date):
+            raise ParameterError(
+                f"parameter '{name}' is {shown(value)}\n  allowed: a str, int, float or bool, or a date"
+            )
     parsed = {name: parse_parameter(name, str(value), defaults) for name, value in given.items()}
     check_parameters(compiled.pipeline, parsed)
     return {**defaults, **parsed}

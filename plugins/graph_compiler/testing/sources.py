@@ -46,7 +46,12 @@ def match_sources(
     """
     sources = [node for node in graph.nodes if isinstance(node.operator, Source)]
     matched = {name: _source(graph, sources, name) for name in named}
-    chosen = {node.id for node in matched.values()}
+    chosen: dict[int, str] = {}
+    for name, node in matched.items():
+        if (other := chosen.setdefault(node.id, name)) != name:
+            raise SourcesError(
+                f"pipeline '{graph.job_name}': '{other}' and '{name}' are one source\n  allowed: rows once"
+            )
     left = [
         node
         for node in sources
