@@ -174,11 +174,38 @@ def test_an_event_is_of_what_was_published_where_its_readers_look() -> None:
     region = build(env).get_task("out")._region
     defaults: dict[str, str | int | float | bool] = {"root": "/lake", "least": 1}
     written = published(region, defaults, {"root": "/lake", "least": 2, "run_date": "x"})
-    assert [asset.uri for asset in written.values()] == ["file:///lake/orders"]
-    assert published(region, defaults, {"root": "/elsewhere", "least": 1}) == {}
+    (one,) = written
+    assert one.asset is not None
+    assert one.asset.uri == "file:///lake/orders"
+    (elsewhere,) = published(region, defaults, {"root": "/elsewhere", "least": 1})
+    assert elsewhere.asset is None
 
-    events = {asset: SimpleNamespace(extra={"mine": 1}) for asset in written.values()}
+    events = {one.asset: SimpleNamespace(extra={"mine": 1})}
     output: Any = {"name": "out", "kind": "sink", "rows": 3, "bytes": 9, "location": "/lake/orders"}
     describe_events({"outlet_events": events}, written, [output])  # type: ignore[typeddict-item]  # a double
     (event,) = events.values()
     assert event.extra == {"mine": 1, "rows": 3, "location": "/lake/orders"}
+
+
+def test_sinks_of_one_name_have_an_event_each() -> None:
+    from graph_compiler.airflow_backend.assets import describe_events, published
+
+    env = StreamExecutionEnvironment("sales")
+    orders = env.from_source(Csv("/in", schema="v INT"), "orders")
+    for name in ("a", "b"):
+        orders.sink_to(Parquet(f"/out/{name}"))
+    (task,) = build(env).tasks
+    written = published(task._region, {}, {})
+    assets = [each.asset for each in written if each.asset is not None]
+    assert {asset.uri for asset in assets} == {"file:///out/a", "file:///out/b"}
+    events = {asset: SimpleNamespace(extra={}) for asset in assets}
+    staged: Any = {"name": "Sink", "kind": "staged", "rows": 9, "bytes": 9, "location": "x"}
+    outputs: Any = [
+        staged,
+        *({**staged, "kind": "sink", "rows": n, "location": a.uri} for n, a in enumerate(assets)),
+    ]
+    describe_events({"outlet_events": events}, written, outputs)  # type: ignore[typeddict-item]  # a double
+    assert [events[asset].extra for asset in assets] == [
+        {"rows": 0, "location": assets[0].uri},
+        {"rows": 1, "location": assets[1].uri},
+    ]

@@ -8,6 +8,7 @@ DEFAULTS: dict[str, str | int | float | bool] = {
     "output": "/data/out",
     "bucket": "s3a://lake/raw",
     "days": 3,
+    "folder": "/data/in/",
 }
 
 
@@ -32,6 +33,10 @@ DEFAULTS: dict[str, str | int | float | bool] = {
         (Csv("HDFS://name/orders"), "hdfs://name/orders"),
         (Csv("data/orders.csv"), "data/orders.csv"),
         (Csv("{{ var.value.root }}/orders"), None),
+        (Csv("s3a://{{ var.value.bucket }}/orders"), None),
+        (Csv("{{ params.folder }}/orders"), "file:///data/in/orders"),
+        (Csv("s3a://lake//orders"), "s3://lake/orders"),
+        (Jdbc("jdbc:sqlserver://db:1433;databaseName=shop", table="orders"), None),
         (Csv("{{ params.unknown }}/orders"), None),
         (Table("shop.orders"), "x-spark-table:///shop/orders"),
         (

@@ -7,6 +7,7 @@ lead a sink elsewhere than its defaults do publishes elsewhere, and has no event
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from airflow.sdk import Asset, Context
 
@@ -28,26 +29,54 @@ def outlets(region: RegionDescriptor, defaults: Mapping[str, ParameterValue]) ->
     return _distinct(asset for _, asset in _assets(region, Sink, defaults))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A sink that has published, and its asset, None where the run published elsewhere or nothing names the place."""
+
+    name: str
+    asset: Asset | None
+
+
 def published(
     region: RegionDescriptor,
     defaults: Mapping[str, ParameterValue],
     values: Mapping[str, ParameterValue],
-) -> dict[str, Asset]:
-    """Give the assets that a run with these parameters has written, by the name of the sink."""
+) -> tuple[Written, ...]:
+    """Give what a run with these parameters has written, in the order in which sinks are published."""
     changed = {name for name, default in defaults.items() if values.get(name, default) != default}
-    return {
-        operator.name: asset
-        for operator, asset in _assets(region, Sink, defaults)
-        if parameters_in(_connector(operator)).isdisjoint(changed)
+    assets = {operator.operator_id: asset for operator, asset in _assets(region, Sink, defaults)}
+    sinks = {
+        operator.operator_id: operator
+        for vertex in region.vertices
+        for operator in vertex.operators
+        if isinstance(operator.operator, Sink)
     }
+    published_first = [
+        each.operator_id for vertex in region.vertices for each in vertex.coordinators
+    ]
+    return tuple(
+        Written(
+            name=sinks[id].name,
+            asset=assets.get(id)
+            if parameters_in(_connector(sinks[id])).isdisjoint(changed)
+            else None,
+        )
+        for id in published_first
+        if id in sinks
+    )
 
 
 def describe_events(
-    context: Context, written: Mapping[str, Asset], outputs: Iterable[OutputSummary]
+    context: Context, written: Iterable[Written], outputs: Iterable[OutputSummary]
 ) -> None:
-    """Say with each event how many rows there are now, and where."""
+    """Say with each event how many rows there are now, and where. Sinks of one name are told apart by their order."""
+    left = list(written)
     for output in outputs:
-        if (asset := written.get(output["name"])) is not None:
+        names = [each.name for each in left]
+        if output["kind"] != "sink" or output["name"] not in names:
+            continue
+        asset = left.pop(names.index(output["name"])).asset
+        if asset is not None:
             event = context["outlet_events"][asset]
             event.extra |= {"rows": output["rows"], "location": output["location"]}
 

@@ -139,7 +139,8 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         """Leave the outlets that this run has published to: Airflow makes an event for each."""
         defaults = dict(self._pipeline.params)
         written = published(self._region, defaults, dict(task.parameters))
-        self.outlets = list(dict.fromkeys(written.values()))
+        assets = (each.asset for each in written)
+        self.outlets = list(dict.fromkeys(asset for asset in assets if asset is not None))
         describe_events(context, written, summary["outputs"])
 
     def _check_plan(self, task: TaskDeploymentDescriptor) -> None:

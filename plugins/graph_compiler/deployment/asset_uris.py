@@ -42,13 +42,18 @@ def place_uri(place: str) -> str:
         scheme, _, rest = place.partition(":")
         scheme = {"s3a": "s3", "s3n": "s3"}.get(scheme.lower(), scheme.lower())
         if scheme != "file":
-            return f"{scheme}:{rest.rstrip('/')}"
+            return f"{scheme}:{rest[:2]}{_one_slash(rest[2:]).rstrip('/')}"
         place = "/" + rest.lstrip("/")
     if not place.startswith("/"):
         return place.rstrip(
             "/"
         )  # Airflow takes it for a name, which is what a path from somewhere is
-    return f"file://{quote(place.rstrip('/') or '/', safe='/=*,+@:')}"
+    return f"file://{quote(_one_slash(place).rstrip('/') or '/', safe='/=*,+@:')}"
+
+
+def _one_slash(path: str) -> str:
+    """Write a path as Hadoop reads it: a parameter that ends with a slash names the same folder."""
+    return re.sub("//+", "/", path)
 
 
 @singledispatch
@@ -73,7 +78,7 @@ def _of_database(connector: Jdbc, defaults: Mapping[str, ParameterValue]) -> str
         return None
     table, url = _lasting(connector.table, defaults), _filled(connector.url, defaults)
     found = _JDBC.match(url)
-    if not table or found is None or _MARK in found["place"]:
+    if not table or found is None or _MARK in found["place"] or "/" not in found["place"]:
         return None
     names = table.replace('"', "").replace("`", "").split(".")
     if len(names) == 1 and (schema := _DEFAULT_SCHEMA.get(found["database"])):
@@ -85,7 +90,8 @@ def _lasting(text: str, defaults: Mapping[str, ParameterValue]) -> str:
     """Leave out the parts between slashes that a template other than a parameter fills."""
     first, *rest = _filled(text, defaults).split("/")
     kept = [part for part in rest if _MARK not in part]
-    return "/".join([first, *kept]) if _MARK not in first else ""
+    is_elsewhere = first.endswith(":") and rest[:1] == [""] and _MARK in "".join(rest[1:2])
+    return "" if is_elsewhere or _MARK in first else "/".join([first, *kept])
 
 
 def _filled(text: str, defaults: Mapping[str, ParameterValue]) -> str:
