@@ -122,6 +122,14 @@ def test_assets_are_a_schedule_and_what_others_publish_is_called_the_same() -> N
     assert [found.uri for found in reader.timetable.asset_condition.objects] == [asset.uri]
 
 
+def test_a_dag_does_not_wait_for_itself_alone() -> None:
+    own = environment(target="/lake/orders/", schedule=Schedule(assets=("/lake/orders",)))
+    with pytest.raises(InvalidPipelineError, match="which it writes itself"):
+        build(own)
+    both = Schedule(assets=("/lake/orders", "/lake/others"))
+    assert build(environment(target="/lake/orders", schedule=both)).task_ids == ["out"]
+
+
 def test_a_run_that_assets_trigger_has_no_logical_date_to_ask_for() -> None:
     by_assets = Schedule(assets=("/lake/orders",))
     with pytest.raises(InvalidPipelineError) as refused:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from airflow.sdk import Asset, Context
+from airflow.sdk import DAG, Asset, Context
 
 from graph_compiler.airflow_backend.region_summary import OutputSummary
 from graph_compiler.declaration.connectors import Connector
@@ -17,6 +17,8 @@ from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.parameters import ParameterValue
 from graph_compiler.deployment.asset_uris import asset_uri, parameters_in, place_uri
 from graph_compiler.deployment.descriptor import OperatorDescriptor, RegionDescriptor
+from graph_compiler.errors import Problem
+from graph_compiler.identifiers import listing
 
 
 def inlets(region: RegionDescriptor, defaults: Mapping[str, ParameterValue]) -> list[Asset]:
@@ -84,6 +86,25 @@ def describe_events(
 def asset_at(place: str) -> Asset:
     """Give the asset of a path or URI that somebody wrote into a schedule."""
     return Asset(place_uri(place))
+
+
+def runs_without_end(schedule: object, dag: DAG) -> tuple[Problem, ...]:
+    """Find a schedule that waits for nothing but what the Dag publishes: each run would start the next one."""
+    awaited = [schedule] if isinstance(schedule, Asset) else schedule
+    if not isinstance(awaited, list | tuple) or not awaited:
+        return ()
+    uris = {each.uri for each in awaited if isinstance(each, Asset)}
+    if len(uris) < len(awaited) or not uris <= {
+        out.uri for task in dag.tasks for out in task.outlets
+    }:
+        return ()
+    return (
+        Problem(
+            key="schedule.assets",
+            message=f"it waits for {listing(sorted(uris))}, which it writes itself",
+            hint="each run would start the next one: wait for what others write",
+        ),
+    )
 
 
 def _assets(

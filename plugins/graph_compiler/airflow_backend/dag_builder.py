@@ -16,7 +16,7 @@ from airflow.sdk import DAG, Asset, CronTriggerTimetable, Param
 from airflow.sdk.bases.timetable import BaseTimetable
 from airflow.sdk.definitions.edges import EdgeInfoType
 
-from graph_compiler.airflow_backend.assets import asset_at
+from graph_compiler.airflow_backend.assets import asset_at, runs_without_end
 from graph_compiler.airflow_backend.concurrency import what_catchup_loses, why_one_run_at_a_time
 from graph_compiler.airflow_backend.logical_dates import places_without_logical_date
 from graph_compiler.airflow_backend.region_operator import RegionOperator
@@ -87,6 +87,8 @@ def build_dag(
     # Airflow takes the file that calls DAG(); the file that calls build_dag is meant.
     dag.fileloc = sys._getframe(1).f_code.co_filename
     _add_tasks(dag, compiled, settings)
+    if problems := runs_without_end(when, dag):
+        raise pipeline.placed(InvalidPipelineError(pipeline.name, problems))
     return dag
 
 
