@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment
+from graph_compiler import Csv, DataStream, Parquet, Schedule, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.wire import from_json, to_json
 from graph_compiler.explain.plan_changes import (
@@ -186,3 +186,23 @@ def test_settings_of_the_session_are_told_once() -> None:
     assert plan_diff(before, now).session == (
         FactChange(fact="spark.sql.session.timeZone", before="UTC", now="Europe/Berlin"),
     )
+
+
+def test_what_a_run_is_given_is_told_though_the_plan_is_the_same() -> None:
+    def version(root: str, least: int, schedule: Schedule | None) -> PlanSummary:
+        params = {"least": least, "output": f"{root}/out"}
+        env = StreamExecutionEnvironment("sales", params=params, schedule=schedule)
+        rows = env.from_source(Csv("/in", schema="x INT"), "rows").filter("x > :least")
+        rows.sink_to(Parquet("{{ params.output }}"))
+        return plan_summary(compile_pipeline(env.pipeline()), root)
+
+    before = version("/old", 1, None)
+    assert plan_diff(before, version("/new", 1, None)).is_empty, "it only lies elsewhere"
+    found = plan_diff(before, version("/new", 2, Schedule(cron="@daily")))
+    assert not found.is_empty
+    assert found.run == (
+        FactChange(fact="params.least", before="1", now="2"),
+        FactChange(fact="schedule.cron", before=None, now="@daily"),
+    )
+    assert diff_summary(found) == "sales: parameters or schedule changed"
+    assert "what a run is given\n  ~ params.least: 1 → 2" in diff_text(found)

@@ -25,7 +25,8 @@ def summarize(file: Path) -> None:
         pipeline = load_declared(module)
         if pipeline is None:
             raise InvalidPipelineError(file.stem, [nothing_declared(module)])
-        typer.echo(to_json(plan_summary(compile_pipeline(pipeline, deployment_options()))))
+        compiled = compile_pipeline(pipeline, deployment_options())
+        typer.echo(to_json(plan_summary(compiled, str(module.root))))
 
 
 if __name__ == "__main__":

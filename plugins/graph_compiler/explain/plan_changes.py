@@ -95,6 +95,7 @@ class PlanDiff:
     pipeline_before: str
     pipeline: str
     session: tuple[FactChange, ...]
+    run: tuple[FactChange, ...]
     operators: tuple[OperatorChange, ...]
     results: tuple[ResultChange, ...]
     tasks: tuple[TaskChange, ...]
@@ -103,7 +104,7 @@ class PlanDiff:
     @property
     def is_empty(self) -> bool:
         """Whether both versions are the same to whoever runs them."""
-        changed = self.session or self.operators or self.tasks
+        changed = self.session or self.run or self.operators or self.tasks
         return not changed and self.pipeline == self.pipeline_before
 
 

@@ -26,6 +26,7 @@ def plan_diff(before: PlanSummary, now: PlanSummary) -> PlanDiff:
         pipeline_before=before.pipeline,
         pipeline=now.pipeline,
         session=fact_changes(before.session, now.session),
+        run=fact_changes(before.run, now.run),
         operators=(*_operator_changes(pairing), *_removed_operators(pairing)),
         results=tuple(_result_changes(pairing)),
         tasks=tuple(task_changes(pairing)),

@@ -51,6 +51,7 @@ def diff_summary(diff: PlanDiff) -> str:
     parts = [
         _counts("operators", [change.kind.value for change in diff.operators], _OPERATOR_WORDS),
         f"{reusable} of {len(old)} staged results reusable" if old else "",
+        "parameters or schedule changed" if diff.run else "",
         _counts("tasks", [change.kind.value for change in diff.tasks], _TASK_WORDS),
     ]
     return f"{name}: {' · '.join(part for part in parts if part)}"
@@ -68,6 +69,9 @@ def _lines(diff: PlanDiff) -> Iterator[str]:
     if diff.session:
         yield from ("", "session")
         yield from (f"  ~ {change}" for change in diff.session)
+    if diff.run:
+        yield from ("", "what a run is given")
+        yield from (f"  ~ {change}" for change in diff.run)
     if diff.operators:
         yield from ("", "operators")
         yield from _operator_lines(diff.operators)

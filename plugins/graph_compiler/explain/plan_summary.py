@@ -6,8 +6,9 @@ It crosses between processes: each version is compiled in one of its own, so tha
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe import describe_pipeline
 from graph_compiler.deployment.descriptor import RegionDescriptor, StagedInput
 from graph_compiler.deployment.fingerprints import fingerprints, own_facts
@@ -17,7 +18,7 @@ from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
 
-VERSION = 1
+VERSION = 2
 _DIGEST = 12
 Facts = tuple[tuple[str, str], ...]
 """What is set, by name, in words: `("condition", "delay > 5")`."""
@@ -62,12 +63,16 @@ class TaskSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanSummary:
-    """One version of a pipeline; `session` are the settings that can change a result, Spark's version among them."""
+    """One version of a pipeline; `session` are the settings that can change a result, Spark's version among them.
+
+    `run` is what a run is given where nobody says otherwise: the parameters, and when it runs.
+    """
 
     version: int
     pipeline: str
     plan_id: str
     session: Facts
+    run: Facts
     operators: tuple[OperatorSummary, ...]
     results: tuple[ResultSummary, ...]
     tasks: tuple[TaskSummary, ...]
@@ -78,8 +83,11 @@ class PlanSummary:
         return f"{self.operators[result.operator].name}{tag}"
 
 
-def plan_summary(compiled: CompiledPipeline) -> PlanSummary:
-    """Summarize a plan; raises InvalidPipelineError for a pipeline that cannot be deployed."""
+def plan_summary(compiled: CompiledPipeline, root: str | None = None) -> PlanSummary:
+    """Summarize a plan; raises InvalidPipelineError for a pipeline that cannot be deployed.
+
+    `root` is the folder the version lies in: a default that is a path there is the same in every version.
+    """
     described, graph = describe_pipeline(compiled), compiled.stream_graph
     digests = {
         node.id: planned.digest
@@ -98,6 +106,10 @@ def plan_summary(compiled: CompiledPipeline) -> PlanSummary:
         pipeline=compiled.pipeline.name,
         plan_id=described.plan.plan_id,
         session=described.plan.session,
+        run=tuple(
+            (fact, value if root is None else value.replace(f"{root}/", ""))
+            for fact, value in _run_facts(compiled.pipeline)
+        ),
         operators=tuple(
             OperatorSummary(
                 id=operator_ids[node.id],
@@ -122,6 +134,18 @@ def plan_summary(compiled: CompiledPipeline) -> PlanSummary:
         ),
         tasks=tuple(_task(region, places) for region in described.regions),
     )
+
+
+def _run_facts(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
+    for parameter in pipeline.parameters:
+        yield f"params.{parameter.name}", repr(parameter.default)
+        for keyword, said in parameter.keywords.items():
+            yield f"params.{parameter.name}.{keyword}", str(said)
+    if pipeline.schedule is not None:
+        for field in fields(pipeline.schedule):
+            value = getattr(pipeline.schedule, field.name)
+            if value != field.default:
+                yield f"schedule.{field.name}", str(value)
 
 
 def _task(region: RegionDescriptor, places: dict[int, int]) -> TaskSummary:
