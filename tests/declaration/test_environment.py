@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
@@ -144,3 +146,19 @@ def test_mistakes_in_calls_are_refused_where_they_are_made(env: StreamExecutionE
         stream.key_by()
     with pytest.raises(InvalidPipelineError, match=r"stage\(\) was given no reason"):
         stream.stage(" ")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"tags": "shop"}, "tags: is 'shop'\n    allowed: texts in a list"),
+        ({"tags": ["a", 5]}, "tags: there is 5"),
+        ({"tags": ["x" * 101]}, "allowed: texts of 1 to 100 characters"),
+        ({"description": 7}, "description: is 7"),
+    ],
+    ids=str,
+)
+def test_what_airflows_list_cannot_say_is_refused(words: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidPipelineError) as refused:
+        StreamExecutionEnvironment("sales", **words)
+    assert said in str(refused.value)

@@ -35,6 +35,14 @@ def test_what_airflow_takes_is_taken(schedule: Schedule) -> None:
         (Schedule(timezone="Europe/Wien"), "did you mean 'Europe/Vienna'?"),
         (Schedule(start=date(2013, 1, 2), end=date(2013, 1, 1)), "before the start"),
         (Schedule(cron="@daily", catchup=True), "there is no start to catch up from"),
+        ("@daily", "schedule: is '@daily'\n  allowed: a Schedule\n  hint: Schedule(cron='@daily')"),
+        (Schedule(cron=5), "schedule.cron: is 5\n  allowed: text"),  # type: ignore[arg-type]
+        (Schedule(every=5), "schedule.every: is 5"),  # type: ignore[arg-type]
+        (Schedule(assets="/data"), "schedule.assets: is '/data'"),  # type: ignore[arg-type]
+        (Schedule(assets=("/data", " ")), "schedule.assets: one of them is empty"),
+        (Schedule(start="2026"), "schedule.start: is '2026'"),  # type: ignore[arg-type]
+        (Schedule(timezone=None), "schedule.timezone: is None"),  # type: ignore[arg-type]
+        (Schedule(start=date(1, 1, 1), timezone="Asia/Tokyo"), "is beyond every clock"),
     ],
     ids=str,
 )

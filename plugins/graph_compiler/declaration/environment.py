@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from graph_compiler.graphs.stream_graph import StreamGraph
 
 
+_LONGEST_TAG = 100
+"""What Airflow stores of a tag."""
+
+
 class StreamExecutionEnvironment:
     """Collects the transformations of one pipeline.
 
@@ -56,7 +60,7 @@ class StreamExecutionEnvironment:
             raise InvalidPipelineError(str(name), [problem])
         self._declared_at = caller_location()
         self._parameters, problems = read_parameters(params or {})
-        problems = (*problems, *_config_problems(config or {}))
+        problems = (*problems, *_config_problems(config or {}), *_word_problems(description, tags))
         if problems:
             placed = [replace(problem, declared_at=self._declared_at) for problem in problems]
             raise InvalidPipelineError(name, placed)
@@ -179,6 +183,20 @@ def _config_problems(config: object) -> Iterator[Problem]:
             yield Problem(
                 message=f"option {shown(key)} is {shown(value)}",
                 allowed="text, a number, True or False",
+            )
+
+
+def _word_problems(description: object, tags: object) -> Iterator[Problem]:
+    """Find what Airflow's list cannot say of a Dag."""
+    if not isinstance(description, str | None):
+        yield Problem(key="description", message=f"is {shown(description)}", allowed="text")
+    if isinstance(tags, str) or not isinstance(tags, Sequence):
+        yield Problem(key="tags", message=f"is {shown(tags)}", allowed="texts in a list")
+        return
+    for tag in tags:
+        if not isinstance(tag, str) or not 0 < len(tag) <= _LONGEST_TAG:
+            yield Problem(
+                key="tags", message=f"there is {shown(tag)}", allowed="texts of 1 to 100 characters"
             )
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from typing import get_type_hints
 from zoneinfo import ZoneInfo, available_timezones
 
+from graph_compiler.declaration.value_types import fits, type_words
 from graph_compiler.errors import Problem
-from graph_compiler.identifiers import did_you_mean, listing
+from graph_compiler.identifiers import did_you_mean, listing, shown
 
 PRESETS = [
     "@once",
@@ -52,9 +54,29 @@ class Schedule:
         return datetime(day.year, day.month, day.day, tzinfo=zone)
 
 
-def find_schedule_problems(schedule: Schedule) -> tuple[Problem, ...]:
+def find_schedule_problems(schedule: object) -> tuple[Problem, ...]:
     """Give everything wrong with a schedule; a Problem's key is `schedule.<field>`."""
-    return tuple(_problems(schedule))
+    if not isinstance(schedule, Schedule):
+        said = f"Schedule(cron={schedule!r})" if isinstance(schedule, str) else None
+        return (
+            Problem(
+                key="schedule", message=f"is {shown(schedule)}", allowed="a Schedule", hint=said
+            ),
+        )
+    return tuple(_odd_values(schedule)) or tuple(_problems(schedule))
+
+
+def _odd_values(schedule: Schedule) -> Iterator[Problem]:
+    for name, kind in get_type_hints(Schedule).items():
+        value = getattr(schedule, name)
+        if not fits(value, kind):
+            yield Problem(
+                key=f"schedule.{name}", message=f"is {shown(value)}", allowed=type_words(kind)
+            )
+    if fits(schedule.assets, tuple[str, ...]) and not all(map(str.strip, schedule.assets)):
+        yield Problem(
+            key="schedule.assets", message="one of them is empty", allowed="places or URIs"
+        )
 
 
 def _problems(schedule: Schedule) -> Iterator[Problem]:
@@ -81,7 +103,13 @@ def _problems(schedule: Schedule) -> Iterator[Problem]:
             hint=hint,
         )
         return
-    start, end = schedule.moment(schedule.start), schedule.moment(schedule.end)
+    try:
+        start, end = _in_utc(schedule, schedule.start), _in_utc(schedule, schedule.end)
+    except OverflowError:
+        yield Problem(
+            key="schedule", message=f"from {schedule.start} to {schedule.end} is beyond every clock"
+        )
+        return
     if start and end and end < start:
         yield Problem(
             key="schedule.end", message=f"is {schedule.end}, before the start, {schedule.start}"
@@ -92,6 +120,12 @@ def _problems(schedule: Schedule) -> Iterator[Problem]:
             message="there is no start to catch up from",
             hint="say 'start', too",
         )
+
+
+def _in_utc(schedule: Schedule, bound: date | datetime | None) -> datetime | None:
+    """Give a bound as Airflow stores it; raises OverflowError at the ends of time."""
+    moment = schedule.moment(bound)
+    return None if moment is None else moment.astimezone(UTC)
 
 
 def _what_cron_allows(text: str) -> str | None:

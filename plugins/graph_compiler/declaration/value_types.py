@@ -8,6 +8,7 @@ Types nobody could say in a few words (functions, streams, connectors) take anyt
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
 from itertools import repeat
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -21,6 +22,9 @@ _WORDS: Mapping[Any, str] = {
     float: "a number",
     bool: "True or False",
     NoneType: "None",
+    timedelta: "a timedelta",
+    date: "a date",
+    datetime: "a datetime",
     Secret: "Secret('connection id')",
     Window: 'TumblingEventTimeWindows("at", "1 hour") and the like',
 }
