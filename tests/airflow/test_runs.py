@@ -139,6 +139,14 @@ def test_a_run_that_assets_trigger_has_no_logical_date_to_ask_for() -> None:
     build(environment("/in/{{ ds }}", schedule=Schedule(cron="@daily")))
 
 
+def test_nor_has_one_that_a_combination_of_assets_triggers() -> None:
+    from airflow.sdk import Asset
+
+    for combined in (Asset("a") & Asset("b"), Asset("a") | Asset("b")):
+        with pytest.raises(InvalidPipelineError, match="has no logical date"):
+            build(environment("/in/{{ ds }}"), schedule=combined)
+
+
 def context(logical_date: datetime | None) -> dict[str, Any]:
     run = SimpleNamespace(logical_date=logical_date, run_after=datetime(2026, 5, 6, tzinfo=UTC))
     return {"dag_run": run, "params": {}}

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from types import EllipsisType
 from typing import Any, TypeAlias
 
-from airflow.sdk import DAG, Asset, CronTriggerTimetable, Param
+from airflow.sdk import DAG, Asset, AssetAll, AssetAny, CronTriggerTimetable, Param
 from airflow.sdk.bases.timetable import BaseTimetable
 from airflow.sdk.definitions.edges import EdgeInfoType
 
@@ -32,7 +32,7 @@ from graph_compiler.explain.text import explain_tasks, explain_text
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import RegionId
 
-When: TypeAlias = str | timedelta | Asset | Sequence[Asset] | BaseTimetable
+When: TypeAlias = str | timedelta | Asset | AssetAll | AssetAny | Sequence[Asset] | BaseTimetable
 DEFAULT_ARGUMENTS: Mapping[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
 """Retries are on: a retried region reads what others committed, so it costs its own work and no more."""
 

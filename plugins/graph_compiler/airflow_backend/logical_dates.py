@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import cast
 
-from airflow.sdk import Asset, Context
+from airflow.sdk import Asset, AssetAll, AssetAny, Context
 from airflow.sdk.exceptions import AirflowFailException
 from jinja2 import Environment, UndefinedError
 
@@ -33,7 +33,7 @@ def places_without_logical_date(
     compiled: CompiledPipeline, schedule: object, templates: Environment
 ) -> tuple[Problem, ...]:
     """Find places that ask for the logical date of a Dag that only assets trigger."""
-    is_by_assets = isinstance(schedule, Asset | list | tuple)
+    is_by_assets = isinstance(schedule, Asset | AssetAll | AssetAny | list | tuple)
     return tuple(_asking(compiled, templates)) if is_by_assets else ()
 
 
