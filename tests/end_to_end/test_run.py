@@ -27,7 +27,7 @@ def test_run_shows_tasks_outputs_and_the_headline_and_the_rows_are_right(home: H
     }
     for words in (
         "with_weather: running",
-        "late_routes: finished in",
+        "late_routes: finished",
         "328,521",
         "8,255",
         "Delta Air Lines Inc.",
@@ -37,6 +37,13 @@ def test_run_shows_tasks_outputs_and_the_headline_and_the_rows_are_right(home: H
     assert "Traceback" not in done.stdout + done.stderr
     assert_private(home.folder / "staging")
     assert_listed_by_airflows_word(home)
+
+
+def test_a_run_in_which_airflow_runs_no_task_has_not_come_through(home: Home) -> None:
+    done = home.cli("run", "flights", "--date", "2012-12-31")  # the Dag begins a day later
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Airflow has not run with_weather and late_routes" in done.stdout
+    assert "a Dag runs no task before its start_date; the run's date is 2012-12-31" in done.stdout
 
 
 def assert_private(root: Path) -> None:

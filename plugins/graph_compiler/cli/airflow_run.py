@@ -14,7 +14,7 @@ from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.finished_run import FinishedRun, outputs_of, task_words
 from graph_compiler.cli.following import Followed, follow
 from graph_compiler.cli.published_preview import published_preview
-from graph_compiler.cli.run_view import failure_words
+from graph_compiler.cli.run_view import failure_words, skipped_words
 from graph_compiler.declaration.parameters import ParameterValue
 from graph_compiler.deployment.executions import executions
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
@@ -57,7 +57,8 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
         step=lambda: None,
     )
     found = follow(followed, console)
-    came_through = followed.process.returncode == 0
+    is_skipped = followed.process.returncode == 0 and not all(found.values())
+    came_through = followed.process.returncode == 0 and not is_skipped
     sinks = [
         output for each in found.values() for output in outputs_of(each) if output.kind == "sink"
     ]
@@ -67,7 +68,11 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
         run_id=None if where is None else unquote(where.name),
         seconds=time.time() - followed.started,
         found=found,
-        failure=None if came_through else failure_words(name, found, log, starting="Airflow"),
+        failure=None
+        if came_through
+        else skipped_words(name, found, run.day, log)
+        if is_skipped
+        else failure_words(name, found, log, starting="Airflow"),
         preview=published_preview(run.compiled, sinks, run.preview_sorted_by)
         if came_through
         else None,

@@ -52,6 +52,8 @@ def follow(run: Followed, console: Console) -> Executions:
 
 def _watch(run: Followed, console: Console) -> Executions:
     shown: dict[str, str] = {}
+    if not console.is_terminal:
+        console.print(f"{_elapsed(run):6.1f} s  starting {run.starting}", highlight=False)
     live = (
         Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
     )

@@ -7,13 +7,12 @@ import keyword
 import re
 import sys
 from collections.abc import Mapping
-from datetime import date
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from graph_compiler.cli.plain_words import AsJson, speaking_plainly
+from graph_compiler.cli.plain_words import AsJson, program, python, speaking_plainly
 from graph_compiler.cli.starter import starter_files
 from graph_compiler.declaration.project import PACKAGE
 from graph_compiler.errors import ParameterError
@@ -34,7 +33,7 @@ def new(
     """Write a small pipeline that runs at once, with its test and its Dag file, to make your own from."""
     with speaking_plainly():
         _check_name(name)
-        files = starter_files(name, date.today(), in_yaml=in_yaml)
+        files = starter_files(name, in_yaml=in_yaml)
         _check_free(name, files)
         for path, text in files.items():
             _write(Path(path), text)
@@ -43,9 +42,9 @@ def new(
         return
     typer.echo(
         f"wrote {listing(files)}\n"
-        f"Next:  graph-compiler explain {name}    shows the tasks it becomes\n"
-        f"       graph-compiler run {name}        runs it, with rows of its own\n"
-        f"       python -m pytest tests/test_{name}.py\n"
+        f"Next:  {program()} explain {name}    shows the tasks it becomes\n"
+        f"       {program()} run {name}        runs it, with rows of its own\n"
+        f"       {python()} -m pytest tests/test_{name}.py\n"
         f"       then make {next(iter(files))} yours"
     )
 

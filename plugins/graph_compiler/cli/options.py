@@ -59,7 +59,7 @@ def _effective(name: str | None, deployment: DeploymentOptions) -> tuple[Effecti
 def _show(found: tuple[EffectiveOption, ...], deployment: DeploymentOptions) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("option", "value", "set by"):
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading, overflow="ignore", no_wrap=True)
     for option in found:
         origin = "" if option.origin is OptionOrigin.BUILT_IN else option.origin.value
         style = "bold" if option.is_changed else ""

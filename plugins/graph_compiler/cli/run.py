@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shutil import which
 from typing import Annotated
 
 import typer
@@ -17,7 +16,7 @@ from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.finished_run import FinishedRun, Preview
 from graph_compiler.cli.in_process_run import InProcessRun, Until, run_in_process
 from graph_compiler.cli.pipelines import PipelineName
-from graph_compiler.cli.plain_words import AsJson, speaking_plainly
+from graph_compiler.cli.plain_words import AsJson, program, speaking_plainly
 from graph_compiler.cli.run_document import run_json
 from graph_compiler.cli.run_values import Params, read_day, read_params
 from graph_compiler.cli.run_view import contracts_table, outputs_table, preview_table
@@ -118,10 +117,12 @@ def _show(run: FinishedRun, pipeline: str, console: Console) -> None:
         console.print(run.preview)
     console.print(f"Log: {run.log}", soft_wrap=True, highlight=False)
     if run.run_id is not None:
-        program = "graph-compiler" if which("graph-compiler") else ".venv/bin/graph-compiler"
+        name = run.compiled.pipeline.name
         console.print(
-            f"Next:  {program} explain {pipeline}   shows why the cuts are where they are\n"
-            f"       edit {find_pipeline(pipeline).shown}, then run again\n"
-            f"       {program} run {pipeline} --until OPERATOR   shows the rows of one operator",
+            f"Next:  {program()} explain {pipeline}   shows why the cuts are where they are\n"
+            f"       {program()} history {name} {run.run_id}   shows each attempt at each task\n"
+            f"       {program()} run {pipeline} --until OPERATOR   shows the rows of one operator\n"
+            f"       edit {find_pipeline(pipeline).shown}, then run again",
             highlight=False,
+            soft_wrap=True,
         )

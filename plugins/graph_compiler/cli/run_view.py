@@ -18,7 +18,7 @@ from graph_compiler.cli.finished_run import Executions, Preview, TaskWords, outp
 from graph_compiler.deployment.executions import RegionExecution
 from graph_compiler.deployment.in_process_run import Step
 from graph_compiler.deployment.report import Output, Phase
-from graph_compiler.identifiers import RegionId
+from graph_compiler.identifiers import RegionId, listing
 
 _PHASES = {
     Phase.SHARE: "fixing rows that several read",
@@ -27,6 +27,7 @@ _PHASES = {
     Phase.PREVIEW: "looking at rows",
 }
 _MOST_LINES = 12
+_LARGE = 1e6
 
 
 def task_table(
@@ -75,7 +76,8 @@ def progress_line(region_id: RegionId, attempts: tuple[RegionExecution, ...]) ->
     if last.report.failure is not None:
         return f"{region_id}{attempt}: failed"
     rows = ", ".join(f"{output.name} {output.rows:,} rows" for output in last.report.outputs)
-    words = f"{region_id}{attempt}: finished in {last.ended - last.started:.1f} s"
+    # Without the seconds: they change once more, when the task's own process has ended.
+    words = f"{region_id}{attempt}: finished"
     return f"{words}, {rows}" if rows else words
 
 
@@ -153,6 +155,15 @@ def failure_words(pipeline: str, found: Executions, log: Path, *, starting: str)
     return f"pipeline '{pipeline}': {starting} failed {before}\n{_last_error(log)}  log: {log}"
 
 
+def skipped_words(pipeline: str, found: Executions, day: str, log: Path) -> str:
+    """Say that Airflow ended well, and which tasks it has not run."""
+    left = [region_id for region_id, attempts in found.items() if not attempts]
+    return (
+        f"pipeline '{pipeline}': Airflow has not run {listing(left)}\n"
+        f"  hint: a Dag runs no task before its start_date; the run's date is {day}\n  log: {log}"
+    )
+
+
 def _last_error(log: Path) -> str:
     """Give the last line of a log that names an error, with the indented lines that go on about it."""
     lines = log.read_text(errors="replace").splitlines()
@@ -189,7 +200,7 @@ def _cell(value: object, *, is_glance: bool) -> Text:
     if not is_glance:
         return Text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
     if isinstance(value, float):
-        return Text(f"{value:,.1f}")
+        return Text(f"{value:,.1f}" if abs(value) >= _LARGE else f"{value:,.6g}")
     return Text(
         f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
     )

@@ -1,12 +1,11 @@
 """What `graph-compiler new` writes: a pipeline that runs at once, its test, and the Dag file that says when it runs.
 
-`@NAME@` stands for the pipeline's name, `@DAY@` for the first day of the Dag.
+`@NAME@` stands for the pipeline's name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
 
 from graph_compiler.declaration.project import PACKAGE
 
@@ -103,17 +102,15 @@ env = load_pipeline(Path(__file__).parents[1] / "pipelines" / "@NAME@.yaml")"""
 
 _DAG = '''"""When @NAME@ runs, as an Airflow Dag."""
 
-from datetime import datetime
-
 from graph_compiler.airflow_backend import build_dag
 from pipelines.@NAME@ import env
 
-# None: when somebody triggers it. "@daily" and the like: from start_date on.
-dag = build_dag(env, schedule=None, start_date=datetime(@DAY@))
+# None: when somebody triggers it. Or schedule="@daily", start_date=datetime(…): each day from then on.
+dag = build_dag(env, schedule=None)
 '''
 
 
-def starter_files(name: str, today: date, *, in_yaml: bool) -> Mapping[str, str]:
+def starter_files(name: str, *, in_yaml: bool) -> Mapping[str, str]:
     """Give the text of each file by its path; a pipeline in YAML needs no Dag file."""
     texts = (
         {
@@ -127,7 +124,4 @@ def starter_files(name: str, today: date, *, in_yaml: bool) -> Mapping[str, str]
             f"dags/{name}.py": _DAG,
         }
     )
-    day = f"{today.year}, {today.month}, {today.day}"
-    return {
-        path: text.replace("@NAME@", name).replace("@DAY@", day) for path, text in texts.items()
-    }
+    return {path: text.replace("@NAME@", name) for path, text in texts.items()}

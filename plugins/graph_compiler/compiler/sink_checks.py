@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 from graph_compiler.compiler.connector_checks import connectors_of
-from graph_compiler.declaration.connectors import Connector, SinkMode
+from graph_compiler.declaration.connectors import Connector, FileConnector, SinkMode
 from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.parameters import ParameterValue
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (
     PhysicalTransformation,
@@ -14,6 +16,8 @@ from graph_compiler.declaration.transformations import (
 )
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
+
+_FIRST_PARAMETER = re.compile(r"^\{\{\s*params\.(\w+)\s*\}\}")
 
 
 def sinks(pipeline: Pipeline) -> Iterator[Problem]:
@@ -28,6 +32,7 @@ def sinks(pipeline: Pipeline) -> Iterator[Problem]:
             yield from _mode(transformation, transformation.operator, connector)
             yield from _keys(transformation, transformation.operator)
             yield from _folders(transformation, transformation.operator, connector)
+            yield from _root(transformation, connector, dict(pipeline.params))
 
 
 def targets_that_meet(pipeline: Pipeline) -> Iterator[Problem]:
@@ -53,6 +58,24 @@ def targets_that_meet(pipeline: Pipeline) -> Iterator[Problem]:
                     f"it {transformation.operator.mode.verb} {connector.place}, and '{other.name}' reads {there.place}",
                     hint="write elsewhere: a retry would read what the first attempt wrote",
                 )
+
+
+def _root(
+    transformation: PhysicalTransformation,
+    connector: Connector,
+    defaults: Mapping[str, ParameterValue],
+) -> Iterator[Problem]:
+    """Find targets that begin nowhere; where a template begins one that is no parameter, the run will tell."""
+    if not isinstance(connector, FileConnector) or not connector.path:
+        return
+    begins = _FIRST_PARAMETER.sub(lambda found: str(defaults.get(found[1], "/")), connector.path)
+    if not begins.startswith(("/", "file:", "{{", "{%")) and ":/" not in begins:
+        yield problem_at(
+            transformation,
+            f"its target is '{begins}', which begins nowhere",
+            allowed="an absolute path or a file: URI",
+            hint="a parameter's default may be made from where the file lies: Path(__file__), or format: path in YAML",
+        )
 
 
 def _mode(

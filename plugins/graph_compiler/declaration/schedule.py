@@ -94,6 +94,7 @@ def _problems(schedule: Schedule) -> Iterator[Problem]:
         yield Problem(
             key="schedule.every", message=f"is {schedule.every}", allowed="more than no time"
         )
+    yield from _asset_problems(schedule.assets)
     if schedule.timezone not in available_timezones():
         hint = did_you_mean(schedule.timezone, available_timezones())
         yield Problem(
@@ -126,6 +127,22 @@ def _in_utc(schedule: Schedule, bound: date | datetime | None) -> datetime | Non
     """Give a bound as Airflow stores it; raises OverflowError at the ends of time."""
     moment = schedule.moment(bound)
     return None if moment is None else moment.astimezone(UTC)
+
+
+def _asset_problems(places: tuple[str, ...]) -> Iterator[Problem]:
+    for place in places:
+        if "{{" in place or "{%" in place:
+            yield Problem(
+                key="schedule.assets",
+                message=f"'{place}' is a template, and a schedule is known before any run",
+                hint="write the place itself: what another pipeline's sink writes with its parameters' defaults",
+            )
+        elif "/" in place and not place.startswith("/") and ":/" not in place:
+            yield Problem(
+                key="schedule.assets",
+                message=f"'{place}' begins nowhere",
+                allowed="an absolute path, a URI, or the name of an asset",
+            )
 
 
 def _what_cron_allows(text: str) -> str | None:

@@ -147,7 +147,9 @@ def _no_kind(path: KeyPath, value: object, tree: Node, file: str) -> Problem:
     if there:
         message = f"there are {len(there)} keys that each name {noun}: {listing(there)}"
         return problem_in(tree, file, path, message, allowed="one")
-    hints = (did_you_mean(str(key), known) for key in value)
+    # What is a key of other steps, a name above all, is not a misspelt one.
+    settings = {key for form in STEP_FORMS.values() for key in _keys_of(form)} - set(known)
+    hints = (did_you_mean(str(key), known) for key in value if key not in settings)
     return problem_in(
         tree,
         file,
@@ -176,6 +178,10 @@ def _known(location: tuple[Any, ...]) -> list[str]:
     if inner:
         return list(ResourceSpec.__slots__)
     assert form is not None
+    return _keys_of(form)
+
+
+def _keys_of(form: type[Form]) -> list[str]:
     return [field.alias or name for name, field in form.model_fields.items()]
 
 

@@ -1,0 +1,16 @@
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+
+env = StreamExecutionEnvironment("sales", params={"output": "out"})
+orders = env.from_source(Csv("/in/orders.csv"), "orders")
+orders.sink_to(Parquet("output/orders")).name("literal")
+orders.sink_to(Parquet("{{ params.output }}/orders")).name("by_default")
+# graph-compiler validate says:
+# pipelines/a_sink_that_begins_nowhere.py: pipeline 'sales' has 2 problems
+#   literal: its target is 'output/orders', which begins nowhere
+#     allowed: an absolute path or a file: URI
+#     hint: a parameter's default may be made from where the file lies: Path(__file__), or format: path in YAML
+#     declared at pipelines/a_sink_that_begins_nowhere.py:5
+#   by_default: its target is 'out/orders', which begins nowhere
+#     allowed: an absolute path or a file: URI
+#     hint: a parameter's default may be made from where the file lies: Path(__file__), or format: path in YAML
+#     declared at pipelines/a_sink_that_begins_nowhere.py:6
