@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -69,14 +70,27 @@ def test_what_fails_has_the_words_it_has_under_airflow(home: Home, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda how: how.name
+    "how",
+    [
+        signal.SIGINT,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.long),
+        pytest.param(signal.SIGHUP, marks=pytest.mark.long),
+    ],
+    ids=lambda how: how.name,
 )
 def test_whatever_ends_the_command_ends_spark_too_and_the_attempt_is_canceled(
     how: signal.Signals, home: Home
 ) -> None:
     command = [sys.executable, "-m", "graph_compiler", *call(home, "--in-process")]
     with subprocess.Popen(
-        command, cwd=ROOT, env=home.environment(), stdout=subprocess.PIPE, text=True
+        command,
+        cwd=ROOT,
+        env=home.environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=partial(
+            signal.signal, how, signal.SIG_DFL
+        ),  # whoever runs the tests may ignore it
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
