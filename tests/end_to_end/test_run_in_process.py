@@ -88,9 +88,8 @@ def test_whatever_ends_the_command_ends_spark_too_and_the_attempt_is_canceled(
         env=home.environment(),
         stdout=subprocess.PIPE,
         text=True,
-        preexec_fn=partial(
-            signal.signal, how, signal.SIG_DFL
-        ),  # whoever runs the tests may ignore it
+        # Whoever runs the tests may ignore it.
+        preexec_fn=partial(signal.signal, how, signal.SIG_DFL),  # noqa: PLW1509  # there are no threads
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
