@@ -57,8 +57,11 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
         step=lambda: None,
     )
     found = follow(followed, console)
-    is_skipped = followed.process.returncode == 0 and not all(found.values())
-    came_through = followed.process.returncode == 0 and not is_skipped
+    failure = None
+    if followed.process.returncode:
+        failure = failure_words(name, found, log, starting="Airflow")
+    elif not all(found.values()):
+        failure = skipped_words(name, found, run.day, log)
     sinks = [
         output for each in found.values() for output in outputs_of(each) if output.kind == "sink"
     ]
@@ -68,13 +71,9 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
         run_id=None if where is None else unquote(where.name),
         seconds=time.time() - followed.started,
         found=found,
-        failure=None
-        if came_through
-        else skipped_words(name, found, run.day, log)
-        if is_skipped
-        else failure_words(name, found, log, starting="Airflow"),
+        failure=failure,
         preview=published_preview(run.compiled, sinks, run.preview_sorted_by)
-        if came_through
+        if failure is None
         else None,
         log=log,
     )
