@@ -100,14 +100,14 @@ def _facts(compiled: CompiledPipeline) -> _Facts:
         staged_edge_ids=frozenset(
             cut.edge.stream_edge.id for cut in compiled.deployment.staged_edges
         ),
-        staged_results=_staged_results(compiled),
+        staged_results=staged_results(compiled),
         consumers=consumers,
         compared=compared_results(compiled, consumers)
         if compiled.options.staging_checksum
         else frozenset(),
         digests=digests,
         fingerprints=fingerprints(compiled.stream_graph, digests, _session()),
-        operator_ids=_operator_ids(compiled),
+        operator_ids=operator_ids(compiled),
     )
 
 
@@ -165,7 +165,7 @@ class _Facts:
         return node.parallelism if node.parallelism_configured else None
 
 
-def _staged_results(compiled: CompiledPipeline) -> dict[Output, IntermediateDataSetId]:
+def staged_results(compiled: CompiledPipeline) -> dict[Output, IntermediateDataSetId]:
     """Give one result for each staged output, however many data sets the job graph has for it.
 
     Two consumers that hash by different keys have two data sets in Flink, each in its own partitioning. Staged data is
@@ -178,7 +178,8 @@ def _staged_results(compiled: CompiledPipeline) -> dict[Output, IntermediateData
     return found
 
 
-def _operator_ids(compiled: CompiledPipeline) -> dict[int, OperatorId]:
+def operator_ids(compiled: CompiledPipeline) -> dict[int, OperatorId]:
+    """Give the operator id of every node that has one."""
     pairs = (
         zip(
             vertex.node_ids[-len(vertex.operator_ids) :], reversed(vertex.operator_ids), strict=True
