@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from graph_compiler import Csv, DataStream, Parquet, Schedule, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.describe import describe_pipeline
 from graph_compiler.deployment.wire import from_json, to_json
 from graph_compiler.explain.plan_changes import (
     FactChange,
@@ -24,6 +25,11 @@ def nothing(stream: DataStream) -> DataStream:
     return stream
 
 
+def summary(env: StreamExecutionEnvironment) -> PlanSummary:
+    compiled = compile_pipeline(env.pipeline())
+    return plan_summary(compiled, describe_pipeline(compiled))
+
+
 def sales(
     *,
     clean: str = "x > 0",
@@ -38,7 +44,7 @@ def sales(
         cleaned.uid(uid)
     totals = cleaned.stage("dear").key_by("k").aggregate(n="count(*)").name("totals")
     behind(totals).sink_to(Parquet("/out")).name("out")
-    return plan_summary(compile_pipeline(env.pipeline()))
+    return summary(env)
 
 
 def kinds(diff: PlanDiff) -> dict[str | None, OperatorChangeKind]:
@@ -103,7 +109,7 @@ def test_the_same_rows_under_another_id_are_not_found_again_unless_a_uid_keeps_i
         rows.filter("x > 0").name("clean").stage("dear").rebalance().sink_to(Parquet("/out")).name(
             "out"
         )
-        return plan_summary(compile_pipeline(env.pipeline()))
+        return summary(env)
 
     before, now = (two_sources(other_first=first, uid=None) for first in (False, True))
     found = plan_diff(before, now)
@@ -121,7 +127,7 @@ def test_operators_without_names_of_their_own_are_paired_by_what_they_compute() 
         for condition in conditions:
             stream = stream.filter(condition)
         stream.sink_to(Parquet("/out")).name("out")
-        return plan_summary(compile_pipeline(env.pipeline()))
+        return summary(env)
 
     found = plan_diff(filters("a", "b", "c"), filters("new", "a", "other", "c"))
     changed = {
@@ -140,7 +146,7 @@ def test_a_uid_says_who_an_operator_is_whatever_becomes_of_it() -> None:
     cleaned = env.from_source(Csv("/in"), "rows").filter("y > 9").name("sieve").uid("the-filter")
     totals = cleaned.stage("dear").key_by("k").aggregate(n="count(*)").name("totals")
     totals.sink_to(Parquet("/out")).name("out")
-    now = plan_summary(compile_pipeline(env.pipeline()))
+    now = summary(env)
     change = plan_diff(sales(uid="the-filter"), now).operators[0]
     assert (change.kind, change.name_before, change.name) == (
         OperatorChangeKind.CHANGED,
@@ -163,7 +169,7 @@ def test_tasks_appear_and_vanish_with_cuts() -> None:
         env = StreamExecutionEnvironment("p")
         rows = env.from_source(Csv("/in"), "rows").filter("x > 0").name("clean")
         (rows.stage("dear") if is_staged else rows).sink_to(Parquet("/out")).name("out")
-        return plan_summary(compile_pipeline(env.pipeline()))
+        return summary(env)
 
     found = plan_diff(cut(is_staged=False), cut(is_staged=True))
     assert [(task.kind, task.task) for task in found.tasks] == [
@@ -194,7 +200,8 @@ def test_what_a_run_is_given_is_told_though_the_plan_is_the_same() -> None:
         env = StreamExecutionEnvironment("sales", params=params, schedule=schedule)
         rows = env.from_source(Csv("/in", schema="x INT"), "rows").filter("x > :least")
         rows.sink_to(Parquet("{{ params.output }}"))
-        return plan_summary(compile_pipeline(env.pipeline()), root)
+        compiled = compile_pipeline(env.pipeline())
+        return plan_summary(compiled, describe_pipeline(compiled), root)
 
     before = version("/old", 1, None)
     assert plan_diff(before, version("/new", 1, None)).is_empty, "it only lies elsewhere"

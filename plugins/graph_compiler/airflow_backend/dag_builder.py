@@ -19,6 +19,7 @@ from airflow.sdk.definitions.edges import EdgeInfoType
 from graph_compiler.airflow_backend.assets import asset_at, runs_without_end
 from graph_compiler.airflow_backend.concurrency import what_catchup_loses, why_one_run_at_a_time
 from graph_compiler.airflow_backend.logical_dates import places_without_logical_date
+from graph_compiler.airflow_backend.plan_document import TAG, pack
 from graph_compiler.airflow_backend.region_operator import RegionOperator
 from graph_compiler.airflow_backend.restart_strategy import restart_strategy
 from graph_compiler.airflow_backend.settings import Settings, read_settings
@@ -69,7 +70,7 @@ def build_dag(
         start_date=start,
         end_date=hints.moment(hints.end),
         catchup=catches_up,
-        tags=[*pipeline.tags, *tags, "graph_compiler"],
+        tags=[*pipeline.tags, *tags, TAG],
         params={one.name: Param(one.default, **one.keywords) for one in pipeline.parameters},
         default_args={**DEFAULT_ARGUMENTS, **(default_args or {})},
         **_runs_at_once(when),
@@ -124,6 +125,7 @@ def _add_tasks(dag: DAG, compiled: CompiledPipeline, settings: Settings) -> None
         )
         for region in described.regions
     }
+    next(iter(tasks.values())).plan_document = pack(compiled, described)
     region_of = compiled.deployment.region_of_vertex
     labels: dict[tuple[RegionId, RegionId], list[str]] = {}
     for staged in compiled.deployment.crossing_edges():

@@ -5,9 +5,7 @@ render places and parameters → descriptor.json → spark-submit main.py descri
 
 from __future__ import annotations
 
-import os
 import socket
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +19,14 @@ from jinja2 import Environment
 
 from graph_compiler.airflow_backend.assets import describe_events, inlets, outlets, published
 from graph_compiler.airflow_backend.driver_environment import PACKAGE, driver_environment
+from graph_compiler.airflow_backend.execution_files import (
+    deploy,
+    leave_outcome,
+    read_report,
+    write_privately,
+)
 from graph_compiler.airflow_backend.logical_dates import explaining_templates, with_run_date
+from graph_compiler.airflow_backend.plan_document import PLAN_DOCUMENT
 from graph_compiler.airflow_backend.process_group import end_driver, lead_a_group
 from graph_compiler.airflow_backend.region_summary import RegionSummary, log_lines, summarize
 from graph_compiler.airflow_backend.restart_strategy import retry_arguments
@@ -41,11 +46,10 @@ from graph_compiler.deployment.descriptor import (
 )
 from graph_compiler.deployment.executions import failure_times
 from graph_compiler.deployment.manifest_log import ManifestLog
-from graph_compiler.deployment.outcome import Outcome
 from graph_compiler.deployment.parameters import check_parameters, parse_parameter
 from graph_compiler.deployment.places import find_place_problems
 from graph_compiler.deployment.plan_record import PlanRecord, check_inputs, record_plan
-from graph_compiler.deployment.report import ExecutionReport, ThrowableType
+from graph_compiler.deployment.report import ThrowableType
 from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.deployment.staging_layout import OUTCOME, REPORT, SUBMISSION, StagingLayout
 from graph_compiler.deployment.submission import Submission
@@ -66,11 +70,13 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     """Runs one deployment region; try n is execution attempt n - 1.
 
     `places` (paths) and `parameters` are what Airflow renders and shows; the rest of the region never meets Jinja.
+    `plan_document` is the whole pipeline's, on one of its tasks: the web server finds it in the serialized Dag.
     """
 
     template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "places", "parameters")
     template_fields_renderers: ClassVar[dict[str, str]] = {"places": "json", "parameters": "json"}
     custom_operator_name = "Deployment Region"
+    plan_document: str | None = None
 
     def __init__(
         self,
@@ -107,6 +113,11 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         self._secrets: dict[str, str] = {}
         self._is_killed = False
 
+    @classmethod
+    def get_serialized_fields(cls) -> frozenset[str]:
+        """Give what Airflow stores of a task: its own fields, and the plan."""
+        return frozenset({*super().get_serialized_fields(), PLAN_DOCUMENT})
+
     def render_template_fields(
         self, context: Context, jinja_env: Environment | None = None
     ) -> None:
@@ -120,7 +131,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         # Not in __init__: Airflow would store this host's paths in the Dag, and every host would make a Dag version.
         self.env_vars = driver_environment(task.region)
         see_run(task)
-        descriptor = _deploy(task)
+        descriptor = deploy(task)
         self.application_args = [str(descriptor)]
         with self._recording(descriptor.with_name(OUTCOME)):
             self._check_plan(task)
@@ -158,13 +169,13 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         report_path = folder / REPORT
         try:
             self._secrets = secret_values(task.region)
-            _write_privately(folder / SUBMISSION, to_json(self._submission()))
+            write_privately(folder / SUBMISSION, to_json(self._submission()))
             super().execute(context)
         except SecretError as error:
             raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
         except AirflowException as error:
             raise self._explained(report_path, error) from None
-        report = _read_report(report_path)
+        report = read_report(report_path)
         for line in log_lines(report):
             self.log.info("graph_compiler: %s", line)
         return summarize(report, str(report_path))
@@ -180,7 +191,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             reason = str(error) or type(error).__name__
             raise
         finally:
-            _leave_outcome(outcome, state, reason)
+            leave_outcome(outcome, state, reason)
 
     def on_kill(self) -> None:
         """End the whole application: when the task was marked, cleared, or took too long."""
@@ -189,7 +200,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             self.application_args
         ):  # the supervisor may kill this process before it comes to an end by itself
             outcome = Path(self.application_args[0]).with_name(OUTCOME)
-            _leave_outcome(outcome, ExecutionState.CANCELED, "it was ended while it ran")
+            leave_outcome(outcome, ExecutionState.CANCELED, "it was ended while it ran")
         if self._hook is None or not end_driver(self._hook):
             super().on_kill()
 
@@ -255,7 +266,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         """Turn spark-submit's exit code into the report's words; without a report the driver died."""
         if not report_path.exists():
             return AirflowException(f"the Spark driver ended without a report: {error}")
-        failure = _read_report(report_path).failure
+        failure = read_report(report_path).failure
         if failure is None:
             return error
         message = failure.words(self._region.pipeline, self._region.region_id)
@@ -271,30 +282,3 @@ def _vertex_list(region: RegionDescriptor) -> list[str]:
 def _logical_date(context: Context) -> str | None:
     run = context.get("dag_run")
     return None if run is None or run.logical_date is None else run.logical_date.isoformat()
-
-
-def _deploy(task: TaskDeploymentDescriptor) -> Path:
-    """Leave the descriptor where the driver finds it; raises AirflowException if this very try has done so before."""
-    descriptor = Path(task.layout.descriptor(task.region.region_id, task.attempt.execution_id))
-    # At once: other tasks of the run may look at it any time.
-    if not LocalCommitStore().put_if_absent(str(descriptor), task.to_json().encode()):
-        raise AirflowException(
-            f"execution {task.attempt.execution_id} of '{task.region.region_id}' was begun before, and may be alive: "
-            f"this one leaves everything to it\n  found: {descriptor}"
-        )
-    return descriptor
-
-
-def _leave_outcome(path: Path, state: ExecutionState, reason: str | None) -> None:
-    """Leave how an attempt ended; the first word stands."""
-    ended = Outcome(state=state, ended=time.time(), reason=reason)
-    LocalCommitStore().put_if_absent(str(path), to_json(ended).encode())
-
-
-def _write_privately(path: Path, text: str) -> None:
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-
-
-def _read_report(path: Path) -> ExecutionReport:
-    return ExecutionReport.from_json(path.read_text())

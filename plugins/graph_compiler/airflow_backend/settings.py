@@ -33,6 +33,10 @@ class Settings(BaseModel):
         default=None,
         description="Airflow connection of Airflow's own API; with it, tasks are cleared that must run again.",
     )
+    history_server: str | None = Field(
+        default=None,
+        description="URL of Spark's history server as browsers reach it; the view links to it.",
+    )
     spark_conf: dict[str, str] = Field(
         default={}, description="JSON object of spark-submit --conf pairs."
     )
@@ -55,6 +59,7 @@ def read_settings() -> Settings:
         ),
         conn_id=conf.get(SECTION, "conn_id", fallback=DEFAULT_CONN_ID),
         api_conn_id=conf.get(SECTION, "api_conn_id", fallback=None),
+        history_server=conf.get(SECTION, "history_server", fallback=None),
         spark_conf=json.loads(conf.get(SECTION, "spark_conf", fallback="{}")),
         options=parse_deployment_options(
             conf.get(SECTION, "options", fallback="{}"),

@@ -10,8 +10,8 @@ import typer
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.plain_words import AsJson, speaking_plainly
 from graph_compiler.cli.versions import summary_of
-from graph_compiler.deployment.wire import to_wire
 from graph_compiler.explain.plan_diff import plan_diff
+from graph_compiler.explain.plan_diff_json import diff_json
 from graph_compiler.explain.plan_diff_text import diff_summary, diff_text
 
 Version = "a module, a file, or REVISION:FILE as git writes it"
@@ -37,9 +37,7 @@ def diff(
     with speaking_plainly():
         found = plan_diff(summary_of(old), summary_of(new))
     if as_json:
-        document = to_wire(found)
-        assert isinstance(document, dict)
-        typer.echo(json.dumps({"summary": diff_summary(found)} | document, indent=1))
+        typer.echo(json.dumps(diff_json(found), indent=1))
     else:
         typer.echo(diff_summary(found) if summary else diff_text(found))
     differs = exit_code and not found.is_empty

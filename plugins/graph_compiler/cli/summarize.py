@@ -12,6 +12,7 @@ from graph_compiler.cli.compiling import deployment_options
 from graph_compiler.cli.plain_words import speaking_plainly
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline_files import load_declared, nothing_declared, pipeline_at
+from graph_compiler.deployment.describe import describe_pipeline
 from graph_compiler.deployment.wire import to_json
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.explain.plan_summary import plan_summary
@@ -26,7 +27,7 @@ def summarize(file: Path) -> None:
         if pipeline is None:
             raise InvalidPipelineError(file.stem, [nothing_declared(module)])
         compiled = compile_pipeline(pipeline, deployment_options())
-        typer.echo(to_json(plan_summary(compiled, str(module.root))))
+        typer.echo(to_json(plan_summary(compiled, describe_pipeline(compiled), str(module.root))))
 
 
 if __name__ == "__main__":

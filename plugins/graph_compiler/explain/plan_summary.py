@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.deployment.describe import describe_pipeline
+from graph_compiler.deployment.describe import PipelineDescriptor
 from graph_compiler.deployment.descriptor import RegionDescriptor, StagedInput
 from graph_compiler.deployment.fingerprints import fingerprints, own_facts
 from graph_compiler.deployment.values_within import values_within
@@ -83,12 +83,14 @@ class PlanSummary:
         return f"{self.operators[result.operator].name}{tag}"
 
 
-def plan_summary(compiled: CompiledPipeline, root: str | None = None) -> PlanSummary:
-    """Summarize a plan; raises InvalidPipelineError for a pipeline that cannot be deployed.
+def plan_summary(
+    compiled: CompiledPipeline, described: PipelineDescriptor, root: str | None = None
+) -> PlanSummary:
+    """Summarize a plan as it is deployed.
 
     `root` is the folder the version lies in: a default that is a path there is the same in every version.
     """
-    described, graph = describe_pipeline(compiled), compiled.stream_graph
+    graph = compiled.stream_graph
     digests = {
         node.id: planned.digest
         for node, planned in zip(graph.nodes, described.plan.operators, strict=True)

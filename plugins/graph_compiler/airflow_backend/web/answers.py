@@ -1,0 +1,61 @@
+"""What the routes have in common: who may ask, what they answer from, and in which form."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Annotated, NoReturn
+
+from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
+from airflow.api_fastapi.core_api.security import requires_access_dag
+from fastapi import Depends, HTTPException, Request
+from fastapi.params import Depends as Dependency
+from fastapi.responses import Response
+
+from graph_compiler.airflow_backend.settings import Settings
+from graph_compiler.airflow_backend.web.plans import PlanCards
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.wire import Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """What holds for every request; `prefix` is what the application is mounted under."""
+
+    settings: Settings
+    prefix: str
+    cards: PlanCards
+
+    def layout(self, dag_id: str, run_id: str) -> StagingLayout:
+        """Give the paths of a run."""
+        return StagingLayout(root=self.settings.staging_root, pipeline=dag_id, run_id=run_id)
+
+
+def _server(request: Request) -> Server:
+    server = request.app.state.server
+    assert isinstance(server, Server)
+    return server
+
+
+ServerDep = Annotated[Server, Depends(_server)]
+
+
+def may_read(entity: DagAccessEntity) -> Dependency:
+    """Let pass who may read the Dag that the path names, and this part of it; 401 and 403 for others."""
+    dependency: Dependency = Depends(requires_access_dag("GET", entity))
+    return dependency
+
+
+def refuse(words: str) -> NoReturn:
+    """Answer 404, with words."""
+    raise HTTPException(404, words)
+
+
+def answer(document: Json, known: str | None = None) -> Response:
+    """Give a document with its ETag; nothing but that where the browser has this very document."""
+    body = json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
+    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    if known is not None and tag in known.replace("W/", "").split(", "):
+        return Response(status_code=304, headers={"ETag": tag})
+    return Response(body, media_type="application/json", headers={"ETag": tag})

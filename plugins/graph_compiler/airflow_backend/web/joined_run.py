@@ -1,0 +1,237 @@
+"""Join a run's tries with the documents of its attempts: pure, one value from the others.
+
+Documents know why and how much; Airflow knows what became of a worker that died without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import PurePath
+from urllib.parse import quote
+
+from graph_compiler.airflow_backend.execution_states import EXECUTION_STATES
+from graph_compiler.airflow_backend.web.attempts import Documents
+from graph_compiler.airflow_backend.web.runs import RunWithTries, TryRow
+from graph_compiler.airflow_backend.web.view_run import (
+    VERSION,
+    ViewAttempt,
+    ViewContract,
+    ViewOperatorMetrics,
+    ViewOutput,
+    ViewRegion,
+    ViewRun,
+    ViewVertexMetrics,
+    ViewWork,
+)
+from graph_compiler.deployment.executions import RegionExecution
+from graph_compiler.deployment.report import ExecutionReport, Output, VertexMetrics
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.identifiers import IntermediateDataSetId
+
+_WAITING = (None, "scheduled", "up_for_retry")
+"""States in which the current row of a task may stand for no try of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """Where the attempts of a run are looked at; `path` is what Airflow is served under."""
+
+    path: str
+    history_server: str | None
+
+    def log(self, dag_id: str, run_id: str, task_id: str, try_number: int) -> str:
+        """Give the page of a task's log in Airflow's UI."""
+        run, task = quote(run_id, safe=""), quote(task_id, safe="")
+        return (
+            f"{self.path}/dags/{quote(dag_id, safe='')}/runs/{run}/tasks/{task}"
+            f"?try_number={try_number}"
+        )
+
+    def spark(self, application_id: str | None) -> str | None:
+        """Give the application in Spark's history server, where one is configured."""
+        if self.history_server is None or application_id is None:
+            return None
+        return f"{self.history_server.rstrip('/')}/history/{quote(application_id, safe='')}/jobs/"
+
+
+def joined_run(
+    dag_id: str,
+    found: RunWithTries,
+    plan_id: str | None,
+    documents: Documents,
+    links: Links,
+) -> ViewRun:
+    """Give the run as it is now."""
+    run, tries = found.run, found.tries
+    names = dict.fromkeys([*(row.task_id for row in tries), *documents.attempts])
+    return ViewRun(
+        version=VERSION,
+        pipeline=dag_id,
+        run_id=run.run_id,
+        state=run.state,
+        run_type=run.run_type,
+        logical_date=run.logical_date,
+        started=run.started,
+        ended=run.ended,
+        dag_version=run.dag_version,
+        plan_id=plan_id,
+        has_documents=documents.are_there,
+        regions=tuple(
+            _region(
+                name,
+                [row for row in tries if row.task_id == name],
+                documents.attempts.get(name, ()),
+                partial(links.log, dag_id, run.run_id, name),
+                links,
+            )
+            for name in names
+        ),
+    )
+
+
+def _region(
+    name: str,
+    tries: Sequence[TryRow],
+    attempts: Sequence[RegionExecution],
+    log_url: Callable[[int], str],
+    links: Links,
+) -> ViewRegion:
+    current = next((row for row in tries if row.is_current), None)
+    left = {attempt.execution_id: attempt for attempt in attempts}
+    pairs: list[tuple[TryRow | None, RegionExecution | None]] = [
+        (row, left.get(row.execution_id)) for row in tries if _is_begun(row, tries, left)
+    ]
+    known = {row.execution_id for row in tries}
+    pairs += [(None, attempt) for id, attempt in left.items() if id not in known]
+    found = sorted(
+        (_attempt(row, attempt, log_url, links) for row, attempt in pairs),
+        key=lambda one: (one.number, one.started or 0.0),
+    )
+    return ViewRegion(
+        id=name,
+        state=_region_state(current, found),
+        airflow_state=current.state if current else None,
+        attempts=tuple(found),
+    )
+
+
+def _is_begun(row: TryRow, tries: Sequence[TryRow], left: Container[str]) -> bool:
+    """Say whether a row stands for a try: while a task waits, its row repeats the number of the try before."""
+    if not row.is_current or row.execution_id in left:
+        return True
+    is_repeated = any(other.try_number == row.try_number for other in tries if other is not row)
+    return row.try_number > 0 and not is_repeated and row.state not in _WAITING
+
+
+def _region_state(current: TryRow | None, attempts: Sequence[ViewAttempt]) -> ExecutionState:
+    """Give the state of the execution the task is in; of the last attempt where Airflow has no such task."""
+    if current is None:
+        return attempts[-1].state if attempts else ExecutionState.CREATED
+    own = next((one for one in attempts if one.execution_id == current.execution_id), None)
+    return own.state if own else _airflow_state(current)
+
+
+def _airflow_state(row: TryRow) -> ExecutionState:
+    by_name = {None if key is None else key.value: state for key, state in EXECUTION_STATES.items()}
+    return by_name[row.state]
+
+
+def _state(row: TryRow | None, attempt: RegionExecution | None) -> ExecutionState:
+    """Take the word of who says that it is over; while nobody does, the documents', which are closer to it."""
+    if row is None:
+        return attempt.state if attempt else ExecutionState.CREATED
+    of_airflow = _airflow_state(row)
+    if attempt is None or (of_airflow.is_terminal and not attempt.state.is_terminal):
+        return of_airflow
+    return attempt.state
+
+
+def _attempt(
+    row: TryRow | None,
+    attempt: RegionExecution | None,
+    log_url: Callable[[int], str],
+    links: Links,
+) -> ViewAttempt:
+    report = attempt.report if attempt else None
+    failure = report.failure if report else None
+    number = attempt.attempt_number if attempt else row.try_number - 1 if row else 0
+    try_number = row.try_number if row else number + 1
+    started = (row.started if row else None) or (attempt.started if attempt else None)
+    ended = (attempt.ended if attempt else None) or (row.ended if row else None)
+    application_id = report.application_id if report else None
+    return ViewAttempt(
+        number=number,
+        try_number=try_number,
+        execution_id=attempt.execution_id if attempt else row.execution_id if row else "",
+        state=_state(row, attempt),
+        started=started,
+        ended=ended,
+        host=(attempt.host if attempt else None) or (row.host if row else None),
+        reason=attempt.reason if attempt else None,
+        throwable_type=failure.throwable_type if failure else None,
+        failed_operator=failure.operator if failure else None,
+        recomputed=tuple(one.words() for one in report.recomputed) if report else (),
+        vertices=tuple(_vertex(one) for one in report.vertices) if report else (),
+        outputs=tuple(_output(one) for one in report.outputs) if report else (),
+        contracts=_contracts(report) if report else (),
+        work=_work(report) if report else None,
+        application_id=application_id,
+        spark_url=links.spark(application_id),
+        log_url=log_url(try_number),
+    )
+
+
+def _vertex(vertex: VertexMetrics) -> ViewVertexMetrics:
+    return ViewVertexMetrics(
+        id=vertex.vertex_id,
+        rows=vertex.rows,
+        seconds=vertex.seconds,
+        operators=tuple(
+            ViewOperatorMetrics(
+                name=one.name,
+                rows_in=one.rows_in,
+                rows_out=one.rows_out,
+                side_rows=one.side_rows,
+                may_be_too_high=one.may_be_too_high,
+            )
+            for one in vertex.operators
+        ),
+    )
+
+
+def _output(output: Output) -> ViewOutput:
+    # Staged data lies in <result id>/epoch-<n>-<execution id> (staging_layout.py).
+    is_staged = output.kind == "staged"
+    folder = PurePath(output.location).parent.name
+    return ViewOutput(
+        kind=output.kind,
+        name=output.name,
+        location=output.location,
+        rows=output.rows,
+        bytes=output.bytes,
+        result=IntermediateDataSetId(folder) if is_staged else None,
+    )
+
+
+def _contracts(report: ExecutionReport) -> tuple[ViewContract, ...]:
+    return tuple(
+        ViewContract(
+            name=one.contract,
+            violations=one.violations,
+            rows=one.rows,
+            on_violation=one.on_violation,
+        )
+        for one in report.contracts
+    )
+
+
+def _work(report: ExecutionReport) -> ViewWork:
+    return ViewWork(
+        tasks=sum(one.tasks for one in report.actions),
+        failed_tasks=sum(one.failed_tasks for one in report.actions),
+        repeated_stages=sum(one.repeated_stages for one in report.actions),
+        spilled_bytes=sum(one.spilled_bytes for one in report.actions),
+        shuffled_bytes=sum(one.shuffle_written_bytes for one in report.actions),
+    )

@@ -1,0 +1,50 @@
+"""All compiled pipelines that somebody may read, with their shape and last run: as many queries for many as for one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
+from airflow.models.dag import DagModel, DagTag
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from graph_compiler.airflow_backend.plan_document import TAG
+from graph_compiler.airflow_backend.web.plans import PlanCards, latest_versions
+from graph_compiler.airflow_backend.web.runs import last_runs
+from graph_compiler.deployment.wire import Json
+from graph_compiler.explain.plain_json import plain_json
+
+
+def pipeline_list(session: Session, user: BaseUser, cards: PlanCards) -> list[Json]:
+    """Give the pipelines by name; those whose plan cannot be read here are left out."""
+    permitted = get_auth_manager().get_authorized_dag_ids(user=user, method="GET", session=session)
+    tags: dict[str, list[str]] = defaultdict(list)
+    ours = select(DagTag.dag_id).where(DagTag.name == TAG)
+    for dag_id, name in session.execute(
+        select(DagTag.dag_id, DagTag.name).where(DagTag.dag_id.in_(ours)).order_by(DagTag.name)
+    ):
+        tags[dag_id].append(name)
+    dags = session.execute(
+        select(DagModel.dag_id, DagModel.description)
+        .where(DagModel.dag_id.in_(ours), DagModel.is_stale.is_(False))
+        .order_by(DagModel.dag_id)
+    ).all()
+    shown = {dag_id: description for dag_id, description in dags if dag_id in permitted}
+    versions, runs = latest_versions(session, list(shown)), last_runs(session, list(shown))
+    known = cards.of(session, versions.values())
+    return [
+        {
+            "dag_id": dag_id,
+            "description": description,
+            "tags": [tag for tag in tags[dag_id] if tag != TAG],
+            "operators": card.operators,
+            "vertices": card.vertices,
+            "tasks": card.tasks,
+            "staged": card.staged,
+            "last_run": plain_json(runs.get(dag_id)),
+        }
+        for dag_id, description in shown.items()
+        if dag_id in versions and (card := known[versions[dag_id]])
+    ]

@@ -1,0 +1,75 @@
+"""Runs, and what the attempts of one have left: out of Airflow's database and the staging root."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
+from airflow.api_fastapi.common.db.common import SessionDep
+from fastapi import APIRouter, Header, Request
+from fastapi.responses import Response
+
+from graph_compiler.airflow_backend.web.answers import ServerDep, answer, may_read, refuse
+from graph_compiler.airflow_backend.web.attempts import read_documents
+from graph_compiler.airflow_backend.web.joined_run import Links, joined_run
+from graph_compiler.airflow_backend.web.plans import is_ours
+from graph_compiler.airflow_backend.web.runs import find_run, newest_runs
+from graph_compiler.airflow_backend.web.staged_result import find_result
+from graph_compiler.errors import DescriptorError
+from graph_compiler.explain.plain_json import plain_json
+
+_NEWEST = 50
+router = APIRouter()
+
+
+@router.get("/api/dags/{dag_id}/runs", dependencies=[may_read(DagAccessEntity.RUN)])
+def runs(dag_id: str, session: SessionDep) -> Response:
+    """List the newest runs."""
+    if not is_ours(session, dag_id):
+        refuse(f"there is no compiled pipeline '{dag_id}'")
+    return answer({"runs": plain_json(newest_runs(session, dag_id, limit=_NEWEST))})
+
+
+@router.get("/api/dags/{dag_id}/run", dependencies=[may_read(DagAccessEntity.TASK_INSTANCE)])
+def run(  # what FastAPI hands over
+    dag_id: str,
+    run_id: str,
+    request: Request,
+    server: ServerDep,
+    session: SessionDep,
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> Response:
+    """Give a run as it is now; 304 where nothing has changed since the browser asked."""
+    found = find_run(session, dag_id, run_id)
+    if found is None:
+        refuse(f"there is no run '{run_id}' of '{dag_id}'")
+    version = found.version
+    card = server.cards.of(session, [version])[version] if version else None
+    view = joined_run(
+        dag_id,
+        found,
+        card.plan_id if card else None,
+        read_documents(Path(server.layout(dag_id, run_id).run)),
+        Links(
+            path=str(request.scope.get("root_path", "")).removesuffix(server.prefix),
+            history_server=server.settings.history_server,
+        ),
+    )
+    return answer(plain_json(view), if_none_match)
+
+
+@router.get("/api/dags/{dag_id}/result", dependencies=[may_read(DagAccessEntity.TASK_INSTANCE)])
+def result(
+    dag_id: str, run_id: str, result: str, server: ServerDep, session: SessionDep
+) -> Response:
+    """Give schema and size of a staged result, as its last commit has them."""
+    if find_run(session, dag_id, run_id) is None:
+        refuse(f"there is no run '{run_id}' of '{dag_id}'")
+    try:
+        found = find_result(server.layout(dag_id, run_id), result)
+    except (OSError, DescriptorError) as error:
+        refuse(f"the result cannot be read here: {error}")
+    if found is None:
+        refuse(f"run '{run_id}' has committed no result '{result}' that this server can see")
+    return answer(plain_json(found))

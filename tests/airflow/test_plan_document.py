@@ -1,0 +1,75 @@
+"""The plan that a serialized Dag carries: found again, the same every time, and nowhere among what Airflow renders."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration import Pipeline
+from graph_compiler.deployment.describe import describe_pipeline
+from graph_compiler.errors import DescriptorError
+from graph_compiler.explain.plain_json import plain_json
+from graph_compiler.explain.plan_summary import plan_summary
+from graph_compiler.explain.view_plan import view_plan
+from pipelines.flights import env as flights
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
+]
+
+
+def serialized(pipeline: Pipeline) -> dict[str, Any]:
+    from airflow.serialization.serialized_objects import DagSerialization
+
+    from graph_compiler.airflow_backend import build_dag
+
+    dag = build_dag(pipeline, schedule=None, start_date=datetime(2013, 1, 1))
+    document = json.loads(json.dumps(DagSerialization.to_dict(dag)))
+    assert isinstance(document, dict)
+    return document
+
+
+def test_the_plan_is_found_in_the_serialized_dag() -> None:
+    from graph_compiler.airflow_backend.plan_document import find_plan
+
+    compiled = compile_pipeline(flights.pipeline())
+    described = describe_pipeline(compiled)
+    found = find_plan(serialized(flights.pipeline()))
+    assert found is not None
+    assert found.view == plain_json(view_plan(compiled, plan_id=described.plan.plan_id))
+    assert found.summary() == plan_summary(compiled, described)
+
+
+def test_serialized_again_it_is_the_same_dag() -> None:
+    from airflow.models.serialized_dag import SerializedDagModel
+
+    hashed: Callable[[dict[str, Any]], str] = SerializedDagModel.hash
+    one, other = (hashed(serialized(flights.pipeline())) for _ in range(2))
+    assert one == other
+
+
+def test_one_task_carries_it_and_airflow_reads_the_dag_as_before() -> None:
+    from airflow.serialization.serialized_objects import DagSerialization
+
+    from graph_compiler.airflow_backend.plan_document import PLAN_DOCUMENT
+
+    document = serialized(flights.pipeline())
+    tasks = [task["__var"] for task in document["dag"]["tasks"]]
+    carriers = [task for task in tasks if PLAN_DOCUMENT in task]
+    assert [task["task_id"] for task in carriers] == ["with_weather"]
+    assert all(PLAN_DOCUMENT not in task["template_fields"] for task in tasks)
+    assert carriers[0][PLAN_DOCUMENT].isascii()
+    assert sorted(DagSerialization.from_dict(document).task_ids) == ["late_routes", "with_weather"]
+
+
+def test_a_dag_of_somebody_else_has_no_plan_and_a_damaged_one_is_told() -> None:
+    from graph_compiler.airflow_backend.plan_document import find_plan, unpack
+
+    assert find_plan(None) is None
+    assert find_plan({"dag": {"tasks": [{"__var": {"task_id": "by_hand"}}]}}) is None
+    with pytest.raises(DescriptorError, match="cannot be read"):
+        unpack("nothing")
