@@ -1,0 +1,313 @@
+"""The view's routes under Airflow's own application: who may ask, what comes back, and what it costs the database."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler.declaration import Pipeline
+from pipelines.flights import env as flights
+from tests.airflow.web_server import (
+    API,
+    RUN,
+    WHEN,
+    application,
+    client,
+    counted_queries,
+    fail_and_wait,
+    make_database,
+    set_task,
+    start_run,
+    store,
+)
+from tests.conftest import with_options
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
+]
+
+SCRIPT = "<script>alert(1)</script>"
+OF_DAG = ["plan", "versions", "compare?old=1&new=1", "runs", f"run?run_id={RUN}"]
+OF_DAG += [f"result?run_id={RUN}&result={'0' * 32}-0"]
+ROUTES = [
+    "/graph-compiler/app/",
+    "/graph-compiler/app/assets/index.js",
+    f"{API}/pipelines",
+    *(f"{API}/dags/flights/{route.replace('+', '%2B')}" for route in OF_DAG),
+]
+
+
+def evil() -> StreamExecutionEnvironment:
+    env = StreamExecutionEnvironment("evil", description=SCRIPT)
+    rows = env.from_source(Csv("/in"), SCRIPT).filter(f"x > '{SCRIPT}'").name(f"name {SCRIPT}")
+    rows.stage(SCRIPT).sink_to(Parquet("/out")).name("out").task_id("out")
+    return env
+
+
+def by_hand() -> Any:
+    from airflow.providers.standard.operators.empty import EmptyOperator
+    from airflow.sdk import DAG
+
+    with DAG("by_hand", start_date=datetime(2013, 1, 1), schedule=None, tags=["graph"]) as dag:
+        EmptyOperator(task_id="nothing")
+    return dag
+
+
+def compiled_dag(declared: Pipeline | StreamExecutionEnvironment) -> Any:
+    from graph_compiler.airflow_backend import build_dag
+
+    return build_dag(declared, schedule=None, start_date=datetime(2013, 1, 1))
+
+
+@pytest.fixture(scope="module")
+def app(airflow_home: Path) -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AIRFLOW__API_AUTH__JWT_SECRET", "for these tests only: " + "x" * 64)
+        patch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", str(airflow_home / "staging"))
+        patch.setenv("AIRFLOW__CORE__MIN_SERIALIZED_DAG_UPDATE_INTERVAL", "0")
+        make_database()
+        store(compiled_dag(flights.pipeline()))
+        start_run("flights")
+        store(compiled_dag(with_options(flights.pipeline(), shuffle_mode="ALL_EXCHANGES_BLOCKING")))
+        store(compiled_dag(evil()))
+        store(by_hand())
+        start_run("by_hand")
+        yield application()
+
+
+@pytest.fixture
+def viewer(app: Any) -> Any:
+    return client(app, "viewer")
+
+
+def test_nobody_gets_anything_without_a_login(app: Any) -> None:
+    assert {route: client(app).get(route).status_code for route in ROUTES} == dict.fromkeys(
+        ROUTES, 401
+    )
+
+
+def test_who_may_read_no_dag_sees_no_dag(app: Any) -> None:
+    nobody = client(app, "none")
+    routes = [route for route in ROUTES if "/dags/" in route]
+    assert {route: nobody.get(route).status_code for route in routes} == dict.fromkeys(routes, 403)
+    assert nobody.get(f"{API}/pipelines").json() == {"pipelines": []}
+
+
+def test_a_viewer_sees_everything(viewer: Any) -> None:
+    found = {route: viewer.get(route).status_code for route in ROUTES}
+    missing = {route for route, status in found.items() if status == 404}
+    assert missing == {ROUTES[1], ROUTES[-1]}, "no such file, and nothing is committed"
+    assert set(found.values()) <= {200, 404, 503}
+
+
+def test_a_token_that_somebody_made_up_is_refused(app: Any) -> None:
+    forged = client(app)
+    forged.headers["Authorization"] = "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9."
+    assert forged.get(f"{API}/pipelines").status_code == 403
+
+
+def test_the_list_has_only_what_the_user_may_read(
+    viewer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
+
+    is_authorized = SimpleAuthManager.is_authorized_dag
+
+    def but_not_evil(self: Any, *, details: Any = None, **more: Any) -> bool:
+        hidden = details is not None and details.id == "evil"
+        return not hidden and is_authorized(self, details=details, **more)
+
+    def names() -> list[str]:
+        return [one["dag_id"] for one in viewer.get(f"{API}/pipelines").json()["pipelines"]]
+
+    assert names() == ["evil", "flights"]
+    monkeypatch.setattr(SimpleAuthManager, "is_authorized_dag", but_not_evil)
+    assert names() == ["flights"]
+    assert viewer.get(f"{API}/dags/evil/plan").status_code == 403
+    assert viewer.get(f"{API}/dags/flights/plan?dag_id=evil").json()["pipeline"] == "flights"
+    assert viewer.get(f"{API}/dags/evil/plan?dag_id=flights").status_code == 403
+
+
+def test_what_is_not_there_is_told_in_words(viewer: Any) -> None:
+    run = RUN.replace("+", "%2B")
+    missing = {
+        f"by_hand/{route}": "there is no "
+        for route in ("plan", "versions", "runs", f"run?run_id={run}")
+    }
+    missing |= {"~/plan": "there is no ", "unknown/plan": "there is no "}
+    missing |= {"flights/plan?version=99": "there is no compiled pipeline 'flights' in version 99"}
+    missing |= {"flights/plan?run_id=other": "there is no run 'other' of 'flights'"}
+    missing |= {
+        "flights/compare?old=1&new=99": "there is no compiled pipeline 'flights' in version 99"
+    }
+    missing |= {"flights/run?run_id=other": "there is no run 'other' of 'flights'"}
+    missing |= {f"flights/result?run_id={run}&result=../../x": "has committed no result"}
+    for path, words in missing.items():
+        answer = viewer.get(f"{API}/dags/{path}")
+        assert (path, answer.status_code) == (path, 404)
+        assert words in answer.json()["detail"]
+
+
+def test_no_route_takes_anything_but_get(viewer: Any) -> None:
+    for route in ROUTES:
+        for method in ("POST", "PUT", "PATCH", "DELETE"):
+            assert viewer.request(method, route).status_code == 405, (method, route)
+    for path in ("/docs", "/openapi.json", "/redoc", "/"):
+        assert viewer.get(f"/graph-compiler{path}").status_code == 404
+
+
+def test_every_answer_says_where_scripts_come_from_and_who_may_frame_it(
+    app: Any, viewer: Any
+) -> None:
+    answers = [
+        client(app).get(ROUTES[0]),
+        *(viewer.get(route) for route in ROUTES),
+        viewer.get("/graph-compiler/nothing"),
+        viewer.post(ROUTES[0]),
+    ]
+    for answer in answers:
+        policy = answer.headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "script-src 'self';" in policy
+        assert "frame-ancestors 'self'" in policy
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert "no-cache" in answer.headers["Cache-Control"]
+
+
+def test_names_with_markup_come_back_as_json_only(viewer: Any) -> None:
+    for route in ("pipelines", "dags/evil/plan", "dags/evil/versions", f"dags/{SCRIPT}/plan"):
+        answer = viewer.get(f"{API}/{route}")
+        assert answer.headers["Content-Type"] == "application/json", route
+    plan = viewer.get(f"{API}/dags/evil/plan").json()
+    assert plan["description"] == SCRIPT
+    assert [one["name"] for one in plan["operators"]] == [SCRIPT, f"name {SCRIPT}", "out"]
+    assert SCRIPT in plan["edges"][0]["explanation"]
+
+
+def test_the_page_that_is_not_built_says_so(viewer: Any) -> None:
+    from graph_compiler.airflow_backend.web.pages import INDEX, STATIC
+
+    answer = viewer.get("/graph-compiler/app/")
+    assert answer.headers["Content-Type"].startswith("text/html")
+    assert (answer.status_code == 200) == (STATIC / INDEX).is_file()
+
+
+def test_a_run_shows_the_plan_it_ran_and_the_dag_that_of_now(viewer: Any) -> None:
+    versions = viewer.get(f"{API}/dags/flights/versions").json()["versions"]
+    assert [one["number"] for one in versions] == [2, 1]
+    now = viewer.get(f"{API}/dags/flights/plan").json()
+    ran = viewer.get(f"{API}/dags/flights/plan", params={"run_id": RUN}).json()
+    assert [now["plan_id"], ran["plan_id"]] == [one["plan_id"] for one in versions]
+    assert (len(now["regions"]), len(ran["regions"])) == (13, 2)
+    assert viewer.get(f"{API}/dags/flights/plan?version=1").json() == ran
+    run = viewer.get(f"{API}/dags/flights/run", params={"run_id": RUN}).json()
+    assert (run["dag_version"], run["plan_id"]) == (1, ran["plan_id"])
+
+
+def test_two_versions_are_compared_as_diff_does(viewer: Any) -> None:
+    found = viewer.get(f"{API}/dags/flights/compare?old=1&new=2").json()
+    assert found["summary"] == (
+        "flights: 1 of 1 staged results reusable · tasks: 12 added, 1 removed, 1 changed"
+    )
+    assert {"operators", "results", "tasks"} <= set(found)
+    same = viewer.get(f"{API}/dags/flights/compare?old=2&new=2").json()
+    assert same["summary"] == "flights: nothing changed (13 tasks)"
+
+
+def test_the_list_has_shape_and_last_run(viewer: Any) -> None:
+    by_name = {one["dag_id"]: one for one in viewer.get(f"{API}/pipelines").json()["pipelines"]}
+    shape = {key: by_name["flights"][key] for key in ("operators", "vertices", "tasks", "staged")}
+    assert shape == {"operators": 24, "vertices": 13, "tasks": 13, "staged": 9}
+    assert by_name["flights"]["last_run"] == {
+        "run_id": RUN,
+        "state": "running",
+        "started": WHEN.timestamp(),
+        "ended": None,
+    }
+    assert by_name["evil"]["last_run"] is None
+
+
+def test_runs_are_listed_newest_first(viewer: Any) -> None:
+    start_run("flights", "manual__later", "queued")
+    runs = viewer.get(f"{API}/dags/flights/runs").json()["runs"]
+    assert [(run["run_id"], run["state"], run["dag_version"]) for run in runs] == [
+        ("manual__later", "queued", 2),
+        (RUN, "running", 1),
+    ]
+
+
+def test_a_retry_is_two_attempts_and_a_task_that_waits_is_none(viewer: Any) -> None:
+    start_run("evil", "manual__retried")
+
+    def region(name: str) -> Any:
+        run = viewer.get(f"{API}/dags/evil/run?run_id=manual__retried").json()
+        return next(one for one in run["regions"] if one["id"] == name)
+
+    first = next(one["id"] for one in viewer.get(f"{API}/dags/evil/plan").json()["regions"])
+    assert (region(first)["state"], region(first)["attempts"]) == ("CREATED", [])
+    own = set_task("evil", first, "manual__retried", try_number=1, state="running", start_date=WHEN)
+    found = region(first)
+    assert [(one["state"], one["execution_id"]) for one in found["attempts"]] == [("RUNNING", own)]
+    fail_and_wait("evil", first, "manual__retried")
+    found = region(first)
+    assert (found["state"], found["airflow_state"]) == ("FAILED", "up_for_retry")
+    assert [(one["number"], one["state"], one["execution_id"]) for one in found["attempts"]] == [
+        (0, "FAILED", own)
+    ]
+    again = set_task("evil", first, "manual__retried", try_number=2, state="queued")
+    found = region(first)
+    assert found["state"] == "DEPLOYING"
+    assert [(one["try_number"], one["execution_id"]) for one in found["attempts"]] == [
+        (1, own),
+        (2, again),
+    ]
+    assert found["attempts"][1]["log_url"] == (
+        f"/dags/evil/runs/manual__retried/tasks/{first}?try_number=2"
+    )
+
+
+def test_a_run_that_has_not_changed_is_not_sent_again(viewer: Any) -> None:
+    first = viewer.get(f"{API}/dags/flights/run", params={"run_id": RUN})
+    again = viewer.get(
+        f"{API}/dags/flights/run",
+        params={"run_id": RUN},
+        headers={"If-None-Match": first.headers["ETag"]},
+    )
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["ETag"] == first.headers["ETag"]
+    set_task("flights", "late_routes", state="scheduled")
+    changed = viewer.get(
+        f"{API}/dags/flights/run",
+        params={"run_id": RUN},
+        headers={"If-None-Match": first.headers["ETag"]},
+    )
+    assert changed.status_code == 200
+
+
+def test_queries_are_few_and_do_not_grow_with_tasks(viewer: Any) -> None:
+    def queries(path: str) -> int:
+        viewer.get(f"{API}/{path}")  # plans are read once
+        with counted_queries() as found:
+            assert viewer.get(f"{API}/{path}").status_code == 200
+        return len(found)
+
+    start_run("flights", "manual__wide")  # 13 tasks; that of `evil` has 2
+    start_run("evil", "manual__narrow")
+    wide, narrow = (
+        queries("dags/flights/run?run_id=manual__wide"),
+        queries("dags/evil/run?run_id=manual__narrow"),
+    )
+    found = {
+        "run": wide,
+        "pipelines": queries("pipelines"),
+        "runs": queries("dags/flights/runs"),
+        "plan": queries("dags/flights/plan"),
+        "versions": queries("dags/flights/versions"),
+    }
+    assert wide == narrow
+    # One of each is Airflow's own, for the rights of the user's team.
+    assert found == {"run": 4, "pipelines": 6, "runs": 4, "plan": 2, "versions": 3}
