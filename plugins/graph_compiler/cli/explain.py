@@ -23,7 +23,7 @@ def explain(
     format: Annotated[
         Format | None,
         typer.Option(
-            help="How it is written; flink: what Flink's plan visualizer reads. [default: text]",
+            help="How it is written; html: a page to look around in; flink: for Flink's visualizer. [default: text]",
             show_default=False,
         ),
     ] = None,
@@ -38,6 +38,8 @@ def explain(
         raise typer.BadParameter(
             "--spark shows text: leave it out, or --json, --format and --graph"
         )
+    if form is Format.HTML and graph:
+        raise typer.BadParameter("the page has every graph: leave --graph out")
     if form is Format.FLINK and not has_flink_plan(graph):
         raise typer.BadParameter(
             "Flink has no plan document of subtasks; allowed: --graph stream, --graph job"

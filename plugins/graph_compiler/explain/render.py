@@ -13,6 +13,7 @@ from graph_compiler.explain.execution_picture import execution_picture, known_ex
 from graph_compiler.explain.graph_json import job_graph_json, stream_graph_json
 from graph_compiler.explain.job_picture import job_picture
 from graph_compiler.explain.mermaid import mermaid
+from graph_compiler.explain.page import plan_page
 from graph_compiler.explain.picture import Picture
 from graph_compiler.explain.picture_text import picture_text
 from graph_compiler.explain.plan_json import job_plan, streaming_plan
@@ -30,19 +31,20 @@ class Graph(StrEnum):
 
 
 class Format(StrEnum):
-    """How it is written; FLINK is what Flink's own plan visualizer reads."""
+    """How it is written; FLINK is what Flink's own plan visualizer reads, HTML a page with all graphs."""
 
     TEXT = "text"
     JSON = "json"
     MERMAID = "mermaid"
     DOT = "dot"
     FLINK = "flink"
+    HTML = "html"
 
 
 def render(compiled: CompiledPipeline, graph: Graph | None, format: Format) -> str:
     """Write a graph, or the tasks where none is named: a picture is of the job graph then, a plan of the stream graph.
 
-    Raises InvalidPipelineError for an execution graph that nobody knows yet.
+    Raises InvalidPipelineError for an execution graph that nobody knows yet, PageNotBuiltError where there is no page.
     """
     match format:
         case Format.TEXT:
@@ -55,6 +57,8 @@ def render(compiled: CompiledPipeline, graph: Graph | None, format: Format) -> s
             return dot(_picture(compiled, graph or Graph.JOB))
         case Format.FLINK:
             return to_json(_plan(compiled, graph or Graph.STREAM))
+        case Format.HTML:
+            return plan_page(compiled)
         case _:
             assert_never(format)
 

@@ -1,0 +1,323 @@
+"""A run as the view shows it: Airflow's tries and the attempts' documents, joined."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from graph_compiler.deployment.descriptor import ExecutionAttempt
+from graph_compiler.deployment.executions import RegionExecution
+from graph_compiler.deployment.manifest import (
+    ContractCount,
+    DataFile,
+    Manifest,
+    ManifestPartition,
+)
+from graph_compiler.deployment.outcome import Outcome
+from graph_compiler.deployment.report import (
+    VERSION,
+    ActionMetrics,
+    ExecutionReport,
+    Failure,
+    OperatorMetrics,
+    Output,
+    Phase,
+    RecomputedResult,
+    ThrowableType,
+    VertexMetrics,
+)
+from graph_compiler.deployment.staging_layout import StagingLayout, executions_folder
+from graph_compiler.deployment.submission import Submission
+from graph_compiler.deployment.wire import to_json, to_wire
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, RegionId
+
+if TYPE_CHECKING:
+    from graph_compiler.airflow_backend.web.runs import TryRow
+    from graph_compiler.airflow_backend.web.view_run import ViewRegion, ViewRun
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
+]
+
+RUN_ID = "manual__2013-01-01T00:00:00+00:00"
+RESULT = IntermediateDataSetId(f"{'ab' * 16}-0")
+
+
+def a_try(number: int, state: str | None, *, is_current: bool = False, id: str = "") -> "TryRow":
+    from graph_compiler.airflow_backend.web.runs import TryRow
+
+    return TryRow(
+        task_id="late",
+        execution_id=id or f"e{number}",
+        try_number=number,
+        state=state,
+        started=float(number),
+        ended=None,
+        host="of Airflow",
+        is_current=is_current,
+    )
+
+
+def an_attempt(number: int, state: ExecutionState, **more: Any) -> RegionExecution:
+    values: dict[str, Any] = {"host": None, "ended": None, "reason": None, "report": None}
+    return RegionExecution(
+        execution_id=f"e{number}",
+        attempt_number=number - 1,
+        state=state,
+        started=number + 0.5,
+        **(values | more),
+    )
+
+
+def joined(
+    tries: list["TryRow"], attempts: list[RegionExecution], history: str | None = None
+) -> "ViewRun":
+    from graph_compiler.airflow_backend.web.attempts import Documents
+    from graph_compiler.airflow_backend.web.joined_run import Links, joined_run
+    from graph_compiler.airflow_backend.web.runs import RunRow, RunWithTries
+
+    run = RunRow(
+        run_id=RUN_ID,
+        state="running",
+        run_type="manual",
+        logical_date=None,
+        started=1.0,
+        ended=None,
+        dag_version=3,
+    )
+    found = RunWithTries(run=run, version=None, tries=tuple(tries))
+    documents = Documents(are_there=True, attempts={"late": tuple(attempts)} if attempts else {})
+    links = Links(path="/airflow", history_server=history)
+    return joined_run("flights", found, "of the plan", documents, links)
+
+
+def region(tries: list["TryRow"], attempts: list[RegionExecution]) -> "ViewRegion":
+    (found,) = joined(tries, attempts).regions
+    return found
+
+
+@pytest.mark.parametrize(
+    ("of_airflow", "of_documents", "shown"),
+    [
+        ("running", None, ExecutionState.RUNNING),
+        ("running", ExecutionState.DEPLOYING, ExecutionState.DEPLOYING),
+        ("running", ExecutionState.FINISHED, ExecutionState.FINISHED),
+        ("failed", ExecutionState.RUNNING, ExecutionState.FAILED),
+        ("failed", ExecutionState.CANCELED, ExecutionState.CANCELED),
+        ("success", ExecutionState.FINISHED, ExecutionState.FINISHED),
+    ],
+)
+def test_whoever_says_that_an_attempt_is_over_is_believed(
+    of_airflow: str, of_documents: ExecutionState | None, shown: ExecutionState
+) -> None:
+    left = [an_attempt(1, of_documents)] if of_documents else []
+    found = region([a_try(1, of_airflow, is_current=True)], left)
+    assert [one.state for one in found.attempts] == [shown]
+    assert (found.state, found.airflow_state) == (shown, of_airflow)
+
+
+def test_a_row_that_waits_for_its_next_try_is_no_attempt() -> None:
+    for waiting in ("up_for_retry", "scheduled", None):
+        tries = [a_try(1, "failed"), a_try(1, waiting, is_current=True, id="next")]
+        found = region(tries, [an_attempt(1, ExecutionState.FAILED)])
+        assert [one.execution_id for one in found.attempts] == ["e1"]
+    assert found.state is ExecutionState.CREATED
+    assert region([a_try(0, None, is_current=True)], []).attempts == ()
+    assert region([a_try(0, "upstream_failed", is_current=True)], []).attempts == ()
+
+
+def test_attempts_that_airflow_has_forgotten_are_shown_as_they_were_left() -> None:
+    tries = [a_try(3, "running", is_current=True)]
+    left = [an_attempt(1, ExecutionState.FAILED), an_attempt(2, ExecutionState.CANCELED)]
+    found = region(tries, [*left, an_attempt(3, ExecutionState.RUNNING)])
+    assert [(one.number, one.state.value) for one in found.attempts] == [
+        (0, "FAILED"),
+        (1, "CANCELED"),
+        (2, "RUNNING"),
+    ]
+    (alone,) = joined([], left).regions
+    assert (alone.state, alone.airflow_state) == (ExecutionState.CANCELED, None)
+
+
+def test_a_report_becomes_rows_outputs_contracts_and_work() -> None:
+    finished = an_attempt(1, ExecutionState.FINISHED, report=report(), host="worker-1", ended=9.0)
+    (found,) = region([a_try(1, "success", is_current=True)], [finished]).attempts
+    assert found.vertices[0].rows == 7
+    assert found.vertices[0].operators[0].side_rows == (("cancelled", 3),)
+    assert [(one.kind, one.result) for one in found.outputs] == [("staged", RESULT), ("sink", None)]
+    assert (found.contracts[0].name, found.contracts[0].violations) == ("holds", 2)
+    assert found.work is not None
+    assert (found.work.tasks, found.work.spilled_bytes, found.work.shuffled_bytes) == (8, 20, 60)
+    assert "computed" in found.recomputed[0]
+    assert (found.host, found.ended, found.started) == ("worker-1", 9.0, 1.0)
+
+
+def test_a_failure_says_what_and_where() -> None:
+    failure = Failure(
+        throwable_type=ThrowableType.RECOVERABLE_ERROR,
+        operator="flown",
+        declared_at=None,
+        message="no",
+    )
+    failed = an_attempt(1, ExecutionState.FAILED, reason="no", report=report(failure))
+    (found,) = region([a_try(1, "failed", is_current=True)], [failed]).attempts
+    assert (found.reason, found.failed_operator) == ("no", "flown")
+    assert found.throwable_type is ThrowableType.RECOVERABLE_ERROR
+
+
+def test_links_lead_to_the_log_and_to_the_history_server_where_there_is_one() -> None:
+    tries, left = (
+        [a_try(1, "success", is_current=True)],
+        [an_attempt(1, ExecutionState.FINISHED, report=report())],
+    )
+    (found,) = joined(tries, left).regions[0].attempts
+    assert found.log_url == (
+        "/airflow/dags/flights/runs/manual__2013-01-01T00%3A00%3A00%2B00%3A00/tasks/late?try_number=1"
+    )
+    assert found.spark_url is None
+    (found,) = joined(tries, left, "https://spark.example/").regions[0].attempts
+    assert found.spark_url == "https://spark.example/history/local-1/jobs/"
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> StagingLayout:
+    return StagingLayout(root=str(tmp_path), pipeline="flights", run_id=RUN_ID)
+
+
+def leave(layout: StagingLayout, **documents: object) -> Path:
+    folder = Path(executions_folder(layout.run, RegionId("late")), "e1")
+    folder.mkdir(parents=True, exist_ok=True)
+    attempt = ExecutionAttempt(run_id=RUN_ID, execution_id="e1", attempt_number=0)
+    for name, document in {"descriptor": {"attempt": to_wire(attempt)}, **documents}.items():
+        (folder / f"{name}.json").write_text(to_json(document))
+    return folder
+
+
+def test_documents_are_read_again_when_one_is_added(layout: StagingLayout) -> None:
+    from graph_compiler.airflow_backend.web.attempts import read_documents
+
+    run = Path(layout.run)
+    assert not read_documents(run).are_there
+    leave(layout)
+    states = []
+    for more in (
+        {},
+        {"submission": Submission(command=(), shown="", environment=(), host="w")},
+        {"outcome": Outcome(state=ExecutionState.FAILED, ended=2.0, reason="no")},
+    ):
+        leave(layout, **more)
+        found = read_documents(run)
+        assert found.attempts == read_documents(run).attempts
+        states.append(found.attempts["late"][0].state.value)
+    assert states == ["DEPLOYING", "RUNNING", "FAILED"]
+
+
+def test_what_cannot_be_read_is_left_out(layout: StagingLayout) -> None:
+    from graph_compiler.airflow_backend.web.attempts import read_documents
+
+    folder = leave(layout, report={"version": 0})
+    assert read_documents(Path(layout.run)).attempts == {"late": ()}
+    (folder / "report.json").unlink()
+    assert len(read_documents(Path(layout.run)).attempts["late"]) == 1
+
+
+def test_a_staged_result_is_described_by_its_last_commit(layout: StagingLayout) -> None:
+    from graph_compiler.airflow_backend.web.staged_result import find_result
+
+    for epoch in (0, 1):
+        key = Path(layout.manifest(RESULT, epoch))
+        key.parent.mkdir(parents=True, exist_ok=True)
+        key.write_text(to_json(manifest(epoch)))
+    found = find_result(layout, RESULT)
+    assert found is not None
+    assert (found.epoch, found.rows, found.bytes) == (1, 5, 50)
+    assert [(one.rows, one.bytes) for one in found.partitions] == [(5, 50), (0, 0)]
+    assert [(one.name, one.type, one.nullable) for one in found.schema] == [
+        ("k", "string", False),
+        ("v", "array<struct<a:bigint,b:map<string,decimal(10,2)>>>", True),
+    ]
+
+
+@pytest.mark.parametrize(
+    "result", ["../../secret", "", f"{RESULT}/../x", "x" * 32 + "-0", f"{RESULT}\n"]
+)
+def test_only_the_id_of_a_result_becomes_a_path(layout: StagingLayout, result: str) -> None:
+    from graph_compiler.airflow_backend.web.staged_result import find_result
+
+    assert find_result(layout, result) is None
+
+
+def report(failure: Failure | None = None) -> ExecutionReport:
+    vertex = JobVertexId("ab" * 16)
+    metrics = OperatorMetrics(
+        name="flown", rows_in=10, rows_out=7, side_rows=(("cancelled", 3),), may_be_too_high=False
+    )
+    action = ActionMetrics(
+        name="a",
+        operator="flown",
+        vertex_id=vertex,
+        phase=Phase.STAGE,
+        seconds=1.0,
+        stage_ids=(1,),
+        tasks=4,
+        failed_tasks=0,
+        repeated_stages=0,
+        spilled_bytes=10,
+        shuffle_read_bytes=5,
+        shuffle_written_bytes=30,
+    )
+    again = RecomputedResult(
+        result_id=RESULT,
+        producer=RegionId("first"),
+        epoch=1,
+        operators=("flown",),
+        rows=7,
+        seconds=1.0,
+        reason="a file is gone",
+    )
+    staged = f"/root/flights/run/data/{RESULT}/epoch-0-e1"
+    return ExecutionReport(
+        version=VERSION,
+        application_id="local-1",
+        outputs=(
+            Output(kind="staged", name="flown", location=staged, rows=7, bytes=70),
+            Output(kind="sink", name="out", location="/out", rows=7, bytes=70),
+        ),
+        contracts=(ContractCount(contract="holds", on_violation="warn", rows=5, violations=2),),
+        vertices=(
+            VertexMetrics(vertex_id=vertex, name="flown", operators=(metrics,), seconds=1.0),
+        ),
+        actions=(action, action),
+        reads=(),
+        recomputed=(again,),
+        failure=failure,
+    )
+
+
+def manifest(epoch: int) -> Manifest:
+    nested = (
+        '{"type":"struct","fields":[{"name":"k","type":"string","nullable":false,"metadata":{}},'
+        '{"name":"v","nullable":true,"metadata":{},"type":{"type":"array","containsNull":true,"elementType":'
+        '{"type":"struct","fields":[{"name":"a","type":"bigint","nullable":true,"metadata":{}},'
+        '{"name":"b","nullable":true,"metadata":{},"type":{"type":"map","keyType":"string",'
+        '"valueType":"decimal(10,2)","valueContainsNull":true}}]}}}]}'
+    )
+    return Manifest(
+        version=2,
+        result_id=RESULT,
+        epoch=epoch,
+        parent_epoch=None,
+        attempt=ExecutionAttempt(run_id=RUN_ID, execution_id="e1", attempt_number=0),
+        plan_id="p",
+        fingerprint="f",
+        location="/data",
+        schema=nested,
+        partitions=(
+            ManifestPartition(index=0, files=(DataFile(name="a", rows=5, bytes=50),)),
+            ManifestPartition(index=1, files=()),
+        ),
+        checksum=None,
+        contracts=(),
+    )

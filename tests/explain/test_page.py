@@ -1,0 +1,78 @@
+"""A plan in a page of its own: found again, and unable to be anything but data."""
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler.cli.app import app
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.explain import page
+from graph_compiler.explain.page import MARKER, PageNotBuiltError, plan_page
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+
+EVIL = "</script><script>alert(1)</script><!--<script>"
+
+
+class Scripts(HTMLParser):
+    """What a browser takes for the content of script elements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._is_inside = False
+
+    def handle_starttag(self, tag: str, _attributes: object) -> None:
+        self._is_inside = tag == "script"
+
+    def handle_endtag(self, _tag: str) -> None:
+        self._is_inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self._is_inside:
+            self.found.append(data)
+
+
+def named(name: str) -> CompiledPipeline:
+    env = StreamExecutionEnvironment("p", description=name)
+    env.from_source(Csv("/in"), "rows").stage(name).sink_to(Parquet("/out")).name("out")
+    return compile_pipeline(env.pipeline())
+
+
+@pytest.fixture
+def template(tmp_path: Path) -> Path:
+    file = tmp_path / "standalone.html"
+    file.write_text(f"<!doctype html><html><body>{MARKER}<p>behind</p></body></html>")
+    return file
+
+
+def test_the_plan_is_in_the_page_as_data_whatever_its_names_are(template: Path) -> None:
+    scripts = Scripts()
+    scripts.feed(plan_page(named(EVIL), template))
+    (document,) = scripts.found
+    assert json.loads(document)["description"] == EVIL
+    assert "<" not in document
+
+
+def test_what_cannot_be_deployed_can_be_drawn(template: Path) -> None:
+    env = StreamExecutionEnvironment("p", config={"execution.runtime-mode": "STREAMING"})
+    env.from_source(Csv("/in"), "rows").sink_to(Parquet("/out"))
+    assert '"plan_id": null' in plan_page(compile_pipeline(env.pipeline()), template)
+
+
+def test_without_the_page_it_is_refused_in_words(tmp_path: Path) -> None:
+    with pytest.raises(PageNotBuiltError, match="not built"):
+        plan_page(named("p"), tmp_path / "standalone.html")
+
+
+def test_the_command_writes_it(template: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    monkeypatch.setattr(page.plan_page, "__defaults__", (template,))
+    done = CliRunner().invoke(app, ["explain", "pipelines/flights.py", "--format", "html"])
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("<!doctype html>")
+    both = ["explain", "pipelines/flights.py", "--format", "html", "--graph", "job"]
+    assert CliRunner().invoke(app, both).exit_code == 2
