@@ -38,19 +38,19 @@ class GraphCompilerPlugin(AirflowPlugin):
             "name": "Pipelines",
             "href": PAGE,
             "destination": "nav",
-            "url_route": "compiled-pipelines",
+            "url_route": "graph-compiler",
         },
         {
             "name": "Plan",
             "href": f"{PAGE}?dag_id={{DAG_ID}}",
             "destination": "dag",
-            "url_route": "plan",
+            "url_route": "graph-compiler-plan",
         },
         {
             "name": "Plan",
             "href": f"{PAGE}?dag_id={{DAG_ID}}&run_id={{RUN_ID}}",
             "destination": "dag_run",
-            "url_route": "run-plan",
+            "url_route": "graph-compiler-run-plan",
         },
     ]
 

@@ -1,0 +1,51 @@
+"""What the plugin tells Airflow of the view, and what it costs the processes that never show it."""
+
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+pytestmark = [
+    pytest.mark.airflow,
+    pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
+]
+
+LOADED = """
+import sys
+import airflow.plugins_manager
+before = set(sys.modules)
+import graph_compiler_plugin
+print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
+"""
+
+
+def test_loading_the_plugin_imports_nothing_of_the_view() -> None:
+    from graph_compiler import graph_compiler_plugin
+
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED],
+        cwd=Path(graph_compiler_plugin.__file__).parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "graph_compiler_plugin"
+
+
+def test_the_view_is_in_the_navigation_on_a_dag_and_on_a_run() -> None:
+    from airflow.api_fastapi.core_api.datamodels.plugins import ExternalViewResponse
+
+    from graph_compiler.graph_compiler_plugin import GraphCompilerPlugin
+
+    views = [ExternalViewResponse.model_validate(one) for one in GraphCompilerPlugin.external_views]
+    found = {view.destination: view.href for view in views}
+    assert found == {
+        "nav": "graph-compiler/app/",
+        "dag": "graph-compiler/app/?dag_id={DAG_ID}",
+        "dag_run": "graph-compiler/app/?dag_id={DAG_ID}&run_id={RUN_ID}",
+    }
+    assert len({view.url_route for view in views}) == len(views)
+    # Below any path that Airflow may be served under.
+    assert not any(urlsplit(view.href).path.startswith("/") for view in views)
