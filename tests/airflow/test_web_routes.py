@@ -152,6 +152,12 @@ def test_what_is_not_there_is_told_in_words(viewer: Any) -> None:
         assert words in answer.json()["detail"]
 
 
+@pytest.mark.parametrize("number", ["0", "-1", "1e3", "x", "9" * 30])
+def test_a_version_is_a_number_that_databases_know(viewer: Any, number: str) -> None:
+    assert viewer.get(f"{API}/dags/flights/plan?version={number}").status_code == 422
+    assert viewer.get(f"{API}/dags/flights/compare?old=1&new={number}").status_code == 422
+
+
 def test_no_route_takes_anything_but_get(viewer: Any) -> None:
     for route in ROUTES:
         for method in ("POST", "PUT", "PATCH", "DELETE"):

@@ -49,7 +49,7 @@ def _attempts(run: Path, region_id: RegionId) -> tuple[RegionExecution, ...]:
         return ()  # another user's, another version's, or on its way to the trash
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=256)
 def _read(run: Path, region_id: RegionId, _signature: Signature) -> tuple[RegionExecution, ...]:
     return executions(run, region_id)
 

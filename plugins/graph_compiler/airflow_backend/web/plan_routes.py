@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
 from airflow.api_fastapi.common.db.common import SessionDep
 from airflow.api_fastapi.core_api.security import GetUserDep
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from sqlalchemy.orm import Session
 
@@ -19,6 +21,8 @@ from graph_compiler.explain.plan_diff import plan_diff
 from graph_compiler.explain.plan_diff_json import diff_json
 
 _NEWEST = 50
+Number = Annotated[int, Query(ge=1, le=2**31 - 1)]
+"""A Dag version, as far as databases count them."""
 router = APIRouter()
 
 
@@ -30,7 +34,7 @@ def pipelines(user: GetUserDep, server: ServerDep, session: SessionDep) -> Respo
 
 @router.get("/api/dags/{dag_id}/plan", dependencies=[may_read(DagAccessEntity.VERSION)])
 def plan(
-    dag_id: str, session: SessionDep, run_id: str | None = None, version: int | None = None
+    dag_id: str, session: SessionDep, run_id: str | None = None, version: Number | None = None
 ) -> Response:
     """Give the plan of a run, of a Dag version, or the latest."""
     if run_id is not None:
@@ -63,7 +67,7 @@ def versions(dag_id: str, server: ServerDep, session: SessionDep) -> Response:
 
 
 @router.get("/api/dags/{dag_id}/compare", dependencies=[may_read(DagAccessEntity.VERSION)])
-def compare(dag_id: str, old: int, new: int, session: SessionDep) -> Response:
+def compare(dag_id: str, old: Number, new: Number, session: SessionDep) -> Response:
     """Compare two Dag versions as `graph-compiler diff --json` does."""
     before, now = _plan(session, dag_id, old), _plan(session, dag_id, new)
     try:
