@@ -89,7 +89,7 @@ def joined(
     )
     found = RunWithTries(run=run, version=None, tries=tuple(tries))
     documents = Documents(are_there=True, attempts={"late": tuple(attempts)} if attempts else {})
-    links = Links(path="/airflow", history_server=history)
+    links = Links(history_server=history)
     return joined_run("flights", found, "of the plan", documents, links)
 
 
@@ -174,7 +174,7 @@ def test_links_lead_to_the_log_and_to_the_history_server_where_there_is_one() ->
     )
     (found,) = joined(tries, left).regions[0].attempts
     assert found.log_url == (
-        "/airflow/dags/flights/runs/manual__2013-01-01T00%3A00%3A00%2B00%3A00/tasks/late?try_number=1"
+        "/dags/flights/runs/manual__2013-01-01T00%3A00%3A00%2B00%3A00/tasks/late?try_number=1"
     )
     assert found.spark_url is None
     (found,) = joined(tries, left, "https://spark.example/").regions[0].attempts

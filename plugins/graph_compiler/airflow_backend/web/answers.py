@@ -21,10 +21,9 @@ from graph_compiler.deployment.wire import Json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """What holds for every request; `prefix` is what the application is mounted under."""
+    """What holds for every request."""
 
     settings: Settings
-    prefix: str
     cards: PlanCards
 
     def layout(self, dag_id: str, run_id: str) -> StagingLayout:
@@ -53,9 +52,15 @@ def refuse(words: str) -> NoReturn:
 
 
 def answer(document: Json, known: str | None = None) -> Response:
-    """Give a document with its ETag; nothing but that where the browser has this very document."""
+    """Give a document; nothing but its ETag where the browser has this very document."""
     body = json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    return answer_with(body, "application/json", tag, known)
+
+
+def answer_with(body: bytes, media_type: str, tag: str, known: str | None) -> Response:
+    """Give a body with its ETag; `known` is what the browser says it has."""
+    headers = {"ETag": tag}
     if known is not None and tag in known.replace("W/", "").split(", "):
-        return Response(status_code=304, headers={"ETag": tag})
-    return Response(body, media_type="application/json", headers={"ETag": tag})
+        return Response(status_code=304, headers=headers)
+    return Response(body, media_type=media_type, headers=headers)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
@@ -9,20 +11,15 @@ from graph_compiler.airflow_backend.settings import Settings, read_settings
 from graph_compiler.airflow_backend.web import plan_routes, run_routes
 from graph_compiler.airflow_backend.web.answers import Server
 from graph_compiler.airflow_backend.web.headers import SafeHeaders
-from graph_compiler.airflow_backend.web.pages import pages
+from graph_compiler.airflow_backend.web.pages import STATIC, pages
 from graph_compiler.airflow_backend.web.plans import PlanCards
 
-PREFIX = "/graph-compiler"
-"""Where the plugin has Airflow mount it."""
 
-
-def build_application(settings: Settings | None = None) -> ASGIApp:
+def build_application(settings: Settings | None = None, static: Path = STATIC) -> ASGIApp:
     """Give the application; raises what `read_settings` raises."""
     application = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    application.include_router(pages())
+    application.include_router(pages(static))
     application.include_router(plan_routes.router)
     application.include_router(run_routes.router)
-    application.state.server = Server(
-        settings=settings or read_settings(), prefix=PREFIX, cards=PlanCards()
-    )
+    application.state.server = Server(settings=settings or read_settings(), cards=PlanCards())
     return SafeHeaders(application)

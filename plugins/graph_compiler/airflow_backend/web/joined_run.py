@@ -36,18 +36,14 @@ _WAITING = (None, "scheduled", "up_for_retry")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Links:
-    """Where the attempts of a run are looked at; `path` is what Airflow is served under."""
+    """Where the attempts of a run are looked at. Airflow's pages are named from where Airflow is served."""
 
-    path: str
     history_server: str | None
 
     def log(self, dag_id: str, run_id: str, task_id: str, try_number: int) -> str:
         """Give the page of a task's log in Airflow's UI."""
         run, task = quote(run_id, safe=""), quote(task_id, safe="")
-        return (
-            f"{self.path}/dags/{quote(dag_id, safe='')}/runs/{run}/tasks/{task}"
-            f"?try_number={try_number}"
-        )
+        return f"/dags/{quote(dag_id, safe='')}/runs/{run}/tasks/{task}?try_number={try_number}"
 
     def spark(self, application_id: str | None) -> str | None:
         """Give the application in Spark's history server, where one is configured."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
 from airflow.api_fastapi.common.db.common import SessionDep
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Header
 from fastapi.responses import Response
 
 from graph_compiler.airflow_backend.web.answers import ServerDep, answer, may_read, refuse
@@ -35,7 +35,6 @@ def runs(dag_id: str, session: SessionDep) -> Response:
 def run(  # what FastAPI hands over
     dag_id: str,
     run_id: str,
-    request: Request,
     server: ServerDep,
     session: SessionDep,
     if_none_match: Annotated[str | None, Header()] = None,
@@ -51,10 +50,7 @@ def run(  # what FastAPI hands over
         found,
         card.plan_id if card else None,
         read_documents(Path(server.layout(dag_id, run_id).run)),
-        Links(
-            path=str(request.scope.get("root_path", "")).removesuffix(server.prefix),
-            history_server=server.settings.history_server,
-        ),
+        Links(history_server=server.settings.history_server),
     )
     return answer(plain_json(view), if_none_match)
 
