@@ -60,7 +60,7 @@ def test_the_plan_is_in_the_page_as_data_whatever_its_names_are(template: Path) 
 def test_what_cannot_be_deployed_can_be_drawn(template: Path) -> None:
     env = StreamExecutionEnvironment("p", config={"execution.runtime-mode": "STREAMING"})
     env.from_source(Csv("/in"), "rows").sink_to(Parquet("/out"))
-    assert '"plan_id": null' in plan_page(compile_pipeline(env.pipeline()), template)
+    assert '"plan_id":null' in plan_page(compile_pipeline(env.pipeline()), template)
 
 
 def test_without_the_page_it_is_refused_in_words(tmp_path: Path) -> None:

@@ -30,7 +30,8 @@ def plan_page(compiled: CompiledPipeline, template: Path = TEMPLATE) -> str:
             "  hint: packages of graph_compiler carry it; in a checkout, `make web` builds it\n"
             "  allowed: --format text, json, mermaid, dot, flink"
         )
-    document = json.dumps(plain_json(view_plan(compiled, plan_id=_plan_id(compiled))))
+    plan = plain_json(view_plan(compiled, plan_id=_plan_id(compiled)))
+    document = json.dumps(plan, separators=(",", ":"))
     # Inside a script element only `<` can end it, or begin a comment.
     script = document.replace("<", "\\u003c")
     element = f'<script type="application/json" id="view-plan">{script}</script>'
