@@ -1,0 +1,210 @@
+/** Made-up documents, the same on each call: for the development server and for tests. */
+
+import type { Attempt, ExecutionState, JobEdge, Operator, PlanDiff, RegionRun, StagedResult, StreamEdge, Vertex, ViewPlan, ViewRun } from '../src/documents'
+
+function randomNumbers(): () => number {
+  let seed = 7
+  return () => (seed = (seed * 16807) % 2147483647) / 2147483647
+}
+
+const hex = (number: number): string => number.toString(16).padStart(32, '0')
+
+/** A plan of `regions` regions with `size` vertices each, every vertex a chain of one to three operators. */
+export function madeUpPlan(pipeline: string, regions: number, size: number, suffix = '', parallelism = 4): ViewPlan {
+  const random = randomNumbers()
+  const operators: Operator[] = []
+  const stream_edges: StreamEdge[] = []
+  const vertices: Vertex[] = []
+  const edges: JobEdge[] = []
+  const kinds = ['Filter', 'Map', 'Project', 'Aggregate']
+  for (let index = 0; index < regions * size; index++) {
+    const region = `task_${Math.floor(index / size)}`
+    const members: number[] = []
+    for (let step = 0; step <= Math.floor(random() * 3); step++) {
+      const id = operators.length + 1
+      members.push(id)
+      operators.push({
+        id,
+        name: `operator_${id}${suffix}`,
+        kind: index < 2 && step === 0 ? 'Source' : (kinds[id % kinds.length] ?? 'Map'),
+        uid: null,
+        operator_id: hex(id),
+        vertex: hex(1_000_000 + index),
+        parallelism,
+        parallelism_configured: false,
+        details: ['condition: value > 0 AND name <> \'<b>bold</b>\''],
+        declared_at: `pipelines/example.py:${10 + id}`,
+        expensive: id % 9 === 0,
+      })
+      if (step) {
+        stream_edges.push({ id: `s${stream_edges.length}`, source: id - 1, target: id, partitioner: 'forward', output_tag: null, is_chained: true, why_not_chained: null })
+      }
+    }
+    vertices.push({
+      id: hex(1_000_000 + index),
+      index,
+      name: members.map((id) => `operator_${id}${suffix}`).join(' -> '),
+      operators: members,
+      region,
+      parallelism,
+      parallelism_configured: false,
+      max_parallelism: 4096,
+      slot_sharing_group: 'default',
+    })
+    const inputs = index < 2 ? 0 : random() < 0.25 ? 2 : 1
+    const seen = new Set<number>()
+    for (let input = 0; input < inputs; input++) {
+      const source = index - 1 - Math.floor(random() * Math.min(index, size * 1.2))
+      const from = vertices[source]
+      if (!from || seen.has(source)) continue
+      seen.add(source)
+      const isStaged = from.region !== region
+      const [a, b] = [from.operators.at(-1) ?? 0, members[0] ?? 0]
+      stream_edges.push({ id: `s${stream_edges.length}`, source: a, target: b, partitioner: 'hash(key)', output_tag: null, is_chained: false, why_not_chained: 'its partitioner is not forward' })
+      edges.push({
+        id: `e${edges.length}`,
+        source: from.id,
+        target: hex(1_000_000 + index),
+        from_operator: a,
+        to_operator: b,
+        ship_strategy: 'HASH',
+        words: 'hash(key)',
+        result_type: isStaged ? 'BLOCKING' : 'PIPELINED_BOUNDED',
+        distribution: 'ALL_TO_ALL',
+        output_tag: null,
+        result: isStaged ? `${from.id}-0` : null,
+        is_staged: isStaged,
+        reason: isStaged ? 'DECLARED' : null,
+        explanation: isStaged ? `because you asked: it is dear${suffix}` : null,
+      })
+    }
+  }
+  const names = Array.from({ length: regions }, (_, number) => `task_${number}`)
+  return {
+    version: 1,
+    pipeline,
+    plan_id: 'made-up',
+    description: `made up, of ${vertices.length} vertices`,
+    options: [],
+    operators,
+    stream_edges,
+    vertices,
+    edges,
+    regions: names.map((id) => ({
+      id,
+      vertices: vertices.filter((vertex) => vertex.region === id).map((vertex) => vertex.id),
+      slot_sharing_group: 'default',
+      resources: ['driver memory 4g'],
+      failure_cost: { repeated: operators.slice(0, 4).map((operator) => operator.name), expensive: [], reread: ['task_0'], spared: 3 },
+    })),
+  }
+}
+
+/** A run of a plan: its id says what became of it. */
+export function madeUpRun(plan: ViewPlan, runId: string, begun: number, now: number): ViewRun {
+  const isRunning = runId === 'running'
+  const at = isRunning ? Math.floor((now - begun) / 12) % (plan.regions.length + 1) : plan.regions.length
+  const regions = plan.regions.map((region, number): RegionRun => {
+    const isBroken = runId === 'failed' && number === Math.min(1, plan.regions.length - 1)
+    const isAfter = runId === 'failed' && number > 1
+    const state: ExecutionState = isBroken ? 'FAILED' : isAfter || number > at ? 'CREATED' : number === at ? 'RUNNING' : 'FINISHED'
+    if (state === 'CREATED') return { id: region.id, state, airflow_state: isAfter ? 'upstream_failed' : null, attempts: [] }
+    const started = begun - 300 + number * 40
+    const isRetried = runId === 'retried' && number % 3 === 1
+    const attempts = [
+      ...(isRetried || isBroken ? [attempt(plan, region.id, 0, 'FAILED', started, started + 15)] : []),
+      attempt(plan, region.id, isRetried || isBroken ? 1 : 0, state, started + (isRetried || isBroken ? 20 : 0), state === 'RUNNING' ? null : started + 38),
+    ]
+    return { id: region.id, state, airflow_state: state === 'FINISHED' ? 'success' : 'running', attempts }
+  })
+  const hasEnded = at === plan.regions.length
+  return {
+    version: 1,
+    pipeline: plan.pipeline,
+    run_id: runId,
+    state: hasEnded ? (runId === 'failed' ? 'failed' : 'success') : 'running',
+    run_type: 'manual',
+    logical_date: null,
+    started: begun - 305,
+    ended: hasEnded ? begun - 300 + plan.regions.length * 40 : null,
+    dag_version: 2,
+    plan_id: plan.plan_id,
+    has_documents: true,
+    regions,
+  }
+}
+
+function attempt(plan: ViewPlan, region: string, number: number, state: ExecutionState, started: number, ended: number | null): Attempt {
+  const isFinished = state === 'FINISHED'
+  return {
+    number,
+    try_number: number + 1,
+    execution_id: `${region}-${number}`,
+    state,
+    started,
+    ended,
+    host: 'worker-1',
+    reason: state === 'FAILED' ? 'the input has no column "<carrier>"' : null,
+    throwable_type: state === 'FAILED' ? 'RECOVERABLE_ERROR' : null,
+    failed_operator: state === 'FAILED' ? 'operator_3' : null,
+    recomputed: number > 0 && isFinished ? ['task_0: its staged result was gone from the disk'] : [],
+    vertices: isFinished
+      ? plan.vertices
+          .filter((vertex) => vertex.region === region)
+          .map((vertex) => ({
+            id: vertex.id,
+            rows: 1200 * (vertex.index + 1),
+            seconds: 1.5 + vertex.index,
+            operators: vertex.operators.map((id) => ({ name: `operator_${id}`, rows_in: 5000, rows_out: 1200, side_rows: [['rejected', 3]], may_be_too_high: false })),
+          }))
+      : [],
+    outputs: isFinished ? [{ kind: 'staged', name: region, location: `staging/${region}`, rows: 336776, bytes: 9_400_000, result: `${hex(1_000_000)}-0` }] : [],
+    contracts: isFinished ? [{ name: 'no_nulls', violations: number, rows: 336776, on_violation: 'warn' }] : [],
+    work: isFinished ? { tasks: 48, failed_tasks: 0, repeated_stages: 0, spilled_bytes: number * 5_000_000, shuffled_bytes: 120_000 } : null,
+    application_id: 'local-1700000000000',
+    spark_url: null,
+    log_url: `/dags/example/runs/r/tasks/${region}?try_number=${number + 1}`,
+  }
+}
+
+export function madeUpDiff(plan: ViewPlan): PlanDiff {
+  const [first, second, third] = plan.operators
+  const change = { facts: [], name_before: null, id_before: null }
+  return {
+    summary: `${plan.pipeline}: 1 added, 1 changed, 1 affected · 1 of 2 staged results reusable · 1 task changed`,
+    pipeline_before: plan.pipeline,
+    pipeline: plan.pipeline,
+    session: [{ fact: 'spark.sql.shuffle.partitions', before: null, now: '64' }],
+    operators: [
+      { ...change, kind: 'ADDED', name: first?.name ?? '', id: first?.operator_id ?? '' },
+      {
+        kind: 'CHANGED',
+        name_before: second?.name ?? '',
+        name: second?.name ?? '',
+        id_before: second?.operator_id ?? '',
+        id: second?.operator_id ?? '',
+        facts: [{ fact: 'condition', before: 'a > 0', now: 'a > 1' }],
+      },
+      { ...change, kind: 'AFFECTED', name: third?.name ?? '', id: third?.operator_id ?? '', id_before: third?.operator_id ?? '' },
+      { ...change, kind: 'REMOVED', name_before: 'gone', name: null, id: null, id_before: hex(99) },
+    ],
+    results: [{ kind: 'REUSABLE', name: 'task_0', id_before: 'a', id: 'a' }],
+    tasks: [{ kind: 'CHANGED', task: plan.regions[0]?.id ?? '', reasons: ['it has another vertex'] }],
+    tasks_now: plan.regions.length,
+  }
+}
+
+export function madeUpResult(result: string): StagedResult {
+  return {
+    result,
+    schema: [
+      { name: 'carrier', type: 'string', nullable: false },
+      { name: 'arr_delay', type: 'double', nullable: true },
+    ],
+    rows: 336776,
+    bytes: 9_400_000,
+    epoch: 1,
+    partitions: [1, 2, 3, 4].map((number) => ({ rows: 80000 * number, bytes: 2_000_000 })),
+    checksum: null,
+  }
+}

@@ -1,0 +1,258 @@
+/** The documents the server writes, version 1. Null is "not known" or "none"; times are seconds since the epoch. */
+
+export interface PlanOption {
+  key: string
+  value: string
+  set_by: string
+}
+
+export interface Operator {
+  id: number
+  name: string
+  kind: string
+  uid: string | null
+  operator_id: string
+  vertex: string
+  parallelism: number
+  parallelism_configured: boolean
+  details: string[]
+  declared_at: string | null
+  expensive: boolean
+}
+
+export interface StreamEdge {
+  id: string
+  source: number
+  target: number
+  partitioner: string
+  output_tag: string | null
+  is_chained: boolean
+  why_not_chained: string | null
+}
+
+export interface Vertex {
+  id: string
+  index: number
+  name: string
+  operators: number[]
+  region: string
+  parallelism: number
+  parallelism_configured: boolean
+  max_parallelism: number
+  slot_sharing_group: string
+}
+
+export interface JobEdge {
+  id: string
+  source: string
+  target: string
+  from_operator: number
+  to_operator: number
+  ship_strategy: string
+  words: string
+  result_type: 'PIPELINED_BOUNDED' | 'BLOCKING'
+  distribution: 'ALL_TO_ALL' | 'POINTWISE'
+  output_tag: string | null
+  result: string | null
+  is_staged: boolean
+  reason: string | null
+  explanation: string | null
+}
+
+export interface FailureCost {
+  repeated: string[]
+  expensive: string[]
+  reread: string[]
+  spared: number
+}
+
+export interface Region {
+  id: string
+  vertices: string[]
+  slot_sharing_group: string
+  resources: string[]
+  failure_cost: FailureCost | null
+}
+
+export interface ViewPlan {
+  version: 1
+  pipeline: string
+  plan_id: string
+  description: string | null
+  options: PlanOption[]
+  operators: Operator[]
+  stream_edges: StreamEdge[]
+  vertices: Vertex[]
+  edges: JobEdge[]
+  regions: Region[]
+}
+
+export type ExecutionState =
+  | 'CREATED'
+  | 'SCHEDULED'
+  | 'DEPLOYING'
+  | 'INITIALIZING'
+  | 'RUNNING'
+  | 'FINISHED'
+  | 'CANCELING'
+  | 'CANCELED'
+  | 'FAILED'
+  | 'RECONCILING'
+
+export interface OperatorRun {
+  name: string
+  rows_in: number | null
+  rows_out: number | null
+  side_rows: [string, number][]
+  may_be_too_high: boolean
+}
+
+export interface VertexRun {
+  id: string
+  rows: number | null
+  seconds: number | null
+  operators: OperatorRun[]
+}
+
+export interface OutputRun {
+  kind: 'sink' | 'staged'
+  name: string
+  location: string
+  rows: number | null
+  bytes: number | null
+  result: string | null
+}
+
+export interface ContractRun {
+  name: string
+  violations: number
+  rows: number
+  on_violation: string
+}
+
+export interface Work {
+  tasks: number
+  failed_tasks: number
+  repeated_stages: number
+  spilled_bytes: number
+  shuffled_bytes: number
+}
+
+export interface Attempt {
+  number: number
+  try_number: number | null
+  execution_id: string
+  state: ExecutionState
+  started: number | null
+  ended: number | null
+  host: string | null
+  reason: string | null
+  throwable_type: string | null
+  failed_operator: string | null
+  recomputed: string[]
+  vertices: VertexRun[]
+  outputs: OutputRun[]
+  contracts: ContractRun[]
+  work: Work | null
+  application_id: string | null
+  spark_url: string | null
+  log_url: string | null
+}
+
+export interface RegionRun {
+  id: string
+  state: ExecutionState
+  airflow_state: string | null
+  attempts: Attempt[]
+}
+
+export interface ViewRun {
+  version: 1
+  pipeline: string
+  run_id: string
+  state: string
+  run_type: string
+  logical_date: string | null
+  started: number | null
+  ended: number | null
+  dag_version: number | null
+  plan_id: string | null
+  has_documents: boolean
+  regions: RegionRun[]
+}
+
+export interface RunSummary {
+  run_id: string
+  state: string
+  run_type: string
+  logical_date: string | null
+  started: number | null
+  ended: number | null
+  dag_version: number | null
+}
+
+export interface PipelineSummary {
+  dag_id: string
+  description: string | null
+  tags: string[]
+  operators: number
+  vertices: number
+  tasks: number
+  staged: number
+  last_run: { run_id: string; state: string; started: number | null; ended: number | null } | null
+}
+
+export interface PlanVersion {
+  number: number
+  created: number | string | null
+  plan_id: string | null
+}
+
+export interface FactChange {
+  fact: string
+  before: string | null
+  now: string | null
+}
+
+export interface OperatorChange {
+  kind: 'ADDED' | 'REMOVED' | 'CHANGED' | 'AFFECTED' | 'RENAMED' | 'MOVED'
+  name_before: string | null
+  name: string | null
+  id_before: string | null
+  id: string | null
+  facts: FactChange[]
+}
+
+export interface ResultChange {
+  kind: 'REUSABLE' | 'MOVED' | 'RECOMPUTED' | 'ADDED' | 'REMOVED'
+  name: string
+  id_before: string | null
+  id: string | null
+}
+
+export interface TaskChange {
+  kind: 'ADDED' | 'REMOVED' | 'CHANGED'
+  task: string
+  reasons: string[]
+}
+
+export interface PlanDiff {
+  summary: string
+  pipeline_before: string
+  pipeline: string
+  session: FactChange[]
+  operators: OperatorChange[]
+  results: ResultChange[]
+  tasks: TaskChange[]
+  tasks_now: number
+}
+
+export interface StagedResult {
+  result: string
+  schema: { name: string; type: string; nullable: boolean }[]
+  rows: number | null
+  bytes: number | null
+  epoch: number | string | null
+  partitions: { rows: number | null; bytes: number | null }[]
+  checksum: string | null
+}

@@ -1,0 +1,27 @@
+/** A graph as a Mermaid flowchart, written as `graph-compiler explain --format mermaid` writes it. Staged edges are thick. */
+
+import type { GraphModel } from '../model/graph'
+
+const ENTITIES: Record<string, string> = { '#': '#35;', '"': '#quot;', '<': '#lt;', '>': '#gt;', '`': '#96;', '\n': '<br/>' }
+
+function quoted(lines: readonly string[]): string {
+  return `"${lines.join('\n').replace(/[#"<>`\n]/g, (letter) => ENTITIES[letter] ?? letter)}"`
+}
+
+export function mermaidText(graph: GraphModel): string {
+  const ids = new Map(graph.nodes.map((node, number) => [node.id, `n${number}`]))
+  const lines = ['---', `title: ${quoted([graph.name])}`, '---', 'flowchart TB']
+  graph.groups.forEach((group, number) => {
+    const members = graph.nodes.filter((node) => node.group === group.id)
+    if (!members.length) return
+    if (group.isHull) lines.push(`  subgraph g${number}[${quoted([group.title])}]`)
+    for (const node of members) lines.push(`    ${ids.get(node.id)}[${quoted([node.title, node.subtitle])}]`)
+    if (group.isHull) lines.push('  end')
+  })
+  for (const edge of graph.edges) {
+    const arrow = edge.kind === 'staged' ? '==>' : edge.kind === 'virtual' ? '-.->' : '-->'
+    const label = edge.words.length ? `|${quoted(edge.words)}|` : ''
+    lines.push(`  ${ids.get(edge.source)} ${arrow}${label} ${ids.get(edge.target)}`)
+  }
+  return `${lines.join('\n')}\n`
+}

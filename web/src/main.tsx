@@ -1,0 +1,17 @@
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import type { ViewPlan } from './documents'
+import './styles.css'
+import { App } from './ui/App'
+
+const written = document.getElementById('view-plan')?.textContent
+const plan = written ? (JSON.parse(written) as ViewPlan) : null
+if (plan) document.title = plan.pipeline
+const root = document.getElementById('root')
+if (root) {
+  createRoot(root).render(
+    <StrictMode>
+      <App plan={plan} />
+    </StrictMode>,
+  )
+}

@@ -1,0 +1,93 @@
+/** A graph as it is drawn, whichever of Flink's graphs it is. */
+
+import type { Placement, Direction } from '../layout/compound'
+import { compound } from '../layout/compound'
+import { textWidth } from './textWidth'
+
+export interface GraphNode {
+  id: string
+  group: string
+  title: string
+  subtitle: string
+  lines: string[]
+  /** Lines there was no room for. */
+  hidden: number
+}
+
+export interface GraphEdge {
+  id: string
+  source: string
+  target: string
+  /** What stands on the line: at most two lines of text; none for chained operators. */
+  words: string[]
+  /** What tells about it on hover and to screen readers. */
+  description: string
+  kind: 'plain' | 'staged' | 'blocking' | 'chained' | 'virtual'
+  /** The result it reads: readers of one result leave the hull together. */
+  result: string | null
+}
+
+export interface GraphGroup {
+  id: string
+  title: string
+  subtitle: string
+  isHull: boolean
+}
+
+export interface GraphModel {
+  kind: 'job' | 'stream'
+  name: string
+  nodes: GraphNode[]
+  edges: GraphEdge[]
+  groups: GraphGroup[]
+}
+
+export type Selection = { kind: 'node' | 'edge' | 'group'; id: string }
+
+export interface PlacedGraph {
+  model: GraphModel
+  placement: Placement
+  direction: Direction
+  hasFoot: boolean
+}
+
+export const NODE_WIDTH = 236
+export const LINE_HEIGHT = 16
+export const MOST_LINES = 5
+const HEAD = 42
+const FOOT = 18
+const MOST_LABEL = 190
+
+export function nodeHeight(node: GraphNode, hasFoot: boolean): number {
+  const lines = node.lines.length + (node.hidden ? 1 : 0)
+  return HEAD + lines * LINE_HEIGHT + (lines ? 8 : 0) + (hasFoot ? FOOT : 0)
+}
+
+/** The room a label takes: its longest line, a glyph before it if it is staged. */
+export function labelSize(edge: GraphEdge): { width: number; height: number } | null {
+  if (!edge.words.length) return null
+  const text = Math.max(...edge.words.map((words) => textWidth(words, 11)))
+  return { width: Math.min(MOST_LABEL, text + 14 + (edge.kind === 'staged' ? 20 : 0)), height: 6 + 14 * edge.words.length }
+}
+
+export function placeGraph(model: GraphModel, direction: Direction, hasFoot: boolean): PlacedGraph {
+  const placement = compound(
+    {
+      nodes: model.nodes.map((node) => ({ id: node.id, group: node.group, width: NODE_WIDTH, height: nodeHeight(node, hasFoot) })),
+      edges: model.edges.map((edge) => ({
+        id: edge.id,
+        source: edge.source,
+        target: edge.target,
+        port: `${edge.source}|${edge.result ?? edge.id}`,
+        label: labelSize(edge),
+      })),
+      groups: model.groups.map((group) => ({
+        id: group.id,
+        hull: group.isHull,
+        title: Math.min(420, textWidth(group.title, 13) + textWidth(group.subtitle, 11) + 60),
+      })),
+    },
+    direction,
+  )
+  return { model, placement, direction, hasFoot }
+}

@@ -1,0 +1,61 @@
+/** Flink's JobGraph as a picture: vertices in the hulls of their regions, which are Airflow's tasks. */
+
+import type { JobEdge, Operator, Vertex, ViewPlan } from '../documents'
+import { MOST_LINES, type GraphEdge, type GraphModel, type GraphNode } from './graph'
+import { counted } from './words'
+
+export function jobGraph(plan: ViewPlan): GraphModel {
+  const operators = new Map(plan.operators.map((operator) => [operator.id, operator]))
+  return {
+    kind: 'job',
+    name: plan.pipeline,
+    nodes: plan.vertices.map((vertex) => vertexNode(vertex, operators)),
+    edges: plan.edges.map(jobEdge),
+    groups: plan.regions.map((region) => ({
+      id: region.id,
+      title: region.id,
+      subtitle: `task · ${region.vertices.length === 1 ? '1 vertex' : `${region.vertices.length} vertices`}`,
+      isHull: true,
+    })),
+  }
+}
+
+function vertexNode(vertex: Vertex, operators: Map<number, Operator>): GraphNode {
+  const chained = vertex.operators.map((id) => operators.get(id)).filter((operator) => operator !== undefined)
+  const lines = chained.map((operator) => `${operator.kind}  ${operator.name}`)
+  const isShort = lines.length <= MOST_LINES
+  const group = vertex.slot_sharing_group === 'default' ? '' : ` · ${vertex.slot_sharing_group}`
+  return {
+    id: vertex.id,
+    group: vertex.region,
+    title: vertex.name,
+    subtitle: `parallelism ${vertex.parallelism}${group}`,
+    lines: isShort ? lines : lines.slice(0, MOST_LINES - 1),
+    hidden: isShort ? 0 : lines.length - MOST_LINES + 1,
+  }
+}
+
+function jobEdge(edge: JobEdge): GraphEdge {
+  const tag = edge.output_tag ? ` [${edge.output_tag}]` : ''
+  const why = edge.explanation ? ` — ${edge.explanation}` : ''
+  return {
+    id: edge.id,
+    source: edge.source,
+    target: edge.target,
+    words: [`${edge.words || edge.ship_strategy}${tag}`, edge.is_staged ? `${edge.result_type} · staged` : edge.result_type],
+    description: `${edge.words || edge.ship_strategy}${tag}, ${edge.result_type}, ${edge.distribution}${edge.is_staged ? ', staged' : ''}${why}`,
+    kind: edge.is_staged ? 'staged' : edge.result_type === 'BLOCKING' ? 'blocking' : 'plain',
+    result: edge.result ?? null,
+  }
+}
+
+/** What a region repeats when it fails, in words. */
+export function failureWords(plan: ViewPlan, region: string): string[] {
+  const cost = plan.regions.find((found) => found.id === region)?.failure_cost
+  if (!cost) return []
+  const lines = [`A failure repeats ${counted(cost.repeated.length, 'operator')}: ${cost.repeated.join(', ')}`]
+  if (cost.expensive.length) lines.push(`Of these are dear: ${cost.expensive.join(', ')}`)
+  if (cost.reread.length) lines.push(`It reads staged results again: ${cost.reread.join(', ')}`)
+  if (cost.spared) lines.push(`Staging spares it ${counted(cost.spared, 'operator')}`)
+  return lines
+}

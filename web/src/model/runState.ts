@@ -1,0 +1,102 @@
+/** What a run says about regions and vertices. */
+
+import type { Attempt, ExecutionState, PlanDiff, VertexRun, ViewPlan, ViewRun } from '../documents'
+import { bytesWords, rowsWords, secondsWords } from './words'
+
+export type ChangeMark = 'added' | 'removed' | 'changed' | 'affected'
+
+export interface Mark {
+  state: ExecutionState | null
+  attempt: number | null
+  foot: string
+  change: ChangeMark | null
+}
+
+export interface Marks {
+  nodes: Map<string, Mark>
+  groups: Map<string, Mark>
+}
+
+export function currentAttempt(run: ViewRun, region: string): Attempt | null {
+  return run.regions.find((found) => found.id === region)?.attempts.at(-1) ?? null
+}
+
+/** The last attempt that counted rows: while one runs, the one before it has none of the figures of this. */
+export function vertexRun(attempt: Attempt | null, vertex: string): VertexRun | null {
+  return attempt?.vertices.find((found) => found.id === vertex) ?? null
+}
+
+export function attemptSeconds(attempt: Attempt, now: number): number | null {
+  return attempt.started === null ? null : Math.max(0, (attempt.ended ?? now) - attempt.started)
+}
+
+/** How each vertex and each task stands, for the job graph. */
+export function runMarks(plan: ViewPlan, run: ViewRun, now: number): Marks {
+  const regions = new Map(run.regions.map((region) => [region.id, region]))
+  const nodes = new Map<string, Mark>()
+  for (const vertex of plan.vertices) {
+    const region = regions.get(vertex.region)
+    const attempt = region?.attempts.at(-1) ?? null
+    const figures = vertexRun(attempt, vertex.id)
+    const words = [
+      ...(figures && figures.rows !== null ? [`${rowsWords(figures.rows)} rows`] : []),
+      ...(figures && figures.seconds !== null ? [secondsWords(figures.seconds)] : []),
+    ]
+    const state = region?.state ?? 'CREATED'
+    nodes.set(vertex.id, { state, attempt: attempt?.number ?? null, foot: words.join(' · ') || state, change: null })
+  }
+  const groups = new Map<string, Mark>()
+  for (const region of run.regions) {
+    const attempt = region.attempts.at(-1)
+    const seconds = attempt ? attemptSeconds(attempt, now) : null
+    const spilled = attempt?.work?.spilled_bytes ?? 0
+    const words = [
+      region.state,
+      ...(attempt && attempt.number > 0 ? [`attempt ${attempt.number}`] : []),
+      ...(seconds === null ? [] : [secondsWords(seconds)]),
+      ...(spilled ? [`${bytesWords(spilled)} spilled`] : []),
+    ]
+    groups.set(region.id, { state: region.state, attempt: attempt?.number ?? null, foot: words.join(' · '), change: null })
+  }
+  return { nodes, groups }
+}
+
+const CHANGES: Partial<Record<string, ChangeMark>> = {
+  ADDED: 'added',
+  REMOVED: 'removed',
+  CHANGED: 'changed',
+  RENAMED: 'changed',
+  MOVED: 'changed',
+  AFFECTED: 'affected',
+}
+const STRENGTH: ChangeMark[] = ['affected', 'changed', 'added', 'removed']
+
+/** What a comparison says about each vertex of one of the two plans. */
+export function changeMarks(plan: ViewPlan, diff: PlanDiff, side: 'old' | 'new'): Marks {
+  const kinds = new Map<string, ChangeMark>()
+  for (const change of diff.operators) {
+    const id = side === 'new' ? change.id : change.id_before
+    const kind = CHANGES[change.kind]
+    if (id && kind) kinds.set(id, kind)
+  }
+  const nodes = new Map<string, Mark>()
+  for (const operator of plan.operators) {
+    const kind = kinds.get(operator.operator_id)
+    if (!kind) continue
+    const before = nodes.get(operator.vertex)?.change
+    const chained = plan.vertices.find((vertex) => vertex.id === operator.vertex)?.operators.length ?? 1
+    const own = (kind === 'added' || kind === 'removed') && chained > 1 && !allOf(plan, operator.vertex, kinds, kind) ? 'changed' : kind
+    const strongest = before && STRENGTH.indexOf(before) > STRENGTH.indexOf(own) ? before : own
+    nodes.set(operator.vertex, { state: null, attempt: null, foot: strongest, change: strongest })
+  }
+  const groups = new Map<string, Mark>()
+  for (const change of diff.tasks) {
+    const kind = CHANGES[change.kind]
+    if (kind) groups.set(change.task, { state: null, attempt: null, foot: kind, change: kind })
+  }
+  return { nodes, groups }
+}
+
+function allOf(plan: ViewPlan, vertex: string, kinds: Map<string, ChangeMark>, kind: ChangeMark): boolean {
+  return plan.operators.filter((operator) => operator.vertex === vertex).every((operator) => kinds.get(operator.operator_id) === kind)
+}

@@ -1,0 +1,41 @@
+/** A run as bars over time: one row a region, one bar an attempt. */
+
+import type { Attempt, ViewRun } from '../documents'
+
+export interface Bar {
+  region: string
+  attempt: Attempt
+  /** From 0 to 1. */
+  from: number
+  to: number
+}
+
+export interface Timeline {
+  start: number
+  end: number
+  rows: { region: string; bars: Bar[] }[]
+  ticks: { at: number; seconds: number }[]
+}
+
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400]
+
+export function timeline(run: ViewRun, now: number): Timeline {
+  const attempts = run.regions.flatMap((region) => region.attempts)
+  const starts = attempts.map((attempt) => attempt.started).filter((time) => time !== null)
+  const ends = attempts.map((attempt) => attempt.ended ?? (attempt.started === null ? null : now)).filter((time) => time !== null)
+  const start = Math.min(run.started ?? Infinity, ...starts)
+  const from = Number.isFinite(start) ? start : now
+  const end = Math.max(from + 1, run.ended ?? (starts.length ? now : from), ...ends)
+  const span = end - from
+  const rows = run.regions.map((region) => ({
+    region: region.id,
+    bars: region.attempts.flatMap((attempt): Bar[] => {
+      if (attempt.started === null) return []
+      const [left, right] = [attempt.started, attempt.ended ?? now]
+      return [{ region: region.id, attempt, from: (left - from) / span, to: Math.max(left - from, right - from) / span }]
+    }),
+  }))
+  const step = STEPS.find((seconds) => span / seconds <= 8) ?? span / 8
+  const ticks = Array.from({ length: Math.floor(span / step) + 1 }, (_, i) => ({ at: (i * step) / span, seconds: i * step }))
+  return { start: from, end, rows, ticks }
+}

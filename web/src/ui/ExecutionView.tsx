@@ -1,0 +1,128 @@
+import { memo, useEffect, useRef, useState, type KeyboardEvent, type PointerEvent } from 'react'
+import type { ExecutionState, Vertex, ViewPlan, ViewRun } from '../documents'
+import { statePaint, type Theme } from '../export/palette'
+import { connections, gridSize, subtaskAt } from '../model/executionGrid'
+import { counted, rowsWords, secondsWords } from '../model/words'
+import { currentAttempt, vertexRun } from '../model/runState'
+import { StateBadge } from './StateBadge'
+
+interface Properties {
+  plan: ViewPlan
+  run: ViewRun | null
+  theme: Theme
+}
+
+/** Flink's ExecutionGraph: each vertex with its subtasks, one cell each. */
+export function ExecutionView({ plan, run, theme }: Properties) {
+  const subtasks = plan.vertices.reduce((sum, vertex) => sum + vertex.parallelism, 0)
+  return (
+    <div className="page" tabIndex={0} role="region" aria-label="Execution graph">
+      <p className="faint">
+        {counted(subtasks, 'subtask')} of {plan.vertices.length} vertices. The subtasks of a task share its attempt, so they share its state.
+      </p>
+      {plan.regions.map((region) => {
+        const state = run?.regions.find((found) => found.id === region.id)?.state ?? 'CREATED'
+        const attempt = run ? currentAttempt(run, region.id) : null
+        return (
+          <section key={region.id} className="region">
+            <h2>
+              {region.id} {run && <StateBadge paint={statePaint(state, theme)} />}
+            </h2>
+            {region.vertices.map((id) => {
+              const vertex = plan.vertices.find((found) => found.id === id)
+              const figures = vertexRun(attempt, id)
+              return (
+                vertex && (
+                  <div key={id} className="strip">
+                    <div className="strip-name">
+                      <strong>{vertex.name}</strong>
+                      <div className="faint">
+                        {counted(vertex.parallelism, 'subtask')}
+                        {figures && ` · ${rowsWords(figures.rows)} rows · ${secondsWords(figures.seconds)}`}
+                      </div>
+                      <details>
+                        <summary>inputs</summary>
+                        {connections(plan, id).map((line, at) => (
+                          <div key={at}>{line}</div>
+                        ))}
+                        {!plan.edges.some((edge) => edge.target === id) && 'It is a source.'}
+                      </details>
+                    </div>
+                    <Strip vertex={vertex} state={state} theme={theme} hasRun={run !== null} />
+                  </div>
+                )
+              )
+            })}
+          </section>
+        )
+      })}
+    </div>
+  )
+}
+
+const WIDTH = 720
+
+const Strip = memo(function Strip({ vertex, state, theme, hasRun }: { vertex: Vertex; state: ExecutionState; theme: Theme; hasRun: boolean }) {
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const [at, setAt] = useState<number | null>(null)
+  const size = gridSize(vertex.parallelism, WIDTH)
+  const [width, height] = [size.columns * size.cell, size.rows * size.cell]
+  const colour = statePaint(state, theme)
+  useEffect(() => {
+    const context = canvas.current?.getContext('2d')
+    if (!context) return
+    context.setTransform(2, 0, 0, 2, 0, 0)
+    context.clearRect(0, 0, width, height)
+    const glyph = size.cell >= 18 && hasRun ? new Path2D(colour.glyph) : null
+    for (let subtask = 0; subtask < vertex.parallelism; subtask++) {
+      const [x, y] = [(subtask % size.columns) * size.cell, Math.floor(subtask / size.columns) * size.cell]
+      context.fillStyle = colour.colour
+      context.fillRect(x + 0.5, y + 0.5, size.cell - 1.5, size.cell - 1.5)
+      if (subtask === at) {
+        context.strokeStyle = theme === 'dark' ? '#ffffff' : '#000000'
+        context.lineWidth = 2
+        context.strokeRect(x + 1, y + 1, size.cell - 2.5, size.cell - 2.5)
+      }
+      if (!glyph) continue
+      context.save()
+      context.translate(x + 2.75, y + 2.75)
+      context.strokeStyle = theme === 'dark' ? '#111418' : '#ffffff'
+      context.lineWidth = 1.6
+      context.stroke(glyph)
+      context.restore()
+    }
+  }, [vertex, colour.colour, colour.glyph, theme, at, hasRun, size.cell, size.columns, width, height])
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: size.columns, ArrowUp: -size.columns }[event.key]
+    if (step === undefined) return
+    event.preventDefault()
+    setAt(Math.max(0, Math.min(vertex.parallelism - 1, (at ?? -step) + step)))
+  }
+  const onMove = (event: PointerEvent<HTMLCanvasElement>): void => {
+    const box = event.currentTarget.getBoundingClientRect()
+    setAt(subtaskAt(size, vertex.parallelism, event.clientX - box.left, event.clientY - box.top))
+  }
+  const words = at === null ? '' : `subtask ${at + 1} of ${vertex.parallelism}${hasRun ? `: ${state}` : ''}`
+  return (
+    <div className="strip-cells">
+      <canvas
+        ref={canvas}
+        width={2 * width}
+        height={2 * height}
+        style={{ width, height }}
+        role="slider"
+        tabIndex={0}
+        aria-label={`Subtasks of ${vertex.name}`}
+        aria-valuemin={1}
+        aria-valuemax={vertex.parallelism}
+        aria-valuenow={(at ?? 0) + 1}
+        aria-valuetext={words || `${counted(vertex.parallelism, 'subtask')}${hasRun ? `, ${state}` : ''}`}
+        onKeyDown={onKeyDown}
+        onPointerMove={onMove}
+        onPointerLeave={() => setAt(null)}
+        onBlur={() => setAt(null)}
+      />
+      <div className="faint strip-words">{words}</div>
+    </div>
+  )
+})

@@ -1,0 +1,240 @@
+import { memo, useEffect, useMemo, useRef, useState, type KeyboardEvent, type PointerEvent } from 'react'
+import { paint, type Theme } from '../export/palette'
+import { edgeShapes, groupShapes, nodeShapes, type Level } from '../export/shapes'
+import { linePath, type Box } from '../layout/compound'
+import type { GraphEdge, GraphGroup, GraphNode, PlacedGraph, Selection } from '../model/graph'
+import { move, nextEdge, type ArrowKey } from '../model/navigate'
+import type { Mark, Marks } from '../model/runState'
+import { GraphControls } from './GraphControls'
+import { Minimap } from './Minimap'
+import { Shapes } from './Shapes'
+import { overlaps, useViewport } from './useViewport'
+
+interface Properties {
+  graph: PlacedGraph
+  marks: Marks | null
+  theme: Theme
+  label: string
+  selection: Selection | null
+  onSelect: (selection: Selection | null) => void
+  onTurn?: () => void
+}
+
+const MANY = 25
+
+/** A graph to pan, zoom, and walk through. */
+export function GraphView({ graph, marks, theme, label, selection, onSelect, onTurn }: Properties) {
+  const frame = useRef<HTMLDivElement>(null)
+  const drawing = useRef<SVGGElement>(null)
+  const viewport = useViewport(frame, drawing, graph.placement.size)
+  const [hover, setHover] = useState<{ edge: GraphEdge; x: number; y: number } | null>(null)
+  const { show } = viewport
+
+  useEffect(() => {
+    const box = selection && selectedBox(graph, selection)
+    if (box) show(box)
+  }, [graph, selection, show])
+  useEffect(() => {
+    if (performance.getEntriesByName('graph-drawn').length === 0) {
+      performance.mark('graph-drawn')
+    }
+  }, [])
+
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return
+    const act: Record<string, () => void> = {
+      '+': () => viewport.zoom(1.3),
+      '=': () => viewport.zoom(1.3),
+      '-': () => viewport.zoom(1 / 1.3),
+      '0': () => viewport.fit(),
+      e: () => onSelect(nextEdge(graph, selection)),
+      Escape: () => onSelect(null),
+    }
+    const found = event.key.startsWith('Arrow') ? () => onSelect(move(graph, selection, event.key as ArrowKey)) : act[event.key]
+    if (!found) return
+    event.preventDefault()
+    found()
+  }
+  const target = (event: PointerEvent | React.MouseEvent): Selection | null => {
+    const element = (event.target as Element).closest<SVGElement>('[data-kind]')
+    const { kind, id } = element?.dataset ?? {}
+    return kind && id !== undefined ? ({ kind, id } as Selection) : null
+  }
+  const onHover = (event: PointerEvent<HTMLDivElement>): void => {
+    const found = event.buttons ? null : target(event)
+    const edge = found?.kind === 'edge' ? graph.model.edges.find((candidate) => candidate.id === found.id) : undefined
+    const box = event.currentTarget.getBoundingClientRect()
+    setHover((before) => (edge ? { edge, x: event.clientX - box.left, y: event.clientY - box.top } : before && null))
+  }
+  return (
+    <div className="graph">
+      {/* The graph is one thing to walk through with the arrow keys; what is selected is told by the live region and the panel. */}
+      <div
+        className="graph-frame"
+        ref={frame}
+        role="application"
+        aria-label={`${label}. Arrow keys follow the edges, e goes through the edges of a vertex, plus and minus zoom, 0 fits, slash searches.`}
+        tabIndex={0}
+        onKeyDown={onKeyDown}
+        onPointerMove={onHover}
+        onPointerLeave={() => setHover(null)}
+        onClick={(event) => onSelect(target(event))}
+      >
+        <svg className="graph-drawing" aria-hidden="true">
+          <g ref={drawing}>{viewport.drawn && <Content graph={graph} marks={marks} theme={theme} {...viewport.drawn} selection={selection} />}</g>
+        </svg>
+        {hover && (
+          <div className="tooltip" role="tooltip" style={{ left: hover.x + 14, top: hover.y + 14 }}>
+            {hover.edge.description}
+          </div>
+        )}
+      </div>
+      {graph.model.nodes.length > MANY && <Minimap graph={graph} marks={marks} theme={theme} viewport={viewport} />}
+      <GraphControls viewport={viewport} direction={graph.direction} onTurn={onTurn} />
+      <div className="unseen" role="status">
+        {selection ? announcement(graph, marks, selection) : ''}
+      </div>
+    </div>
+  )
+}
+
+interface ContentProperties {
+  graph: PlacedGraph
+  marks: Marks | null
+  theme: Theme
+  level: Level
+  area: Box
+  selection: Selection | null
+}
+
+const Content = memo(function Content({ graph, marks, theme, level, area, selection }: ContentProperties) {
+  const { model, placement } = graph
+  const bounds = useMemo(() => edgeBounds(graph), [graph])
+  const near = selection?.kind === 'node' ? selection.id : null
+  return (
+    <>
+      {model.groups.map((group) => {
+        const box = placement.groups.get(group.id)
+        if (!box || !overlaps(box, area)) return null
+        return <GroupItem key={group.id} group={group} box={box} mark={marks?.groups.get(group.id)} theme={theme} level={level} />
+      })}
+      {model.edges.map((edge) => {
+        const box = bounds.get(edge.id)
+        if (!box || !overlaps(box, area)) return null
+        return <EdgeItem key={edge.id} graph={graph} edge={edge} theme={theme} level={level} isNear={near === edge.source || near === edge.target} />
+      })}
+      {model.nodes.map((node) => {
+        const box = placement.nodes.get(node.id)
+        if (!box || !overlaps(box, area)) return null
+        return (
+          <NodeItem key={node.id} node={node} box={box} mark={marks?.nodes.get(node.id)} theme={theme} level={level} hasFoot={graph.hasFoot} />
+        )
+      })}
+      {selection && <SelectionItem graph={graph} selection={selection} theme={theme} />}
+    </>
+  )
+})
+
+interface ItemProperties {
+  box: Box
+  mark: Mark | undefined
+  theme: Theme
+  level: Level
+}
+
+const NodeItem = memo(function NodeItem({ node, box, mark, theme, level, hasFoot }: ItemProperties & { node: GraphNode; hasFoot: boolean }) {
+  const shapes = useMemo(() => nodeShapes(node, box, mark, theme, level, hasFoot), [node, box, mark, theme, level, hasFoot])
+  return (
+    <g data-kind="node" data-id={node.id}>
+      <Shapes shapes={shapes} />
+    </g>
+  )
+})
+
+const GroupItem = memo(function GroupItem({ group, box, mark, theme, level }: ItemProperties & { group: GraphGroup }) {
+  const shapes = useMemo(() => groupShapes(group, box, mark, theme, level), [group, box, mark, theme, level])
+  return (
+    <g data-kind="group" data-id={group.id}>
+      <Shapes shapes={shapes} />
+    </g>
+  )
+})
+
+interface EdgeProperties {
+  graph: PlacedGraph
+  edge: GraphEdge
+  theme: Theme
+  level: Level
+  isNear: boolean
+}
+
+const EdgeItem = memo(function EdgeItem({ graph, edge, theme, level, isNear }: EdgeProperties) {
+  const shapes = useMemo(() => edgeShapes(graph, edge, theme, level), [graph, edge, theme, level])
+  const path = linePath(graph.placement.edges.get(edge.id)?.points ?? [], graph.direction)
+  return (
+    <g data-kind="edge" data-id={edge.id}>
+      {isNear && <path d={path} fill="none" stroke={paint('selected', theme).stroke} strokeWidth={8} opacity={0.3} />}
+      {level !== 'blocks' && <path d={path} fill="none" stroke="transparent" strokeWidth={14} />}
+      <Shapes shapes={shapes} />
+    </g>
+  )
+})
+
+function SelectionItem({ graph, selection, theme }: { graph: PlacedGraph; selection: Selection; theme: Theme }) {
+  const { stroke, width } = paint('selected', theme)
+  if (selection.kind === 'edge') {
+    const path = linePath(graph.placement.edges.get(selection.id)?.points ?? [], graph.direction)
+    return <path className="selection" d={path} fill="none" stroke={stroke} strokeWidth={9} opacity={0.45} />
+  }
+  const box = selectedBox(graph, selection)
+  if (!box) return null
+  return (
+    <rect
+      className="selection"
+      x={box.x - 4}
+      y={box.y - 4}
+      width={box.width + 8}
+      height={box.height + 8}
+      rx={selection.kind === 'node' ? 9 : 15}
+      fill="none"
+      stroke={stroke}
+      strokeWidth={width}
+      vectorEffect="non-scaling-stroke"
+    />
+  )
+}
+
+function selectedBox(graph: PlacedGraph, selection: Selection): Box | null {
+  if (selection.kind === 'node') return graph.placement.nodes.get(selection.id) ?? null
+  if (selection.kind === 'group') return graph.placement.groups.get(selection.id) ?? null
+  const placed = graph.placement.edges.get(selection.id)
+  const at = placed?.label ?? placed?.points[0]
+  return at ? { x: at.x - 60, y: at.y - 20, width: 120, height: 40 } : null
+}
+
+function edgeBounds(graph: PlacedGraph): Map<string, Box> {
+  const bounds = new Map<string, Box>()
+  for (const [id, { points }] of graph.placement.edges) {
+    let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity]
+    for (const { x, y } of points) {
+      left = Math.min(left, x)
+      top = Math.min(top, y)
+      right = Math.max(right, x)
+      bottom = Math.max(bottom, y)
+    }
+    bounds.set(id, { x: left - 5, y: top - 5, width: right - left + 10, height: bottom - top + 10 })
+  }
+  return bounds
+}
+
+function announcement(graph: PlacedGraph, marks: Marks | null, selection: Selection): string {
+  const { model } = graph
+  if (selection.kind === 'edge') {
+    const edge = model.edges.find((found) => found.id === selection.id)
+    const name = (id: string | undefined): string => model.nodes.find((node) => node.id === id)?.title ?? ''
+    return edge ? `edge from ${name(edge.source)} to ${name(edge.target)}: ${edge.description}` : ''
+  }
+  if (selection.kind === 'group') return `${model.groups.find((group) => group.id === selection.id)?.title ?? ''} ${marks?.groups.get(selection.id)?.foot ?? ''}`
+  const node = model.nodes.find((found) => found.id === selection.id)
+  return node ? `${node.title}, ${node.subtitle}, ${marks?.nodes.get(node.id)?.foot ?? ''}` : ''
+}

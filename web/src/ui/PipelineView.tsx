@@ -1,0 +1,147 @@
+import { useEffect, useMemo, useState, type KeyboardEvent } from 'react'
+import type { Address, Tab } from '../address'
+import { apiPath, useDocument, usePolled } from '../api'
+import type { RunSummary, ViewPlan, ViewRun } from '../documents'
+import type { Theme } from '../export/palette'
+import type { Selection } from '../model/graph'
+import { runMarks } from '../model/runState'
+import { counted } from '../model/words'
+import { ExecutionView } from './ExecutionView'
+import { GraphPane } from './GraphPane'
+import { RunView } from './RunView'
+import { VersionsView } from './VersionsView'
+
+const POLL_SECONDS = 2
+const NAMES: Record<Tab, string> = { job: 'Job graph', stream: 'Stream graph', execution: 'Execution graph', run: 'Run', versions: 'Versions' }
+
+function hasEnded(run: ViewRun): boolean {
+  return run.ended !== null && run.state !== 'running' && run.state !== 'queued'
+}
+
+/** A Dag as the server knows it. */
+export function ServedPipeline({ address, theme, onGo }: { address: Address; theme: Theme; onGo: (address: Address) => void }) {
+  const dagId = address.dagId ?? ''
+  const plan = useDocument<ViewPlan>(apiPath(['dags', dagId, 'plan'], { run_id: address.runId }))
+  const run = usePolled<ViewRun>(address.runId ? apiPath(['dags', dagId, 'run'], { run_id: address.runId }) : null, POLL_SECONDS, hasEnded)
+  const runs = useDocument<{ runs: RunSummary[] }>(apiPath(['dags', dagId, 'runs']))
+  return (
+    <>
+      {(plan.error ?? run.error) && <p role="alert">{plan.error ?? run.error}</p>}
+      {!plan.document && !plan.error && <p role="status">Asking for the plan …</p>}
+      {plan.document && <PipelineView plan={plan.document} run={run.document} runs={runs.document?.runs ?? []} address={address} theme={theme} onGo={onGo} />}
+    </>
+  )
+}
+
+interface Properties {
+  plan: ViewPlan
+  run: ViewRun | null
+  /** Null where there is no server to ask. */
+  runs: RunSummary[] | null
+  address: Address
+  theme: Theme
+  onGo: (address: Address) => void
+}
+
+export function PipelineView({ plan, run, runs, address, theme, onGo }: Properties) {
+  const [selection, setSelection] = useState<Selection | null>(() => firstSelection(plan, address))
+  const now = useNow(run)
+  const marks = useMemo(() => (run ? runMarks(plan, run, now) : null), [plan, run, now])
+  const tabs: Tab[] = ['job', 'stream', 'execution', ...(run ? (['run'] as const) : []), ...(runs ? (['versions'] as const) : [])]
+  const tab = tabs.includes(address.tab) ? address.tab : 'job'
+  const go = (next: Tab): void => {
+    if ((next === 'stream') !== (tab === 'stream')) setSelection(null)
+    onGo({ ...address, tab: next })
+  }
+  const onTabKey = (event: KeyboardEvent): void => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+    if (!step) return
+    event.preventDefault()
+    const next = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length] ?? 'job'
+    go(next)
+    document.getElementById(`tab-${next}`)?.focus()
+  }
+  const pane = { plan, run, marks, theme, selection, onSelect: setSelection }
+  return (
+    <>
+      <header>
+        {runs && (
+          <a
+            href="."
+            aria-label="All pipelines"
+            onClick={(event) => {
+              event.preventDefault()
+              onGo({ dagId: null, runId: null, taskId: null, tab: 'job' })
+            }}
+          >
+            Pipelines
+          </a>
+        )}
+        <h1>{plan.pipeline}</h1>
+        <span className="faint">
+          {counted(plan.operators.length, 'operator')} · {plan.vertices.length === 1 ? '1 vertex' : `${plan.vertices.length} vertices`} ·{' '}
+          {counted(plan.regions.length, 'task')} · {plan.edges.filter((edge) => edge.is_staged).length} staged
+        </span>
+        {runs && (
+          <label>
+            Run{' '}
+            <select
+              value={address.runId ?? ''}
+              onChange={(event) => onGo({ ...address, runId: event.target.value || null, tab: event.target.value ? 'run' : tab === 'run' ? 'job' : tab })}
+            >
+              <option value="">none: the latest plan</option>
+              {address.runId && !runs.some((found) => found.run_id === address.runId) && <option value={address.runId}>{address.runId}</option>}
+              {runs.map((found) => (
+                <option key={found.run_id} value={found.run_id}>
+                  {`${found.run_id} · ${found.state}`}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+      </header>
+      <div role="tablist" aria-label="Views" className="tabs" onKeyDown={onTabKey}>
+        {tabs.map((name) => (
+          <button
+            key={name}
+            id={`tab-${name}`}
+            type="button"
+            role="tab"
+            aria-selected={name === tab}
+            aria-controls="view"
+            tabIndex={name === tab ? 0 : -1}
+            onClick={() => go(name)}
+          >
+            {NAMES[name]}
+          </button>
+        ))}
+      </div>
+      <main id="view" role="tabpanel" aria-labelledby={`tab-${tab}`}>
+        {tab === 'job' && <GraphPane key="job" kind="job" {...pane} />}
+        {tab === 'stream' && <GraphPane key="stream" kind="stream" {...pane} marks={null} />}
+        {tab === 'execution' && <ExecutionView plan={plan} run={run} theme={theme} />}
+        {tab === 'run' && run && <RunView plan={plan} run={run} now={now} theme={theme} selection={selection} onSelect={setSelection} />}
+        {tab === 'versions' && <VersionsView dagId={address.dagId ?? ''} theme={theme} />}
+      </main>
+    </>
+  )
+}
+
+function firstSelection(plan: ViewPlan, address: Address): Selection | null {
+  const isKnown = address.tab !== 'stream' && plan.regions.some((region) => region.id === address.taskId)
+  return isKnown && address.taskId ? { kind: 'group', id: address.taskId } : null
+}
+
+/** The time, moving on while the run does. */
+function useNow(run: ViewRun | null): number {
+  const [now, setNow] = useState(() => Date.now() / 1000)
+  const isRunning = run !== null && !hasEnded(run)
+  useEffect(() => {
+    if (!isRunning) return
+    const timer = setInterval(() => {
+      if (!document.hidden) setNow(Date.now() / 1000)
+    }, POLL_SECONDS * 1000)
+    return () => clearInterval(timer)
+  }, [isRunning])
+  return now
+}

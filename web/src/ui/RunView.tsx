@@ -1,0 +1,50 @@
+import { useMemo } from 'react'
+import type { ViewPlan, ViewRun } from '../documents'
+import { runStatePaint, type Theme } from '../export/palette'
+import type { Selection } from '../model/graph'
+import { currentAttempt, runMarks } from '../model/runState'
+import { bytesWords, counted, rowsWords, secondsWords, timeWords } from '../model/words'
+import { GraphPane } from './GraphPane'
+import { StateBadge } from './StateBadge'
+import { TimelineView } from './TimelineView'
+
+interface Properties {
+  plan: ViewPlan
+  run: ViewRun
+  now: number
+  theme: Theme
+  selection: Selection | null
+  onSelect: (selection: Selection | null) => void
+}
+
+/** A run: how it stands, the job graph with its states, and what ran when. */
+export function RunView({ plan, run, now, theme, selection, onSelect }: Properties) {
+  const marks = useMemo(() => runMarks(plan, run, now), [plan, run, now])
+  const attempts = run.regions.map((region) => currentAttempt(run, region.id)).filter((attempt) => attempt !== null)
+  const outputs = attempts.flatMap((attempt) => attempt.outputs)
+  const violations = attempts.flatMap((attempt) => attempt.contracts).reduce((sum, contract) => sum + contract.violations, 0)
+  const spilled = attempts.reduce((sum, attempt) => sum + (attempt.work?.spilled_bytes ?? 0), 0)
+  const sum = (values: (number | null)[]): number => values.reduce<number>((total, value) => total + (value ?? 0), 0)
+  return (
+    <div className="run">
+      <div className="summary">
+        <StateBadge paint={runStatePaint(run.state, theme)} />
+        <span>{run.started === null ? 'not begun' : secondsWords((run.ended ?? now) - run.started)}</span>
+        <span className="faint">since {timeWords(run.started)}</span>
+        <span>
+          {run.regions.filter((region) => region.state === 'FINISHED').length} of {counted(run.regions.length, 'task')} finished
+        </span>
+        {outputs.length > 0 && (
+          <span>
+            {rowsWords(sum(outputs.map((output) => output.rows)))} rows, {bytesWords(sum(outputs.map((output) => output.bytes)))} out
+          </span>
+        )}
+        {violations > 0 && <span className="reason">{counted(violations, 'contract violation')}</span>}
+        {spilled > 0 && <span className="reason">{bytesWords(spilled)} spilled</span>}
+        {!run.has_documents && <span className="faint">This server does not see the staging root: states are Airflow's, and there are no figures.</span>}
+      </div>
+      <GraphPane plan={plan} run={run} kind="job" marks={marks} theme={theme} selection={selection} onSelect={onSelect} />
+      <TimelineView run={run} now={now} theme={theme} selection={selection} onSelect={onSelect} />
+    </div>
+  )
+}

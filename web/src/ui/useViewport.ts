@@ -1,0 +1,186 @@
+/** Pan and zoom. The drawing moves at once; what is drawn follows when the window leaves what was drawn before. */
+
+import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react'
+import type { Level } from '../export/shapes'
+import type { Box, Size } from '../layout/compound'
+
+export interface View {
+  x: number
+  y: number
+  scale: number
+}
+
+export interface Drawn {
+  level: Level
+  /** What is drawn: the window, and as much again on each side. */
+  area: Box
+}
+
+export interface Viewport {
+  drawn: Drawn | null
+  fit: () => void
+  zoom: (factor: number) => void
+  show: (box: Box) => void
+  centre: (x: number, y: number) => void
+  /** Calls back on each movement, with the part of the drawing that is seen. */
+  watch: (listener: (seen: Box) => void) => () => void
+}
+
+const LEAST = 0.02
+const MOST = 3
+
+export function levelOf(scale: number): Level {
+  return scale >= 0.5 ? 'full' : scale >= 0.16 ? 'names' : 'blocks'
+}
+
+export function overlaps(a: Box, b: Box): boolean {
+  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height
+}
+
+function contains(outer: Box, inner: Box, content: Size): boolean {
+  const left = Math.max(inner.x, 0)
+  const top = Math.max(inner.y, 0)
+  const right = Math.min(inner.x + inner.width, content.width)
+  const bottom = Math.min(inner.y + inner.height, content.height)
+  return left >= outer.x && top >= outer.y && right <= outer.x + outer.width && bottom <= outer.y + outer.height
+}
+
+export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: RefObject<SVGGElement | null>, content: Size): Viewport {
+  const view = useRef<View>({ x: 0, y: 0, scale: 1 })
+  const listeners = useRef(new Set<(seen: Box) => void>())
+  const [drawn, setDrawn] = useState<Drawn | null>(null)
+
+  const seen = useCallback((): Box => {
+    const { x, y, scale } = view.current
+    const size = frame.current
+    return { x: -x / scale, y: -y / scale, width: (size?.clientWidth ?? 0) / scale, height: (size?.clientHeight ?? 0) / scale }
+  }, [frame])
+
+  const apply = useCallback(() => {
+    const { x, y, scale } = view.current
+    drawing.current?.setAttribute('transform', `translate(${x} ${y}) scale(${scale})`)
+    const now = seen()
+    for (const listener of listeners.current) listener(now)
+    const level = levelOf(scale)
+    setDrawn((before) => {
+      if (before?.level === level && contains(before.area, now, content) && before.area.width < now.width * 8) return before
+      const area = { x: now.x - now.width, y: now.y - now.height, width: 3 * now.width, height: 3 * now.height }
+      return { level, area }
+    })
+  }, [content, drawing, seen])
+
+  const zoomAt = useCallback(
+    (factor: number, px: number, py: number) => {
+      const { x, y, scale } = view.current
+      const next = Math.min(MOST, Math.max(LEAST, scale * factor))
+      const ratio = next / scale
+      view.current = { x: px - (px - x) * ratio, y: py - (py - y) * ratio, scale: next }
+      apply()
+    },
+    [apply],
+  )
+
+  const fit = useCallback(() => {
+    const size = frame.current
+    if (!size?.clientWidth) return
+    const [width, height] = [size.clientWidth - 32, size.clientHeight - 32]
+    const scale = Math.min(1.1, Math.max(LEAST, Math.min(width / Math.max(1, content.width), height / Math.max(1, content.height))))
+    view.current = {
+      scale,
+      x: (size.clientWidth - content.width * scale) / 2,
+      y: (size.clientHeight - content.height * scale) / 2,
+    }
+    apply()
+  }, [apply, content, frame])
+
+  const centre = useCallback(
+    (x: number, y: number) => {
+      const size = frame.current
+      const { scale } = view.current
+      view.current = { scale, x: (size?.clientWidth ?? 0) / 2 - x * scale, y: (size?.clientHeight ?? 0) / 2 - y * scale }
+      apply()
+    },
+    [apply, frame],
+  )
+
+  const show = useCallback(
+    (box: Box) => {
+      const now = seen()
+      const isSeen = box.x >= now.x && box.y >= now.y && box.x + box.width <= now.x + now.width && box.y + box.height <= now.y + now.height
+      const isReadable = view.current.scale >= 0.4
+      if (!isReadable) view.current = { ...view.current, scale: 0.75 }
+      if (!isSeen || !isReadable) centre(box.x + box.width / 2, box.y + box.height / 2)
+    },
+    [centre, seen],
+  )
+
+  useLayoutEffect(() => fit(), [fit])
+
+  useEffect(() => {
+    const element = frame.current
+    if (!element) return
+    let drag: { id: number; x: number; y: number } | null = null
+    let size = { width: element.clientWidth, height: element.clientHeight }
+    const onWheel = (event: WheelEvent): void => {
+      event.preventDefault()
+      const box = element.getBoundingClientRect()
+      const delta = event.deltaMode === 1 ? event.deltaY * 16 : event.deltaY
+      zoomAt(Math.exp(-Math.max(-200, Math.min(200, delta)) * 0.0022), event.clientX - box.left, event.clientY - box.top)
+    }
+    const onDown = (event: PointerEvent): void => {
+      if (event.button === 0) drag = { id: event.pointerId, x: event.clientX, y: event.clientY }
+    }
+    const onMove = (event: PointerEvent): void => {
+      if (drag?.id !== event.pointerId) return
+      if (!element.hasPointerCapture(event.pointerId)) {
+        if (Math.hypot(event.clientX - drag.x, event.clientY - drag.y) < 4) return
+        element.setPointerCapture(event.pointerId)
+      }
+      view.current = { ...view.current, x: view.current.x + event.clientX - drag.x, y: view.current.y + event.clientY - drag.y }
+      drag = { id: event.pointerId, x: event.clientX, y: event.clientY }
+      apply()
+    }
+    const onUp = (): void => {
+      drag = null
+    }
+    // A frame that becomes larger or smaller keeps its middle; one that was not shown is fitted.
+    const observer = new ResizeObserver(() => {
+      const next = { width: element.clientWidth, height: element.clientHeight }
+      if (next.width === size.width && next.height === size.height) return
+      if (!size.width || !size.height) fit()
+      else {
+        view.current = { ...view.current, x: view.current.x + (next.width - size.width) / 2, y: view.current.y + (next.height - size.height) / 2 }
+        apply()
+      }
+      size = next
+    })
+    observer.observe(element)
+    element.addEventListener('wheel', onWheel, { passive: false })
+    element.addEventListener('pointerdown', onDown)
+    element.addEventListener('pointermove', onMove)
+    element.addEventListener('pointerup', onUp)
+    element.addEventListener('pointercancel', onUp)
+    return () => {
+      observer.disconnect()
+      element.removeEventListener('wheel', onWheel)
+      element.removeEventListener('pointerdown', onDown)
+      element.removeEventListener('pointermove', onMove)
+      element.removeEventListener('pointerup', onUp)
+      element.removeEventListener('pointercancel', onUp)
+    }
+  }, [apply, fit, frame, zoomAt])
+
+  const zoom = useCallback(
+    (factor: number) => zoomAt(factor, (frame.current?.clientWidth ?? 0) / 2, (frame.current?.clientHeight ?? 0) / 2),
+    [frame, zoomAt],
+  )
+  const watch = useCallback(
+    (listener: (box: Box) => void) => {
+      listeners.current.add(listener)
+      listener(seen())
+      return () => void listeners.current.delete(listener)
+    },
+    [seen],
+  )
+  return { drawn, fit, zoom, show, centre, watch }
+}

@@ -1,0 +1,36 @@
+/** Writes standalone.html beside index.html: the same page in one file, which asks no server for anything. */
+
+import { createHash } from 'node:crypto'
+import type { Plugin } from 'vite'
+
+const MARKER = '<!--view-plan-->'
+
+export function standalone(): Plugin {
+  return {
+    name: 'standalone',
+    enforce: 'post',
+    generateBundle(_, bundle) {
+      const script = bundle['assets/app.js']
+      const style = bundle['assets/app.css']
+      const page = bundle['index.html']
+      if (script?.type !== 'chunk' || style?.type !== 'asset' || page?.type !== 'asset') throw new Error('the build has other files than standalone.html is made of')
+      this.emitFile({ type: 'asset', fileName: 'standalone.html', source: inlined(String(page.source), script.code, String(style.source)) })
+    },
+  }
+}
+
+/** A policy by hashes: this script and this style, and nothing from anywhere else. */
+export function inlined(page: string, script: string, style: string): string {
+  const code = script.replace(/<\/script/gi, '<\\/script').replace(/<!--/g, '<\\!--')
+  const hash = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+  const policy = `default-src 'none'; script-src ${hash(code)}; style-src ${hash(style)}; img-src data: blob:; base-uri 'none'; form-action 'none'`
+  const lines = page
+    .replace(/^.*<script[^>]*src=.*<\/script>\n/m, '')
+    .replace(/^.*<link[^>]*rel="stylesheet".*\n/m, '')
+    .split(MARKER)
+  if (lines.length !== 2) throw new Error('index.html has the marker once')
+  const [head = '', rest = ''] = lines
+  const charset = '<meta charset="utf-8" />'
+  const begun = head.replace(charset, () => `${charset}\n    <meta http-equiv="Content-Security-Policy" content="${policy}" />\n    <style>${style}</style>`)
+  return `${begun}${MARKER}${rest.replace('</body>', () => `<script type="module">${code}</script>\n  </body>`)}`
+}
