@@ -4,7 +4,7 @@ import type { Box } from '../layout/compound'
 import { linePath } from '../layout/compound'
 import { labelSize, LINE_HEIGHT, type GraphEdge, type GraphGroup, type GraphNode, type PlacedGraph } from '../model/graph'
 import type { Mark } from '../model/runState'
-import { fit } from '../model/textWidth'
+import { fit, textWidth } from '../model/textWidth'
 import { CHANGE_PAINT, paint, statePaint, type Paint, type PaintName, type Theme } from './palette'
 
 export type Shape =
@@ -60,18 +60,18 @@ export function movedGlyph(path: string, x: number, y: number, scale: number): s
 export function nodeShapes(node: GraphNode, box: Box, mark: Mark | undefined, theme: Theme, level: Level, hasFoot: boolean): Shape[] {
   const found = markPaint(mark, theme)
   const outline = found && mark?.change ? { ...paint('node', theme), stroke: found.colour, width: 2.5 } : paint('node', theme)
-  const fill = level === 'blocks' && found ? { ...outline, fill: found.colour } : outline
+  const fill = level === 'blocks' ? { fill: found?.colour ?? paint('plain', theme).stroke ?? '' } : outline
   const shapes: Shape[] = [{ kind: 'rect', paint: fill, ...box, radius: 6 }]
   if (level === 'blocks') return shapes
   if (found) shapes.push({ kind: 'rect', paint: { fill: found.colour }, x: box.x, y: box.y + 4, width: 5, height: box.height - 8, radius: 2.5 })
   const room = box.width - 24 - (found ? 24 : 0)
   if (level === 'names') {
     const size = Math.min(22, box.height * 0.4)
-    shapes.push(text('title', theme, box.x + 12, box.y + box.height / 2 + size / 3, size, fit(node.title, room, size), true))
+    shapes.push(text('title', theme, box.x + 12, box.y + box.height / 2 + size / 3, size, fit(node.title, room, size, true), true))
     if (mark) shapes.push(...badge(mark, theme, box.x + box.width - 30, box.y + 6, 1.3))
     return shapes
   }
-  shapes.push(text('title', theme, box.x + 12, box.y + 18, 13, fit(node.title, room, 13), true))
+  shapes.push(text('title', theme, box.x + 12, box.y + 18, 13, fit(node.title, room, 13, true), true))
   shapes.push(text('subtitle', theme, box.x + 12, box.y + 34, 11, fit(node.subtitle, box.width - 24, 11)))
   const lines = node.hidden ? [...node.lines, `+ ${node.hidden} more`] : node.lines
   if (lines.length) shapes.push({ kind: 'path', paint: paint('rule', theme), d: `M${box.x + 8} ${box.y + 42}h${box.width - 16}` })
@@ -82,7 +82,7 @@ export function nodeShapes(node: GraphNode, box: Box, mark: Mark | undefined, th
   if (hasFoot && mark) {
     const colour = found ? { fill: found.colour } : paint('subtitle', theme)
     const words = mark.attempt ? `${mark.foot} · attempt ${mark.attempt}` : mark.foot
-    shapes.push({ kind: 'text', paint: colour, x: box.x + 12, y: box.y + box.height - 8, size: 11, isBold: true, text: fit(words, box.width - 24, 11) })
+    shapes.push({ kind: 'text', paint: colour, x: box.x + 12, y: box.y + box.height - 8, size: 11, isBold: true, text: fit(words, box.width - 24, 11, true) })
   }
   return shapes
 }
@@ -94,12 +94,12 @@ export function groupShapes(group: GraphGroup, box: Box, mark: Mark | undefined,
   const shapes: Shape[] = [{ kind: 'rect', paint: hull, ...box, radius: 12 }]
   if (level === 'blocks') return shapes
   const size = level === 'names' ? Math.min(26, Math.max(14, box.height / 8)) : 13
-  const title = fit(group.title, box.width - 28, size)
+  const title = fit(group.title, box.width - 28, size, true)
   const y = box.y + (level === 'names' ? size + 2 : 21)
   const words = mark ? mark.foot : group.subtitle
   shapes.push(text('hullTitle', theme, box.x + 14, y, size, title, true))
   if (level === 'full') {
-    const used = Math.ceil(title.length * 8.2) + 26
+    const used = Math.ceil(textWidth(title, size, true)) + 26
     shapes.push(text('hullSubtitle', theme, box.x + used, y, 11, fit(words, box.width - used - 10, 11)))
   }
   return shapes
@@ -120,16 +120,17 @@ function arrow(graph: PlacedGraph, edge: GraphEdge, colour: string): Shape[] {
 export function edgeShapes(graph: PlacedGraph, edge: GraphEdge, theme: Theme, level: Level): Shape[] {
   const placed = graph.placement.edges.get(edge.id)
   if (!placed) return []
-  const line = paint(edge.kind, theme)
-  const shapes: Shape[] = [{ kind: 'path', paint: line, d: linePath(placed.points, graph.direction) }]
-  if (level === 'blocks') return shapes
+  const line: Paint = paint(edge.kind, theme)
+  const d = linePath(placed.points, graph.direction)
+  if (level === 'blocks') return [{ kind: 'path', paint: { fill: 'none', stroke: line.stroke ?? '', width: (line.width ?? 1) * 4 }, d }]
+  const shapes: Shape[] = [{ kind: 'path', paint: line, d }]
   shapes.push(...arrow(graph, edge, line.stroke ?? ''))
   const size = labelSize(edge)
   if (!placed.label || !size) return shapes
   const isStaged = edge.kind === 'staged'
   const [x, y] = [placed.label.x - size.width / 2, placed.label.y - size.height / 2]
   const isVirtual = edge.kind === 'virtual'
-  if (level === 'full' || isStaged) {
+  if (level === 'full' || isStaged || isVirtual) {
     const name = isStaged ? 'labelStaged' : isVirtual ? 'labelVirtual' : 'label'
     shapes.push({ kind: 'rect', paint: paint(name, theme), x, y, ...size, radius: isVirtual ? size.height / 2 : 5 })
   }
@@ -141,7 +142,7 @@ export function edgeShapes(graph: PlacedGraph, edge: GraphEdge, theme: Theme, le
   const left = x + 7 + (isStaged ? 16 : 0)
   edge.words.forEach((words, at) =>
     shapes.push(
-      text(isStaged ? 'labelTextStaged' : 'labelText', theme, left, y + 14 + at * 14, 11, fit(words, size.width - (left - x) - 5, 11), at === 0),
+      text(isStaged ? 'labelTextStaged' : 'labelText', theme, left, y + 14 + at * 14, 11, fit(words, size.width - (left - x) - 5, 11, at === 0), at === 0),
     ),
   )
   return shapes

@@ -50,10 +50,15 @@ export function layered(nodes: readonly LayerNode[], edges: readonly LayerEdge[]
   const at = crossCoordinates(graph, graph.layers)
   const { start, end, size } = layerStarts(graph, at)
   const corners = new Map<string, FlowPoint>()
+  const feeds = new Set(graph.links.map((link) => link.from))
+  const reads = new Set(graph.links.map((link) => link.to))
   nodes.forEach((node, index) => {
     const layer = graph.cells[index]?.layer ?? 0
     const slack = (end[layer] ?? 0) - (start[layer] ?? 0) - node.main
-    const shift = node.pin === 'last' ? slack : node.pin === 'first' ? 0 : slack / 2
+    // What reads nothing stands near its readers, what nobody reads near its inputs.
+    const isEarly = node.pin === 'first' || (node.pin !== 'last' && !feeds.has(index))
+    const isLate = node.pin === 'last' || (node.pin !== 'first' && !reads.has(index) && feeds.has(index))
+    const shift = isEarly ? 0 : isLate ? slack : slack / 2
     corners.set(node.id, { main: (start[layer] ?? 0) + shift, cross: (at[index] ?? 0) - node.cross / 2 })
   })
   const routes = new Map<string, LayeredEdge>()

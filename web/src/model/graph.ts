@@ -57,6 +57,7 @@ export const MOST_LINES = 5
 const HEAD = 42
 const FOOT = 18
 const MOST_LABEL = 190
+const TRIED_UP_TO = 400
 
 export function nodeHeight(node: GraphNode, hasFoot: boolean): number {
   const lines = node.lines.length + (node.hidden ? 1 : 0)
@@ -66,7 +67,7 @@ export function nodeHeight(node: GraphNode, hasFoot: boolean): number {
 /** The room a label takes: its longest line, a glyph before it if it is staged. */
 export function labelSize(edge: GraphEdge): { width: number; height: number } | null {
   if (!edge.words.length) return null
-  const text = Math.max(...edge.words.map((words) => textWidth(words, 11)))
+  const text = Math.max(...edge.words.map((words, line) => textWidth(words, 11, line === 0)))
   return { width: Math.min(MOST_LABEL, text + 14 + (edge.kind === 'staged' ? 20 : 0)), height: 6 + 14 * edge.words.length }
 }
 
@@ -84,10 +85,19 @@ export function placeGraph(model: GraphModel, direction: Direction, hasFoot: boo
       groups: model.groups.map((group) => ({
         id: group.id,
         hull: group.isHull,
-        title: Math.min(420, textWidth(group.title, 13) + textWidth(group.subtitle, 11) + 60),
+        title: Math.min(420, textWidth(group.title, 13, true) + textWidth(group.subtitle, 11) + 30),
       })),
     },
     direction,
   )
   return { model, placement, direction, hasFoot }
+}
+
+/** The placement that shows the graph larger in a window; beyond a few hundred boxes the usual one, without trying both. */
+export function placeReadably(model: GraphModel, hasFoot: boolean, window: { width: number; height: number }): PlacedGraph {
+  const right = placeGraph(model, 'right', hasFoot)
+  if (model.nodes.length > TRIED_UP_TO) return right
+  const down = placeGraph(model, 'down', hasFoot)
+  const scale = ({ placement: { size } }: PlacedGraph): number => Math.min(1, window.width / size.width, window.height / size.height)
+  return scale(down) > 1.15 * scale(right) ? down : right
 }

@@ -12,12 +12,12 @@ export interface Found {
 const MOST = 50
 
 /** What matches all words of the text, the best first: equal, then beginning with it, then containing it. */
-export function search(plan: ViewPlan, model: GraphModel, text: string): Found[] {
+export function search(plan: ViewPlan, kind: GraphModel['kind'], text: string): Found[] {
   const wanted = text.trim().toLowerCase()
   if (!wanted) return []
   const parts = wanted.split(/\s+/)
   const ranked: { rank: number; found: Found }[] = []
-  for (const found of candidates(plan, model)) {
+  for (const found of candidates(plan, kind)) {
     const name = found.words.toLowerCase()
     if (!parts.every((part) => name.includes(part))) continue
     ranked.push({ rank: name === wanted ? 0 : name.startsWith(wanted) ? 1 : 2, found })
@@ -25,8 +25,8 @@ export function search(plan: ViewPlan, model: GraphModel, text: string): Found[]
   return ranked.sort((a, b) => a.rank - b.rank).slice(0, MOST).map((entry) => entry.found)
 }
 
-function candidates(plan: ViewPlan, model: GraphModel): Found[] {
-  const isJob = model.kind === 'job'
+function candidates(plan: ViewPlan, kind: GraphModel['kind']): Found[] {
+  const isJob = kind === 'job'
   const vertexOf = new Map(plan.vertices.map((vertex) => [vertex.id, vertex]))
   return [
     ...plan.operators.map((operator): Found => ({

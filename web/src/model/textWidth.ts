@@ -1,21 +1,40 @@
-/** How wide text is, without a browser: good enough to leave room, and to cut what does not fit. */
+/** How wide text is, to leave room for it and to cut what does not fit: measured letter by letter, guessed where there is no screen. */
 
 const NARROW = /[iljtf.,:;'|!()[\]{} ]/
 const WIDE = /[mwMW@%A-Z→—]/
+const MEASURED_SIZE = 100
 
-export function textWidth(text: string, size: number): number {
+const measured = { regular: new Map<string, number>(), bold: new Map<string, number>() }
+const context = typeof document === 'undefined' ? null : document.createElement('canvas').getContext('2d')
+
+function letterWidth(letter: string, isBold: boolean): number {
+  const known = measured[isBold ? 'bold' : 'regular']
+  let width = known.get(letter)
+  if (width === undefined) {
+    if (context) {
+      context.font = `${isBold ? '600 ' : ''}${MEASURED_SIZE}px system-ui, sans-serif`
+      width = context.measureText(letter).width / MEASURED_SIZE
+    } else width = NARROW.test(letter) ? 0.34 : WIDE.test(letter) ? 0.74 : letter > '\u2e80' ? 1 : 0.57
+    known.set(letter, width)
+  }
+  return width
+}
+
+export function textWidth(text: string, size: number, isBold = false): number {
   let units = 0
-  for (const letter of text) units += NARROW.test(letter) ? 0.34 : WIDE.test(letter) ? 0.74 : letter > '\u2e80' ? 1 : 0.57
+  for (const letter of text) units += letterWidth(letter, isBold)
   return units * size
 }
 
 /** Cut text to a width, with an ellipsis where something is cut. */
-export function fit(text: string, width: number, size: number): string {
+export function fit(text: string, width: number, size: number, isBold = false): string {
   const line = text.replace(/\s+/g, ' ')
-  if (textWidth(line, size) <= width) return line
+  if (textWidth(line, size, isBold) <= width) return line
+  let left = width - textWidth('…', size, isBold)
   let kept = ''
   for (const letter of line) {
-    if (textWidth(`${kept}${letter}…`, size) > width) break
+    left -= letterWidth(letter, isBold) * size
+    if (left < 0) break
     kept += letter
   }
   return `${kept.trimEnd()}…`

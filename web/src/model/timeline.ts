@@ -36,6 +36,6 @@ export function timeline(run: ViewRun, now: number): Timeline {
     }),
   }))
   const step = STEPS.find((seconds) => span / seconds <= 8) ?? span / 8
-  const ticks = Array.from({ length: Math.floor(span / step) + 1 }, (_, i) => ({ at: (i * step) / span, seconds: i * step }))
+  const ticks = Array.from({ length: Math.floor(span / step) + 1 }, (_, i) => ({ at: (i * step) / span, seconds: i * step })).filter((tick) => tick.at < 0.94)
   return { start: from, end, rows, ticks }
 }

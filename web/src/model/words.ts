@@ -27,11 +27,12 @@ export function bytesWords(bytes: number | null | undefined): string {
 
 export function secondsWords(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined) return '–'
-  if (seconds < 10) return `${seconds.toFixed(1)} s`
+  if (seconds < 10 && !Number.isInteger(seconds)) return `${seconds.toFixed(1)} s`
   if (seconds < 60) return `${Math.round(seconds)} s`
   const whole = Math.round(seconds)
   const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60), whole % 60]
-  return hours ? `${hours} h ${minutes} min` : `${minutes} min ${rest} s`
+  if (hours) return minutes ? `${hours} h ${minutes} min` : `${hours} h`
+  return rest ? `${minutes} min ${rest} s` : `${minutes} min`
 }
 
 export function timeWords(seconds: number | null | undefined): string {

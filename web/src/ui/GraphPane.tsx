@@ -1,7 +1,8 @@
 import { useMemo, useState } from 'react'
 import type { ViewPlan, ViewRun } from '../documents'
 import type { Theme } from '../export/palette'
-import { placeGraph, type Selection } from '../model/graph'
+import { collapse, FOLDED_FROM } from '../model/collapse'
+import { placeGraph, placeReadably, type Selection } from '../model/graph'
 import { jobGraph } from '../model/jobGraph'
 import type { Marks } from '../model/runState'
 import { streamGraph } from '../model/streamGraph'
@@ -24,31 +25,44 @@ interface Properties {
 
 /** One of the graphs, with its search, its exports, and the details of what is selected. */
 export function GraphPane({ plan, run, kind, marks, theme, selection, onSelect }: Properties) {
-  const [direction, setDirection] = useState<Direction>('right')
+  const [wanted, setWanted] = useState<Direction | null>(null)
+  const [isFolded, setFolded] = useState(kind === 'job' && plan.vertices.length > FOLDED_FROM)
   const hasFoot = marks !== null
   const graph = useMemo(() => {
     performance.mark('layout-start')
-    const placed = placeGraph(kind === 'job' ? jobGraph(plan) : streamGraph(plan), direction, hasFoot)
+    const whole = kind === 'job' ? jobGraph(plan) : streamGraph(plan)
+    const model = isFolded ? collapse(whole) : whole
+    const placed = wanted ? placeGraph(model, wanted, hasFoot) : placeReadably(model, hasFoot, { width: window.innerWidth, height: window.innerHeight - 130 })
     performance.measure('layout', 'layout-start')
     return placed
-  }, [plan, kind, direction, hasFoot])
+  }, [plan, kind, wanted, hasFoot, isFolded])
+  const shownMarks = useMemo(() => (marks && isFolded ? { nodes: marks.groups, groups: marks.groups } : marks), [marks, isFolded])
+  const found = (next: Selection | null): void => {
+    if (isFolded && next?.kind !== 'group') setFolded(false)
+    onSelect(next)
+  }
+  // Folded, a box is a task, and so is what is selected by it.
+  const picked = (next: Selection | null): void => onSelect(isFolded ? (next?.kind === 'node' ? { kind: 'group', id: next.id } : null) : next)
+  const shown: Selection | null = !isFolded ? selection : selection?.kind === 'group' ? { kind: 'node', id: selection.id } : null
   const name = kind === 'job' ? 'Job graph' : 'Stream graph'
   return (
     <div className="pane">
       <div className="toolbar">
-        <SearchBox plan={plan} model={graph.model} onSelect={onSelect} />
+        <SearchBox plan={plan} kind={kind} onSelect={found} />
         <Legend kind={kind} theme={theme} hasRun={run !== null} />
-        <ExportMenu plan={plan} graph={graph} marks={marks} theme={theme} />
+        <ExportMenu plan={plan} graph={graph} marks={shownMarks} theme={theme} />
       </div>
       <div className="split">
         <GraphView
           graph={graph}
-          marks={marks}
+          marks={shownMarks}
           theme={theme}
           label={`${name} of ${plan.pipeline}`}
-          selection={selection}
-          onSelect={onSelect}
-          onTurn={() => setDirection(direction === 'right' ? 'down' : 'right')}
+          selection={shown}
+          onSelect={picked}
+          onTurn={() => setWanted(graph.direction === 'right' ? 'down' : 'right')}
+          onFold={kind === 'job' && plan.regions.length > 1 ? () => setFolded(!isFolded) : null}
+          isFolded={isFolded}
         />
         {selection && <Details plan={plan} run={run} kind={kind} selection={selection} theme={theme} onSelect={onSelect} />}
       </div>

@@ -17,16 +17,20 @@ interface Properties {
   label: string
   selection: Selection | null
   onSelect: (selection: Selection | null) => void
-  onTurn?: () => void
+  onTurn: () => void
+  /** Folds the hulls, or unfolds them. */
+  onFold: (() => void) | null
+  isFolded: boolean
 }
 
 const MANY = 25
 
 /** A graph to pan, zoom, and walk through. */
-export function GraphView({ graph, marks, theme, label, selection, onSelect, onTurn }: Properties) {
+export function GraphView({ graph, marks, theme, label, selection, onSelect, onTurn, onFold, isFolded }: Properties) {
   const frame = useRef<HTMLDivElement>(null)
   const drawing = useRef<SVGGElement>(null)
-  const viewport = useViewport(frame, drawing, graph.placement.size)
+  const start = useMemo(() => graph.placement.nodes.values().next().value ?? { x: 0, y: 0, width: 0, height: 0 }, [graph])
+  const viewport = useViewport(frame, drawing, graph.placement.size, start, graph.direction === 'right')
   const [hover, setHover] = useState<{ edge: GraphEdge; x: number; y: number } | null>(null)
   const { show } = viewport
 
@@ -90,7 +94,7 @@ export function GraphView({ graph, marks, theme, label, selection, onSelect, onT
         )}
       </div>
       {graph.model.nodes.length > MANY && <Minimap graph={graph} marks={marks} theme={theme} viewport={viewport} />}
-      <GraphControls viewport={viewport} direction={graph.direction} onTurn={onTurn} />
+      <GraphControls viewport={viewport} direction={graph.direction} onTurn={onTurn} onFold={onFold} isFolded={isFolded} />
       <div className="unseen" role="status">
         {selection ? announcement(graph, marks, selection) : ''}
       </div>

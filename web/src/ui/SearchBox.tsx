@@ -5,17 +5,17 @@ import { search } from '../model/search'
 
 interface Properties {
   plan: ViewPlan
-  model: GraphModel
+  kind: GraphModel['kind']
   onSelect: (selection: Selection) => void
 }
 
 /** Find operators, vertices and tasks by name; `/` goes there from anywhere. */
-export function SearchBox({ plan, model, onSelect }: Properties) {
+export function SearchBox({ plan, kind, onSelect }: Properties) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const input = useRef<HTMLInputElement>(null)
   const list = useId()
-  const found = useMemo(() => search(plan, model, text), [plan, model, text])
+  const found = useMemo(() => search(plan, kind, text), [plan, kind, text])
   useEffect(() => {
     const onKey = (event: globalThis.KeyboardEvent): void => {
       const isTyping = event.target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)

@@ -26,6 +26,9 @@ export interface Viewport {
   watch: (listener: (seen: Box) => void) => () => void
 }
 
+/** Below this, a whole graph says nothing: it is shown from its beginning. */
+const READABLE = 0.2
+const FIRST = 0.55
 const LEAST = 0.02
 const MOST = 3
 
@@ -45,7 +48,7 @@ function contains(outer: Box, inner: Box, content: Size): boolean {
   return left >= outer.x && top >= outer.y && right <= outer.x + outer.width && bottom <= outer.y + outer.height
 }
 
-export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: RefObject<SVGGElement | null>, content: Size): Viewport {
+export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: RefObject<SVGGElement | null>, content: Size, start: Box, isRight: boolean): Viewport {
   const view = useRef<View>({ x: 0, y: 0, scale: 1 })
   const listeners = useRef(new Set<(seen: Box) => void>())
   const [drawn, setDrawn] = useState<Drawn | null>(null)
@@ -114,7 +117,19 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
     [centre, seen],
   )
 
-  useLayoutEffect(() => fit(), [fit])
+  /** All of it where that can be read; else where it begins, and the minimap shows the rest. */
+  const open = useCallback(() => {
+    fit()
+    if (view.current.scale >= READABLE) return
+    const size = frame.current
+    const [width, height] = [(size?.clientWidth ?? 0) / FIRST, (size?.clientHeight ?? 0) / FIRST]
+    view.current = { ...view.current, scale: FIRST }
+    const middle = { x: start.x + start.width / 2, y: start.y + start.height / 2 }
+    if (isRight) centre(start.x - 40 + width / 2, content.height < height ? content.height / 2 : middle.y)
+    else centre(content.width < width ? content.width / 2 : middle.x, start.y - 60 + height / 2)
+  }, [centre, content, fit, frame, start, isRight])
+
+  useLayoutEffect(() => open(), [open])
 
   useEffect(() => {
     const element = frame.current
@@ -147,7 +162,7 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
     const observer = new ResizeObserver(() => {
       const next = { width: element.clientWidth, height: element.clientHeight }
       if (next.width === size.width && next.height === size.height) return
-      if (!size.width || !size.height) fit()
+      if (!size.width || !size.height) open()
       else {
         view.current = { ...view.current, x: view.current.x + (next.width - size.width) / 2, y: view.current.y + (next.height - size.height) / 2 }
         apply()
@@ -168,7 +183,7 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
       element.removeEventListener('pointerup', onUp)
       element.removeEventListener('pointercancel', onUp)
     }
-  }, [apply, fit, frame, zoomAt])
+  }, [apply, open, frame, zoomAt])
 
   const zoom = useCallback(
     (factor: number) => zoomAt(factor, (frame.current?.clientWidth ?? 0) / 2, (frame.current?.clientHeight ?? 0) / 2),

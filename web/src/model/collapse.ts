@@ -1,0 +1,36 @@
+/** A graph with its hulls folded into boxes: the first look at a plan of a thousand vertices. */
+
+import { counted } from './words'
+import type { GraphEdge, GraphModel } from './graph'
+
+/** More vertices than one takes in at a glance: the graph begins folded. */
+export const FOLDED_FROM = 400
+
+export function collapse(model: GraphModel): GraphModel {
+  const groupOf = new Map(model.nodes.map((node) => [node.id, node.group]))
+  const between = new Map<string, GraphEdge[]>()
+  for (const edge of model.edges) {
+    const [source, target] = [groupOf.get(edge.source) ?? '', groupOf.get(edge.target) ?? '']
+    if (source === target) continue
+    const key = JSON.stringify([source, target])
+    between.set(key, [...(between.get(key) ?? []), edge])
+  }
+  return {
+    ...model,
+    nodes: model.groups.map((group) => ({ id: group.id, group: group.id, title: group.title, subtitle: group.subtitle, lines: [], hidden: 0 })),
+    edges: [...between].map(([key, edges]): GraphEdge => {
+      const [source = '', target = ''] = JSON.parse(key) as string[]
+      const isStaged = edges.some((edge) => edge.kind === 'staged')
+      return {
+        id: `folded ${key}`,
+        source,
+        target,
+        words: [counted(edges.length, isStaged ? 'staged edge' : 'edge')],
+        description: edges.map((edge) => edge.description).join('\n'),
+        kind: isStaged ? 'staged' : (edges[0]?.kind ?? 'plain'),
+        result: null,
+      }
+    }),
+    groups: model.groups.map((group) => ({ ...group, isHull: false })),
+  }
+}

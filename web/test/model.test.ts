@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest'
+import { madeUpDiff, madeUpPlan, madeUpRun } from '../dev/fixtures'
+import { readAddress, writeAddress } from '../src/address'
+import { apiPath } from '../src/api'
+import { linkTarget } from '../src/links'
+import { collapse } from '../src/model/collapse'
+import { connections, gridSize, subtaskAt } from '../src/model/executionGrid'
+import { placeGraph } from '../src/model/graph'
+import { failureWords, jobGraph } from '../src/model/jobGraph'
+import { move, nextEdge } from '../src/model/navigate'
+import { changeMarks, runMarks } from '../src/model/runState'
+import { search } from '../src/model/search'
+import { streamGraph } from '../src/model/streamGraph'
+import { fit, textWidth } from '../src/model/textWidth'
+import { timeline } from '../src/model/timeline'
+import { bytesWords, counted, secondsWords } from '../src/model/words'
+
+const plan = madeUpPlan('flights', 3, 4)
+
+describe('the job graph', () => {
+  const model = jobGraph(plan)
+  it('has a box a vertex with its operators in it, and a hull a region', () => {
+    expect(model.nodes).toHaveLength(12)
+    expect(model.groups.map((group) => group.id)).toEqual(['task_0', 'task_1', 'task_2'])
+    expect(model.nodes[0]?.lines).toEqual(['Source  operator_1', 'Project  operator_2'])
+  })
+  it('tells staged edges, and why they are', () => {
+    const staged = model.edges.find((edge) => edge.kind === 'staged')
+    expect(staged?.words).toEqual(['hash(key)', 'BLOCKING · staged'])
+    expect(staged?.description).toContain('because you asked')
+  })
+  it('counts operators there is no room for', () => {
+    const [vertex, ...rest] = plan.vertices
+    const long = { ...plan, vertices: [{ ...vertex!, operators: [1, 2, 3, 4, 5, 6, 7] }, ...rest] }
+    expect(jobGraph(long).nodes[0]).toMatchObject({ hidden: 3 })
+    expect(jobGraph(long).nodes[0]?.lines).toHaveLength(4)
+  })
+  it('says what a failure repeats', () => {
+    expect(failureWords(plan, 'task_1')[0]).toBe('A failure repeats 4 operators: operator_1, operator_2, operator_3, operator_4')
+    expect(failureWords(plan, 'none')).toEqual([])
+  })
+  it('folds into its tasks', () => {
+    const folded = collapse(model)
+    expect(folded.nodes.map((node) => node.id)).toEqual(['task_0', 'task_1', 'task_2'])
+    expect(folded.edges.every((edge) => edge.source !== edge.target)).toBe(true)
+    expect(folded.edges[0]).toMatchObject({ source: 'task_0', target: 'task_1', kind: 'staged' })
+  })
+})
+
+it('draws partitioners and side outputs of the stream graph as virtual nodes', () => {
+  const [edge, ...rest] = plan.stream_edges
+  const tagged = { ...plan, stream_edges: [{ ...edge!, is_chained: false, output_tag: 'cancelled' }, ...rest] }
+  expect(streamGraph(tagged).edges[0]).toMatchObject({ kind: 'virtual', words: ['side output cancelled'] })
+  expect(streamGraph(plan).edges.find((found) => found.kind === 'virtual')?.words).toEqual(['hash(key)'])
+  expect(streamGraph(plan).edges[0]).toMatchObject({ kind: 'chained', words: [] })
+})
+
+describe('search', () => {
+  it('finds by parts of the name, whole names first', () => {
+    const found = search(plan, 'job', 'operator_1')
+    expect(found[0]).toMatchObject({ words: 'operator_1', selection: { kind: 'node', id: plan.vertices[0]?.id } })
+    expect(found.length).toBeGreaterThan(1)
+  })
+  it('finds tasks, and operators of the stream graph', () => {
+    expect(search(plan, 'job', 'TASK_2')[0]?.selection).toEqual({ kind: 'group', id: 'task_2' })
+    expect(search(plan, 'stream', 'operator_3')[0]?.selection).toEqual({ kind: 'node', id: '3' })
+  })
+  it('finds nothing for nothing', () => {
+    expect(search(plan, 'job', '  ')).toEqual([])
+    expect(search(plan, 'job', 'nobody')).toEqual([])
+  })
+})
+
+describe('the arrow keys', () => {
+  const graph = placeGraph(jobGraph(plan), 'right', false)
+  const edge = graph.model.edges[0]!
+  it('follow an edge with the flow and against it', () => {
+    const there = move(graph, { kind: 'node', id: edge.source }, 'ArrowRight')
+    expect(graph.model.edges.some((found) => found.source === edge.source && found.target === there?.id)).toBe(true)
+    expect(move(graph, { kind: 'edge', id: edge.id }, 'ArrowLeft')).toEqual({ kind: 'node', id: edge.source })
+  })
+  it('turn with the picture', () => {
+    const turned = placeGraph(jobGraph(plan), 'down', false)
+    expect(move(turned, { kind: 'edge', id: edge.id }, 'ArrowDown')).toEqual({ kind: 'node', id: edge.target })
+  })
+  it('begin at the first vertex and stay where nothing follows', () => {
+    expect(move(graph, null, 'ArrowRight')).toEqual({ kind: 'node', id: plan.vertices[0]?.id })
+    const source = { kind: 'node' as const, id: plan.vertices[0]!.id }
+    expect(move(graph, source, 'ArrowLeft')).toEqual(source)
+  })
+  it('go round the edges of a vertex', () => {
+    const first = nextEdge(graph, { kind: 'node', id: edge.source })
+    expect(first).toEqual({ kind: 'edge', id: edge.id })
+  })
+})
+
+describe('a run', () => {
+  it('gives each vertex the state of its region, and its own figures', () => {
+    const run = madeUpRun(plan, 'failed', 1000, 2000)
+    const marks = runMarks(plan, run, 2000)
+    expect(marks.nodes.get(plan.vertices[0]!.id)).toMatchObject({ state: 'FINISHED', foot: '1,200 rows · 1.5 s' })
+    expect(marks.nodes.get(plan.vertices[4]!.id)).toMatchObject({ state: 'FAILED', attempt: 1, foot: 'FAILED' })
+    expect(marks.nodes.get(plan.vertices[8]!.id)).toMatchObject({ state: 'CREATED', attempt: null })
+  })
+  it('knows a region the run says nothing of as CREATED', () => {
+    const run = { ...madeUpRun(plan, 'success', 1000, 2000), regions: [] }
+    expect(runMarks(plan, run, 2000).nodes.get(plan.vertices[0]!.id)?.state).toBe('CREATED')
+  })
+  it('is a row a region and a bar an attempt on the timeline, all within it', () => {
+    const { rows, ticks } = timeline(madeUpRun(plan, 'retried', 1000, 2000), 2000)
+    expect(rows.map((row) => row.bars.length)).toEqual([1, 2, 1])
+    for (const bar of rows.flatMap((row) => row.bars)) {
+      expect(bar.from).toBeGreaterThanOrEqual(0)
+      expect(bar.to).toBeLessThanOrEqual(1)
+      expect(bar.from).toBeLessThan(bar.to)
+    }
+    expect(ticks.length).toBeGreaterThan(2)
+  })
+  it('has a timeline before anything began', () => {
+    const run = { ...madeUpRun(plan, 'success', 1000, 2000), started: null, ended: null, regions: [] }
+    expect(timeline(run, 5)).toMatchObject({ start: 5, rows: [] })
+  })
+})
+
+it('colours each side of a comparison', () => {
+  const diff = madeUpDiff(plan)
+  const marks = changeMarks(plan, diff, 'new')
+  // The first vertex has an added operator beside a changed one: it is changed, not new.
+  expect(marks.nodes.get(plan.vertices[0]!.id)?.change).toBe('changed')
+  expect(marks.nodes.get(plan.vertices[1]!.id)?.change).toBe('affected')
+  expect(marks.groups.get('task_0')?.change).toBe('changed')
+  const old = changeMarks(plan, { ...diff, operators: [{ ...diff.operators[3]!, id_before: plan.operators[2]!.operator_id }] }, 'old')
+  expect([...old.nodes.values()].map((mark) => mark.change)).toEqual(['changed'])
+})
+
+describe('the execution graph', () => {
+  it('fits four thousand subtasks', () => {
+    const size = gridSize(4000, 720)
+    expect(size.columns * size.cell).toBeLessThanOrEqual(720)
+    expect(size.columns * size.rows).toBeGreaterThanOrEqual(4000)
+    expect(subtaskAt(size, 4000, 0, 0)).toBe(0)
+    expect(subtaskAt(size, 4000, 719, size.rows * size.cell - 1)).toBeNull()
+  })
+  it('counts connections as Flink makes them', () => {
+    const edge = plan.edges[0]!
+    expect(connections(plan, edge.target)[0]).toContain('ALL_TO_ALL, 4 → 4, 16 connections')
+    const pointwise = { ...plan, edges: [{ ...edge, distribution: 'POINTWISE' as const }] }
+    expect(connections(pointwise, edge.target)[0]).toContain('4 connections')
+  })
+})
+
+describe('addresses', () => {
+  it('read what they write', () => {
+    const address = { dagId: 'a b', runId: 'manual__2013-01-01T00:00:00+00:00', taskId: 't', tab: 'stream' as const }
+    expect(readAddress(writeAddress(address))).toEqual(address)
+  })
+  it('take no placeholder for a name, and no unknown view', () => {
+    expect(readAddress('?dag_id={DAG_ID}&run_id=r&tab=nonsense')).toEqual({ dagId: null, runId: 'r', taskId: null, tab: 'run' })
+  })
+  it('escape what they hold', () => {
+    expect(apiPath(['dags', 'a/../b', 'plan'], { run_id: 'x+y', version: null })).toBe('../api/dags/a%2F..%2Fb/plan?run_id=x%2By')
+  })
+  it('follow no script', () => {
+    const page = 'http://host/prefix/graph-compiler/app/'
+    expect(linkTarget('/dags/f/runs/r', page)).toBe('http://host/prefix/dags/f/runs/r')
+    expect(linkTarget('https://spark/history', page)).toBe('https://spark/history')
+    for (const url of ['javascript:alert(1)', '//evil/x', 'data:text/html,x', '', null]) expect(linkTarget(url, page)).toBeNull()
+  })
+})
+
+it('says figures in words', () => {
+  expect([bytesWords(0), bytesWords(1500), bytesWords(9_400_000), bytesWords(null)]).toEqual(['0 B', '1.5 kB', '9.4 MB', '–'])
+  expect([secondsWords(0), secondsWords(1.54), secondsWords(75), secondsWords(120), secondsWords(7260)]).toEqual(['0 s', '1.5 s', '1 min 15 s', '2 min', '2 h 1 min'])
+  expect([counted(1, 'row'), counted(1234567, 'row')]).toEqual(['1 row', '1,234,567 rows'])
+})
+
+it('cuts what does not fit', () => {
+  expect(fit('short', 100, 11)).toBe('short')
+  const cut = fit('a name much longer than its box', 80, 11)
+  expect(cut.endsWith('…')).toBe(true)
+  expect(textWidth(cut, 11)).toBeLessThanOrEqual(80)
+})
