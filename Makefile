@@ -8,7 +8,7 @@ export PYTHONPATH := $(CURDIR):$(CURDIR)/plugins
 export SPARK_LOCAL_IP := 127.0.0.1
 
 
-.PHONY: help run ui explain env test test-core test-long test-faults mutants bench bench-peers lint format lock clean
+.PHONY: help run ui explain env test test-core test-long test-faults mutants bench bench-peers lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -57,6 +57,12 @@ lint: $(READY) ## ruff, mypy --strict, import-linter
 
 format: $(READY) ## let ruff format
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+
+web: ## build the page that shows plans and runs (needs Node 20.19; what is built is committed, so nothing else does)
+	@cd web && npm ci && npm run lint && npm test && npm run build
+
+web-check: ## see that the committed page is what its source builds; skipped where there is no Node
+	@scripts/web-check
 
 lock: $(READY) ## resolve the dependencies anew
 	@scripts/lock

@@ -9,19 +9,25 @@ export function standalone(): Plugin {
   return {
     name: 'standalone',
     enforce: 'post',
-    generateBundle(_, bundle) {
-      const script = bundle['assets/app.js']
-      const style = bundle['assets/app.css']
-      const page = bundle['index.html']
-      if (script?.type !== 'chunk' || style?.type !== 'asset' || page?.type !== 'asset') throw new Error('the build has other files than standalone.html is made of')
-      this.emitFile({ type: 'asset', fileName: 'standalone.html', source: inlined(String(page.source), script.code, String(style.source)) })
+    // After the licences are written.
+    generateBundle: {
+      order: 'post',
+      handler(_, bundle) {
+        const script = bundle['assets/app.js']
+        const style = bundle['assets/app.css']
+        const page = bundle['index.html']
+        const licenses = bundle['assets/licenses.md']
+        if (script?.type !== 'chunk' || style?.type !== 'asset' || page?.type !== 'asset' || licenses?.type !== 'asset') throw new Error('the build has other files than standalone.html is made of')
+        this.emitFile({ type: 'asset', fileName: 'standalone.html', source: inlined(String(page.source), script.code, String(style.source), String(licenses.source)) })
+      },
     },
   }
 }
 
 /** A policy by hashes: this script and this style, and nothing from anywhere else. */
-export function inlined(page: string, script: string, style: string): string {
-  const code = script.replace(/<\/script/gi, '<\\/script').replace(/<!--/g, '<\\!--')
+export function inlined(page: string, script: string, style: string, licenses: string): string {
+  const closed = (text: string): string => text.replace(/<\/script/gi, '<\\/script').replace(/<!--/g, '<\\!--')
+  const code = closed(script)
   const hash = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
   const policy = `default-src 'none'; script-src ${hash(code)}; style-src ${hash(style)}; img-src data: blob:; base-uri 'none'; form-action 'none'`
   const lines = page
@@ -32,5 +38,5 @@ export function inlined(page: string, script: string, style: string): string {
   const [head = '', rest = ''] = lines
   const charset = '<meta charset="utf-8" />'
   const begun = head.replace(charset, () => `${charset}\n    <meta http-equiv="Content-Security-Policy" content="${policy}" />\n    <style>${style}</style>`)
-  return `${begun}${MARKER}${rest.replace('</body>', () => `<script type="module">${code}</script>\n  </body>`)}`
+  return `${begun}${MARKER}${rest.replace('</body>', () => `<script type="module">${code}</script>\n    <script type="text/plain" id="licenses">${closed(licenses)}</script>\n  </body>`)}`
 }

@@ -48,7 +48,7 @@ it('moves glyphs', () => {
 
 describe('the page in one file', () => {
   const page = '<html><head>\n    <meta charset="utf-8" />\n    <!--view-plan-->\n    <script type="module" src="./assets/app.js"></script>\n    <link rel="stylesheet" href="./assets/app.css">\n</head><body>\n  </body></html>'
-  const file = inlined(page, 'const a = "</script><!--" + "$&"', 'b { c: d }')
+  const file = inlined(page, 'const a = "</script><!--" + "$&"', 'b { c: d }', 'MIT')
   it('refers to no other file', () => {
     expect(file).not.toMatch(/src=|href=/)
     expect(file).toContain('<style>b { c: d }</style>')
@@ -56,7 +56,7 @@ describe('the page in one file', () => {
   it('has the marker once, before the script, whatever the script says', () => {
     expect(file.split('<!--')).toHaveLength(2)
     expect(file.indexOf('<!--view-plan-->')).toBeLessThan(file.indexOf('<script type="module">'))
-    expect(file.match(/<\/script>/g)).toHaveLength(1)
+    expect(file.match(/<\/script>/g)).toHaveLength(2)
     expect(file).toContain('"$&"')
   })
   it('allows its own script and style only', () => {

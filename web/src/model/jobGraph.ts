@@ -53,9 +53,16 @@ function jobEdge(edge: JobEdge): GraphEdge {
 export function failureWords(plan: ViewPlan, region: string): string[] {
   const cost = plan.regions.find((found) => found.id === region)?.failure_cost
   if (!cost) return []
-  const lines = [`A failure repeats ${counted(cost.repeated.length, 'operator')}: ${cost.repeated.join(', ')}`]
-  if (cost.expensive.length) lines.push(`Of these are dear: ${cost.expensive.join(', ')}`)
-  if (cost.reread.length) lines.push(`It reads staged results again: ${cost.reread.join(', ')}`)
+  const lines = [`A failure repeats ${counted(cost.repeated.length, 'operator')}: ${named(cost.repeated)}`]
+  if (cost.expensive.length) lines.push(`Of these are dear: ${named(cost.expensive)}`)
+  if (cost.reread.length) lines.push(`It reads staged results again: ${named(cost.reread)}`)
   if (cost.spared) lines.push(`Staging spares it ${counted(cost.spared, 'operator')}`)
   return lines
+}
+
+const MOST_NAMED = 12
+
+function named(names: string[]): string {
+  const left = names.length - MOST_NAMED
+  return left > 1 ? `${names.slice(0, MOST_NAMED).join(', ')} and ${left} more` : names.join(', ')
 }

@@ -122,6 +122,7 @@ const Content = memo(function Content({ graph, marks, theme, level, area, select
         if (!box || !overlaps(box, area)) return null
         return <GroupItem key={group.id} group={group} box={box} mark={marks?.groups.get(group.id)} theme={theme} level={level} />
       })}
+      {selection?.kind === 'edge' && <SelectionItem graph={graph} selection={selection} theme={theme} />}
       {model.edges.map((edge) => {
         const box = bounds.get(edge.id)
         if (!box || !overlaps(box, area)) return null
@@ -134,7 +135,7 @@ const Content = memo(function Content({ graph, marks, theme, level, area, select
           <NodeItem key={node.id} node={node} box={box} mark={marks?.nodes.get(node.id)} theme={theme} level={level} hasFoot={graph.hasFoot} />
         )
       })}
-      {selection && <SelectionItem graph={graph} selection={selection} theme={theme} />}
+      {selection && selection.kind !== 'edge' && <SelectionItem graph={graph} selection={selection} theme={theme} />}
     </>
   )
 })

@@ -24,11 +24,12 @@ export function ServedPipeline({ address, theme, onGo }: { address: Address; the
   const plan = useDocument<ViewPlan>(apiPath(['dags', dagId, 'plan'], { run_id: address.runId }))
   const run = usePolled<ViewRun>(address.runId ? apiPath(['dags', dagId, 'run'], { run_id: address.runId }) : null, POLL_SECONDS, hasEnded)
   const runs = useDocument<{ runs: RunSummary[] }>(apiPath(['dags', dagId, 'runs']))
+  const isWaiting = address.runId !== null && run.document === null && run.error === null
   return (
     <>
       {(plan.error ?? run.error) && <p role="alert">{plan.error ?? run.error}</p>}
-      {!plan.document && !plan.error && <p role="status">Asking for the plan …</p>}
-      {plan.document && <PipelineView plan={plan.document} run={run.document} runs={runs.document?.runs ?? []} address={address} theme={theme} onGo={onGo} />}
+      {!plan.error && (!plan.document || isWaiting) && <p role="status">Asking for the plan …</p>}
+      {plan.document && !isWaiting && <PipelineView plan={plan.document} run={run.document} runs={runs.document?.runs ?? []} address={address} theme={theme} onGo={onGo} />}
     </>
   )
 }
@@ -100,28 +101,30 @@ export function PipelineView({ plan, run, runs, address, theme, onGo }: Properti
           </label>
         )}
       </header>
-      <div role="tablist" aria-label="Views" className="tabs" onKeyDown={onTabKey}>
-        {tabs.map((name) => (
-          <button
-            key={name}
-            id={`tab-${name}`}
-            type="button"
-            role="tab"
-            aria-selected={name === tab}
-            aria-controls="view"
-            tabIndex={name === tab ? 0 : -1}
-            onClick={() => go(name)}
-          >
-            {NAMES[name]}
-          </button>
-        ))}
-      </div>
-      <main id="view" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-        {tab === 'job' && <GraphPane key="job" kind="job" {...pane} />}
-        {tab === 'stream' && <GraphPane key="stream" kind="stream" {...pane} marks={null} />}
-        {tab === 'execution' && <ExecutionView plan={plan} run={run} theme={theme} />}
-        {tab === 'run' && run && <RunView plan={plan} run={run} now={now} theme={theme} selection={selection} onSelect={setSelection} />}
-        {tab === 'versions' && <VersionsView dagId={address.dagId ?? ''} theme={theme} />}
+      <main>
+        <div role="tablist" aria-label="Views" className="tabs" onKeyDown={onTabKey}>
+          {tabs.map((name) => (
+            <button
+              key={name}
+              id={`tab-${name}`}
+              type="button"
+              role="tab"
+              aria-selected={name === tab}
+              aria-controls="view"
+              tabIndex={name === tab ? 0 : -1}
+              onClick={() => go(name)}
+            >
+              {NAMES[name]}
+            </button>
+          ))}
+        </div>
+        <div id="view" role="tabpanel" aria-labelledby={`tab-${tab}`}>
+          {tab === 'job' && <GraphPane key="job" kind="job" {...pane} />}
+          {tab === 'stream' && <GraphPane key="stream" kind="stream" {...pane} marks={null} />}
+          {tab === 'execution' && <ExecutionView plan={plan} run={run} theme={theme} />}
+          {tab === 'run' && run && <RunView plan={plan} run={run} now={now} theme={theme} selection={selection} onSelect={setSelection} />}
+          {tab === 'versions' && <VersionsView dagId={address.dagId ?? ''} theme={theme} />}
+        </div>
       </main>
     </>
   )

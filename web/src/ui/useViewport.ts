@@ -12,7 +12,7 @@ export interface View {
 
 export interface Drawn {
   level: Level
-  /** What is drawn: the window, and as much again on each side. */
+  /** What is drawn: the window, and half as much again on each side. */
   area: Box
 }
 
@@ -33,7 +33,7 @@ const LEAST = 0.02
 const MOST = 3
 
 export function levelOf(scale: number): Level {
-  return scale >= 0.5 ? 'full' : scale >= 0.16 ? 'names' : 'blocks'
+  return scale >= 0.5 ? 'full' : scale >= 0.18 ? 'names' : 'blocks'
 }
 
 export function overlaps(a: Box, b: Box): boolean {
@@ -66,8 +66,8 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
     for (const listener of listeners.current) listener(now)
     const level = levelOf(scale)
     setDrawn((before) => {
-      if (before?.level === level && contains(before.area, now, content) && before.area.width < now.width * 8) return before
-      const area = { x: now.x - now.width, y: now.y - now.height, width: 3 * now.width, height: 3 * now.height }
+      if (before?.level === level && contains(before.area, now, content) && before.area.width < now.width * 6) return before
+      const area = { x: now.x - now.width / 2, y: now.y - now.height / 2, width: 2 * now.width, height: 2 * now.height }
       return { level, area }
     })
   }, [content, drawing, seen])
