@@ -1,12 +1,13 @@
 import type { ReactNode } from 'react'
-import type { JobEdge, Operator, StagedResult, ViewPlan, ViewRun } from '../documents'
-import { apiPath, useDocument } from '../api'
+import type { JobEdge, Operator, ViewPlan, ViewRun } from '../documents'
 import type { Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
 import { failureWords } from '../model/jobGraph'
 import { currentAttempt, vertexRun } from '../model/runState'
-import { bytesWords, counted, rowsWords, secondsWords } from '../model/words'
+import { counted, rowsWords, secondsWords } from '../model/words'
 import { Attempts } from './Attempts'
+import { Facts } from './Facts'
+import { ResultDetails } from './ResultDetails'
 
 interface Properties {
   plan: ViewPlan
@@ -37,21 +38,6 @@ export function Details(properties: Properties) {
       {kind === 'stream' && selection.kind === 'group' && <VertexDetails {...properties} id={selection.id} />}
       {kind === 'stream' && selection.kind === 'edge' && <StreamEdgeDetails plan={plan} id={selection.id} />}
     </aside>
-  )
-}
-
-function Facts({ facts }: { facts: [string, ReactNode][] }) {
-  return (
-    <dl>
-      {facts
-        .filter(([, value]) => value !== null && value !== undefined && value !== '')
-        .map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-    </dl>
   )
 }
 
@@ -232,46 +218,6 @@ function EdgeDetails({ plan, run, id, onSelect }: Properties & { id: string }) {
         ]}
       />
       {run?.has_documents && edge.result && <ResultDetails run={run} result={edge.result} />}
-    </>
-  )
-}
-
-function ResultDetails({ run, result }: { run: ViewRun; result: string }) {
-  const { document: staged, error } = useDocument<StagedResult>(apiPath(['dags', run.pipeline, 'result'], { run_id: run.run_id, result }))
-  if (error) return <p className="faint">{error}</p>
-  if (!staged) return null
-  const sizes = staged.partitions.map((partition) => partition.rows ?? 0)
-  return (
-    <>
-      <h3>Staged result</h3>
-      <Facts
-        facts={[
-          ['rows', rowsWords(staged.rows)],
-          ['size', bytesWords(staged.bytes)],
-          ['epoch', staged.epoch],
-          ['partitions', sizes.length ? `${sizes.length}, ${rowsWords(Math.min(...sizes))} to ${rowsWords(Math.max(...sizes))} rows` : null],
-          ['checksum', staged.checksum],
-        ]}
-      />
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">column</th>
-            <th scope="col">type</th>
-          </tr>
-        </thead>
-        <tbody>
-          {staged.schema.map((column) => (
-            <tr key={column.name}>
-              <th scope="row">{column.name}</th>
-              <td>
-                {column.type}
-                {column.nullable ? '' : ' not null'}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
     </>
   )
 }

@@ -119,7 +119,7 @@ const Content = memo(function Content({ graph, marks, theme, level, area, select
     <>
       {model.groups.map((group) => {
         const box = placement.groups.get(group.id)
-        if (!box || !overlaps(box, area)) return null
+        if (!box || !group.isHull || !overlaps(box, area)) return null
         return <GroupItem key={group.id} group={group} box={box} mark={marks?.groups.get(group.id)} theme={theme} level={level} />
       })}
       {selection?.kind === 'edge' && <SelectionItem graph={graph} selection={selection} theme={theme} />}

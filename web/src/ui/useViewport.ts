@@ -1,6 +1,6 @@
 /** Pan and zoom. The drawing moves at once; what is drawn follows when the window leaves what was drawn before. */
 
-import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react'
+import { startTransition, useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react'
 import type { Level } from '../export/shapes'
 import type { Box, Size } from '../layout/compound'
 
@@ -51,6 +51,7 @@ function contains(outer: Box, inner: Box, content: Size): boolean {
 export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: RefObject<SVGGElement | null>, content: Size, start: Box, isRight: boolean): Viewport {
   const view = useRef<View>({ x: 0, y: 0, scale: 1 })
   const listeners = useRef(new Set<(seen: Box) => void>())
+  const isBegun = useRef(false)
   const [drawn, setDrawn] = useState<Drawn | null>(null)
 
   const seen = useCallback((): Box => {
@@ -65,11 +66,16 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
     const now = seen()
     for (const listener of listeners.current) listener(now)
     const level = levelOf(scale)
-    setDrawn((before) => {
-      if (before?.level === level && contains(before.area, now, content) && before.area.width < now.width * 6) return before
-      const area = { x: now.x - now.width / 2, y: now.y - now.height / 2, width: 2 * now.width, height: 2 * now.height }
-      return { level, area }
-    })
+    const draw = (): void =>
+      setDrawn((before) => {
+        if (before?.level === level && contains(before.area, now, content) && before.area.width < now.width * 6) return before
+        const area = { x: now.x - now.width / 2, y: now.y - now.height / 2, width: 2 * now.width, height: 2 * now.height }
+        return { level, area }
+      })
+    // The first picture at once; later ones while the old one moves on.
+    if (isBegun.current) startTransition(draw)
+    else draw()
+    isBegun.current = true
   }, [content, drawing, seen])
 
   const zoomAt = useCallback(
@@ -83,18 +89,18 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
     [apply],
   )
 
-  const fit = useCallback(() => {
+  const fitted = useCallback((): View | null => {
     const size = frame.current
-    if (!size?.clientWidth) return
+    if (!size?.clientWidth) return null
     const [width, height] = [size.clientWidth - 32, size.clientHeight - 32]
     const scale = Math.min(1.1, Math.max(LEAST, Math.min(width / Math.max(1, content.width), height / Math.max(1, content.height))))
-    view.current = {
-      scale,
-      x: (size.clientWidth - content.width * scale) / 2,
-      y: (size.clientHeight - content.height * scale) / 2,
-    }
+    return { scale, x: (size.clientWidth - content.width * scale) / 2, y: (size.clientHeight - content.height * scale) / 2 }
+  }, [content, frame])
+
+  const fit = useCallback(() => {
+    view.current = fitted() ?? view.current
     apply()
-  }, [apply, content, frame])
+  }, [apply, fitted])
 
   const centre = useCallback(
     (x: number, y: number) => {
@@ -119,15 +125,16 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
 
   /** All of it where that can be read; else where it begins, and the minimap shows the rest. */
   const open = useCallback(() => {
-    fit()
-    if (view.current.scale >= READABLE) return
+    const whole = fitted()
+    if (!whole) return
+    view.current = whole.scale >= READABLE ? whole : { ...whole, scale: FIRST }
+    if (whole.scale >= READABLE) return apply()
     const size = frame.current
     const [width, height] = [(size?.clientWidth ?? 0) / FIRST, (size?.clientHeight ?? 0) / FIRST]
-    view.current = { ...view.current, scale: FIRST }
     const middle = { x: start.x + start.width / 2, y: start.y + start.height / 2 }
     if (isRight) centre(start.x - 40 + width / 2, content.height < height ? content.height / 2 : middle.y)
     else centre(content.width < width ? content.width / 2 : middle.x, start.y - 60 + height / 2)
-  }, [centre, content, fit, frame, start, isRight])
+  }, [apply, centre, content, fitted, frame, start, isRight])
 
   useLayoutEffect(() => open(), [open])
 
