@@ -49,7 +49,7 @@ export function GraphPane({ plan, run, kind, marks, theme, selection, onSelect }
     <div className="pane">
       <div className="toolbar">
         <SearchBox plan={plan} kind={kind} onSelect={found} />
-        <Legend kind={kind} theme={theme} hasRun={run !== null} />
+        <Legend kind={kind} theme={theme} hasRun={run !== null && marks !== null} />
         <ExportMenu plan={plan} graph={graph} marks={shownMarks} theme={theme} />
       </div>
       <div className="split">
