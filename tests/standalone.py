@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -56,7 +56,10 @@ class Api:
 
 @contextmanager
 def standalone(
-    environment: Callable[..., dict[str, str]], folder: Path, dags: Mapping[str, str]
+    environment: Callable[..., dict[str, str]],
+    folder: Path,
+    dags: Mapping[str, str],
+    viewers: Collection[str] = (),
 ) -> Iterator[Api]:
     """Run it with these Dag files, by the name of the Dag; `environment` takes settings, `folder` keeps its files."""
     with socket.socket() as probe:
@@ -66,7 +69,9 @@ def standalone(
     (folder / "dags").mkdir(exist_ok=True)
     for name, source in dags.items():
         (folder / "dags" / f"{name}.py").write_text(source)
-    server = Standalone(home=folder, port=port, users={USER: "admin"})
+    server = Standalone(
+        home=folder, port=port, users={USER: "admin"} | dict.fromkeys(viewers, "viewer")
+    )
     settings = server.settings() | {"AIRFLOW__CORE__DAGS_FOLDER": str(folder / "dags")}
     with log.open("w") as output:
         process = subprocess.Popen(

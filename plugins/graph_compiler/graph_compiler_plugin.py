@@ -26,6 +26,17 @@ class LazyApplication:
         await self._application(scope, receive, send)
 
 
+def _view(destination: str, route: str, query: str, name: str = "Plan") -> dict[str, str]:
+    return {
+        "name": name,
+        "href": PAGE + query,
+        "destination": destination,
+        "url_route": route,
+        "icon": f"{PAGE}assets/icon.svg",
+        "icon_dark_mode": f"{PAGE}assets/icon-dark.svg",
+    }
+
+
 class GraphCompilerPlugin(AirflowPlugin):
     """Makes the package known to Airflow, and mounts the web view."""
 
@@ -34,24 +45,15 @@ class GraphCompilerPlugin(AirflowPlugin):
         {"app": LazyApplication(), "url_prefix": "/graph-compiler", "name": "graph_compiler"}
     ]
     external_views = [  # noqa: RUF012  # the same
-        {
-            "name": "Pipelines",
-            "href": PAGE,
-            "destination": "nav",
-            "url_route": "graph-compiler",
-        },
-        {
-            "name": "Plan",
-            "href": f"{PAGE}?dag_id={{DAG_ID}}",
-            "destination": "dag",
-            "url_route": "graph-compiler-plan",
-        },
-        {
-            "name": "Plan",
-            "href": f"{PAGE}?dag_id={{DAG_ID}}&run_id={{RUN_ID}}",
-            "destination": "dag_run",
-            "url_route": "graph-compiler-run-plan",
-        },
+        _view("nav", "graph-compiler", "", name="Pipelines"),
+        _view("dag", "graph-compiler-plan", "?dag_id={DAG_ID}"),
+        _view("dag_run", "graph-compiler-run-plan", "?dag_id={DAG_ID}&run_id={RUN_ID}"),
+        _view("task", "graph-compiler-task-plan", "?dag_id={DAG_ID}&region={TASK_ID}"),
+        _view(
+            "task_instance",
+            "graph-compiler-region-plan",
+            "?dag_id={DAG_ID}&run_id={RUN_ID}&region={TASK_ID}",
+        ),
     ]
 
     @classmethod

@@ -73,21 +73,3 @@ def test_a_dag_of_somebody_else_has_no_plan_and_a_damaged_one_is_told() -> None:
     assert find_plan({"dag": {"tasks": [{"__var": {"task_id": "by_hand"}}]}}) is None
     with pytest.raises(DescriptorError, match="cannot be read"):
         unpack("nothing")
-
-
-def test_each_task_leads_to_its_region_in_the_view() -> None:
-    from types import SimpleNamespace
-
-    from graph_compiler.airflow_backend import build_dag
-
-    dag = build_dag(flights.pipeline(), schedule=None, start_date=datetime(2013, 1, 1))
-    task: Any = dag.get_task("late_routes")
-    (link,) = task.operator_extra_links
-    key = SimpleNamespace(dag_id="flights", run_id="manual__2013-01-01T00:00:00+00:00")
-    assert link.get_link(task, ti_key=key) == (
-        "graph-compiler/app/?dag_id=flights&run_id=manual__2013-01-01T00%3A00%3A00%2B00%3A00&region=late_routes"
-    )
-    stored = serialized(flights.pipeline())["dag"]["tasks"]
-    assert all(
-        task["__var"]["_operator_extra_links"] == {link.name: link.xcom_key} for task in stored
-    )

@@ -34,7 +34,7 @@ def test_loading_the_plugin_imports_nothing_of_the_view() -> None:
     assert done.stdout.splitlines()[-1] == "graph_compiler_plugin"
 
 
-def test_the_view_is_in_the_navigation_on_a_dag_and_on_a_run() -> None:
+def test_the_view_is_in_the_navigation_and_on_every_page_of_a_dag_with_its_region_chosen() -> None:
     from airflow.api_fastapi.core_api.datamodels.plugins import ExternalViewResponse
 
     from graph_compiler.graph_compiler_plugin import GraphCompilerPlugin
@@ -45,7 +45,22 @@ def test_the_view_is_in_the_navigation_on_a_dag_and_on_a_run() -> None:
         "nav": "graph-compiler/app/",
         "dag": "graph-compiler/app/?dag_id={DAG_ID}",
         "dag_run": "graph-compiler/app/?dag_id={DAG_ID}&run_id={RUN_ID}",
+        "task": "graph-compiler/app/?dag_id={DAG_ID}&region={TASK_ID}",
+        "task_instance": "graph-compiler/app/?dag_id={DAG_ID}&run_id={RUN_ID}&region={TASK_ID}",
     }
     assert len({view.url_route for view in views}) == len(views)
     # Below any path that Airflow may be served under.
     assert not any(urlsplit(view.href).path.startswith("/") for view in views)
+
+
+def test_the_icons_are_among_the_files_of_the_page() -> None:
+    from graph_compiler.airflow_backend.web.pages import STATIC
+    from graph_compiler.graph_compiler_plugin import PAGE, GraphCompilerPlugin
+
+    icons = {
+        view[key]
+        for view in GraphCompilerPlugin.external_views
+        for key in ("icon", "icon_dark_mode")
+    }
+    assert len(icons) == 2
+    assert all((STATIC / icon.removeprefix(PAGE)).is_file() for icon in icons)

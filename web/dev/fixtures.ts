@@ -174,6 +174,7 @@ export function madeUpDiff(plan: ViewPlan): PlanDiff {
     summary: `${plan.pipeline}: 1 added, 1 changed, 1 affected · 1 of 2 staged results reusable · 1 task changed`,
     pipeline_before: plan.pipeline,
     pipeline: plan.pipeline,
+    run: [],
     session: [{ fact: 'spark.sql.shuffle.partitions', before: null, now: '64' }],
     operators: [
       { ...change, kind: 'ADDED', name: first?.name ?? '', id: first?.operator_id ?? '' },

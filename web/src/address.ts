@@ -6,8 +6,8 @@ export type Tab = (typeof TABS)[number]
 export interface Address {
   dagId: string | null
   runId: string | null
-  /** A task whose region is selected to begin with. */
-  taskId: string | null
+  /** A region that is selected to begin with. */
+  regionId: string | null
   tab: Tab
 }
 
@@ -20,14 +20,14 @@ export function readAddress(search: string): Address {
   }
   const runId = value('run_id')
   const tab = TABS.find((known) => known === query.get('tab'))
-  return { dagId: value('dag_id'), runId, taskId: value('task_id'), tab: tab ?? (runId ? 'run' : 'job') }
+  return { dagId: value('dag_id'), runId, regionId: value('region'), tab: tab ?? (runId ? 'run' : 'job') }
 }
 
-export function writeAddress({ dagId, runId, taskId, tab }: Address): string {
+export function writeAddress({ dagId, runId, regionId, tab }: Address): string {
   const query = new URLSearchParams()
   if (dagId) query.set('dag_id', dagId)
   if (runId) query.set('run_id', runId)
-  if (taskId) query.set('task_id', taskId)
+  if (regionId) query.set('region', regionId)
   if (dagId) query.set('tab', tab)
   const text = query.toString()
   return text ? `?${text}` : '.'

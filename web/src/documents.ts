@@ -241,6 +241,8 @@ export interface PlanDiff {
   pipeline_before: string
   pipeline: string
   session: FactChange[]
+  /** What a run is given: parameters, a schedule. */
+  run: FactChange[]
   operators: OperatorChange[]
   results: ResultChange[]
   tasks: TaskChange[]

@@ -2,15 +2,7 @@
 
 import { useEffect, useState } from 'react'
 import type { Theme } from './export/palette'
-
-/** Airflow is in the same origin and marks its <html> with the class `dark` or `light`. */
-function surrounding(): HTMLElement | null {
-  try {
-    return window.parent === window ? null : window.parent.document.documentElement
-  } catch {
-    return null // another origin: a page somebody embedded
-  }
-}
+import { surroundingHtml } from './surroundings'
 
 export function themeOf(html: HTMLElement | null, isSystemDark: boolean): Theme {
   if (html?.classList.contains('dark') || html?.dataset['theme'] === 'dark') return 'dark'
@@ -19,9 +11,9 @@ export function themeOf(html: HTMLElement | null, isSystemDark: boolean): Theme 
 }
 
 export function useTheme(): Theme {
-  const [theme, setTheme] = useState<Theme>(() => themeOf(surrounding(), matchMedia('(prefers-color-scheme: dark)').matches))
+  const [theme, setTheme] = useState<Theme>(() => themeOf(surroundingHtml(), matchMedia('(prefers-color-scheme: dark)').matches))
   useEffect(() => {
-    const html = surrounding()
+    const html = surroundingHtml()
     const system = matchMedia('(prefers-color-scheme: dark)')
     const update = (): void => setTheme(themeOf(html, system.matches))
     const observer = new MutationObserver(update)

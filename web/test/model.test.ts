@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { madeUpDiff, madeUpPlan, madeUpRun } from '../dev/fixtures'
+import { namedOutside } from '../src/surroundings'
+import { wrap } from '../src/model/textWidth'
 import { readAddress, writeAddress } from '../src/address'
 import { apiPath } from '../src/api'
 import { linkTarget } from '../src/links'
@@ -12,7 +14,7 @@ import { changeMarks, runMarks } from '../src/model/runState'
 import { search } from '../src/model/search'
 import { streamGraph } from '../src/model/streamGraph'
 import { fit, textWidth } from '../src/model/textWidth'
-import { timeline } from '../src/model/timeline'
+import { shortReason, timeline } from '../src/model/timeline'
 import { bytesWords, counted, secondsWords } from '../src/model/words'
 
 const plan = madeUpPlan('flights', 3, 4)
@@ -107,7 +109,7 @@ describe('a run', () => {
     expect(runMarks(plan, run, 2000).nodes.get(plan.vertices[0]!.id)?.state).toBe('CREATED')
   })
   it('is a row a region and a bar an attempt on the timeline, all within it', () => {
-    const { rows, ticks } = timeline(madeUpRun(plan, 'retried', 1000, 2000), 2000)
+    const { rows, ticks } = timeline(madeUpRun(plan, 'retried', 1000, 2000), plan.regions.map((region) => region.id), 2000)
     expect(rows.map((row) => row.bars.length)).toEqual([1, 2, 1])
     for (const bar of rows.flatMap((row) => row.bars)) {
       expect(bar.from).toBeGreaterThanOrEqual(0)
@@ -116,9 +118,21 @@ describe('a run', () => {
     }
     expect(ticks.length).toBeGreaterThan(2)
   })
+  it('keeps the order of the plan on the timeline, and tells of a task the plan has not last', () => {
+    const run = madeUpRun(plan, 'success', 1000, 2000)
+    const names = plan.regions.map((region) => region.id)
+    const shuffled = { ...run, regions: [{ ...run.regions[0]!, id: 'gone' }, ...run.regions.toReversed()] }
+    expect(timeline(shuffled, names, 2000).rows.map((row) => row.region)).toEqual([...names, 'gone'])
+  })
+  it('says in one line why an attempt failed', () => {
+    const reason = "pipeline 'p', operator 'halved': 5 of 9 rows violate 'even'\n  nothing of this task was published\n  declared at p.py:3"
+    expect(shortReason({ reason, failed_operator: 'halved' })).toBe("operator 'halved': 5 of 9 rows violate 'even'")
+    expect(shortReason({ reason: "pipeline 'p', operator 'x':\n  declared at p.py:3\n  no such file", failed_operator: 'x' })).toBe("operator 'x': no such file")
+    expect(shortReason({ reason: 'the driver died', failed_operator: null })).toBe('the driver died')
+  })
   it('has a timeline before anything began', () => {
     const run = { ...madeUpRun(plan, 'success', 1000, 2000), started: null, ended: null, regions: [] }
-    expect(timeline(run, 5)).toMatchObject({ start: 5, rows: [] })
+    expect(timeline(run, [], 5)).toMatchObject({ start: 5, rows: [] })
   })
 })
 
@@ -151,11 +165,11 @@ describe('the execution graph', () => {
 
 describe('addresses', () => {
   it('read what they write', () => {
-    const address = { dagId: 'a b', runId: 'manual__2013-01-01T00:00:00+00:00', taskId: 't', tab: 'stream' as const }
+    const address = { dagId: 'a b', runId: 'manual__2013-01-01T00:00:00+00:00', regionId: 't', tab: 'stream' as const }
     expect(readAddress(writeAddress(address))).toEqual(address)
   })
   it('take no placeholder for a name, and no unknown view', () => {
-    expect(readAddress('?dag_id={DAG_ID}&run_id=r&tab=nonsense')).toEqual({ dagId: null, runId: 'r', taskId: null, tab: 'run' })
+    expect(readAddress('?dag_id={DAG_ID}&run_id=r&tab=nonsense')).toEqual({ dagId: null, runId: 'r', regionId: null, tab: 'run' })
   })
   it('escape what they hold', () => {
     expect(apiPath(['dags', 'a/../b', 'plan'], { run_id: 'x+y', version: null })).toBe('../api/dags/a%2F..%2Fb/plan?run_id=x%2By')
@@ -179,4 +193,20 @@ it('cuts what does not fit', () => {
   const cut = fit('a name much longer than its box', 80, 11)
   expect(cut.endsWith('…')).toBe(true)
   expect(textWidth(cut, 11)).toBeLessThanOrEqual(80)
+})
+
+it('knows what the page around it names already', () => {
+  expect(namedOutside('/dags/a/plugin/graph-compiler-plan')).toBe('dag')
+  expect(namedOutside('/prefix/dags/a/runs/manual__1/plugin/graph-compiler-run-plan')).toBe('run')
+  expect(namedOutside('/plugin/graph-compiler')).toBe(null)
+})
+
+it('breaks names where they may be broken, and never makes more lines than there is room for', () => {
+  const lines = wrap('with_carrier_name -> Sink: late_routes', 120, 13, 2, true)
+  expect(lines.length).toBe(2)
+  expect(lines[0]).toMatch(/[_ >]$/)
+  expect(lines[1]).toMatch(/…$/)
+  expect(wrap('short', 120, 13, 2)).toEqual(['short'])
+  expect(wrap('', 120, 13, 2)).toEqual([])
+  expect(wrap('x'.repeat(90), 60, 13, 3).length).toBe(3)
 })

@@ -28,7 +28,6 @@ from graph_compiler.airflow_backend.execution_files import (
 from graph_compiler.airflow_backend.logical_dates import explaining_templates, with_run_date
 from graph_compiler.airflow_backend.plan_document import PLAN_DOCUMENT
 from graph_compiler.airflow_backend.process_group import end_driver, lead_a_group
-from graph_compiler.airflow_backend.region_link import RegionLink
 from graph_compiler.airflow_backend.region_summary import RegionSummary, log_lines, summarize
 from graph_compiler.airflow_backend.restart_strategy import retry_arguments
 from graph_compiler.airflow_backend.secret_values import check_way_to_driver, secret_values
@@ -77,7 +76,6 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "places", "parameters")
     template_fields_renderers: ClassVar[dict[str, str]] = {"places": "json", "parameters": "json"}
     custom_operator_name = "Deployment Region"
-    operator_extra_links = (RegionLink(),)
     plan_document: str | None = None
 
     def __init__(

@@ -4,7 +4,7 @@ import type { Box } from '../layout/compound'
 import { linePath } from '../layout/compound'
 import { labelSize, LINE_HEIGHT, type GraphEdge, type GraphGroup, type GraphNode, type PlacedGraph } from '../model/graph'
 import type { Mark } from '../model/runState'
-import { fit, textWidth } from '../model/textWidth'
+import { fit, textWidth, wrap } from '../model/textWidth'
 import { CHANGE_PAINT, paint, statePaint, type Paint, type PaintName, type Theme } from './palette'
 
 export type Shape =
@@ -66,9 +66,11 @@ export function nodeShapes(node: GraphNode, box: Box, mark: Mark | undefined, th
   if (found) shapes.push({ kind: 'rect', paint: { fill: found.colour }, x: box.x, y: box.y + 4, width: 5, height: box.height - 8, radius: 2.5 })
   const room = box.width - 24 - (found ? 24 : 0)
   if (level === 'names') {
-    const size = Math.min(22, box.height * 0.4)
-    shapes.push(text('title', theme, box.x + 12, box.y + box.height / 2 + size / 3, size, fit(node.title, room, size, true), true))
-    if (mark) shapes.push(...badge(mark, theme, box.x + box.width - 30, box.y + 6, 1.3))
+    const size = Math.min(22, box.height * 0.32)
+    const lines = wrap(node.title, box.width - 24, size, 2, true)
+    const top = box.y + (box.height - lines.length * size * 1.15) / 2
+    lines.forEach((line, at) => shapes.push(text('title', theme, box.x + 14, top + size * (0.9 + 1.15 * at), size, line, true)))
+    if (mark) shapes.push(...badge(mark, theme, box.x + box.width - 19, box.y - 9, 1.4))
     return shapes
   }
   shapes.push(text('title', theme, box.x + 12, box.y + 18, 13, fit(node.title, room, 13, true), true))
@@ -136,7 +138,8 @@ export function edgeShapes(graph: PlacedGraph, edge: GraphEdge, theme: Theme, le
   }
   if (isStaged) {
     const glyph = { fill: 'none', stroke: line.stroke ?? '', width: 1.4 }
-    shapes.push({ kind: 'path', paint: glyph, d: `M${x + 6} ${y + size.height / 2 - 4}${CYLINDER}` })
+    const left = level === 'full' ? x + 6 : placed.label.x - 6
+    shapes.push({ kind: 'path', paint: glyph, d: `M${left} ${y + size.height / 2 - 4}${CYLINDER}` })
   }
   if (level !== 'full') return shapes
   const left = x + 7 + (isStaged ? 16 : 0)

@@ -51,12 +51,12 @@ export interface PlacedGraph {
   hasFoot: boolean
 }
 
-export const NODE_WIDTH = 236
+export const NODE_WIDTH = 220
 export const LINE_HEIGHT = 16
 export const MOST_LINES = 5
 const HEAD = 42
 const FOOT = 18
-const MOST_LABEL = 190
+const MOST_LABEL = 140
 const TRIED_UP_TO = 400
 
 export function nodeHeight(node: GraphNode, hasFoot: boolean): number {

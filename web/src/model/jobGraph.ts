@@ -42,7 +42,8 @@ function jobEdge(edge: JobEdge): GraphEdge {
     id: edge.id,
     source: edge.source,
     target: edge.target,
-    words: [`${edge.words || edge.ship_strategy}${tag}`, edge.is_staged ? `${edge.result_type} · staged` : edge.result_type],
+    // A pipelined edge is told by its line; the whole of it by the description.
+    words: [`${edge.words || edge.ship_strategy}${tag}`, ...(edge.is_staged ? ['BLOCKING · staged'] : edge.result_type === 'BLOCKING' ? ['BLOCKING'] : [])],
     description: `${edge.words || edge.ship_strategy}${tag}, ${edge.result_type}, ${edge.distribution}${edge.is_staged ? ', staged' : ''}${why}`,
     kind: edge.is_staged ? 'staged' : edge.result_type === 'BLOCKING' ? 'blocking' : 'plain',
     result: edge.result ?? null,

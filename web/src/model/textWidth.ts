@@ -26,6 +26,28 @@ export function textWidth(text: string, size: number, isBold = false): number {
   return units * size
 }
 
+/** Break text into at most so many lines, behind spaces and underscores where that is possible; the last one is cut. */
+export function wrap(text: string, width: number, size: number, most: number, isBold = false): string[] {
+  const lines: string[] = []
+  let rest = text.replace(/\s+/g, ' ').trim()
+  while (rest && lines.length < most - 1 && textWidth(rest, size, isBold) > width) {
+    let kept = 0
+    let used = 0
+    let brk = 0
+    for (const letter of rest) {
+      used += letterWidth(letter, isBold) * size
+      if (used > width) break
+      kept += letter.length
+      if (/[\s_]/.test(letter)) brk = kept
+    }
+    const end = brk || Math.max(1, kept)
+    lines.push(rest.slice(0, end).trimEnd())
+    rest = rest.slice(end).trimStart()
+  }
+  if (rest) lines.push(fit(rest, width, size, isBold))
+  return lines
+}
+
 /** Cut text to a width, with an ellipsis where something is cut. */
 export function fit(text: string, width: number, size: number, isBold = false): string {
   const line = text.replace(/\s+/g, ' ')

@@ -19,7 +19,8 @@ export interface Timeline {
 
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400]
 
-export function timeline(run: ViewRun, now: number): Timeline {
+/** Rows in the order of `regions`, the plan's. */
+export function timeline(run: ViewRun, regions: readonly string[], now: number): Timeline {
   const attempts = run.regions.flatMap((region) => region.attempts)
   const starts = attempts.map((attempt) => attempt.started).filter((time) => time !== null)
   const ends = attempts.map((attempt) => attempt.ended ?? (attempt.started === null ? null : now)).filter((time) => time !== null)
@@ -27,7 +28,8 @@ export function timeline(run: ViewRun, now: number): Timeline {
   const from = Number.isFinite(start) ? start : now
   const end = Math.max(from + 1, run.ended ?? (starts.length ? now : from), ...ends)
   const span = end - from
-  const rows = run.regions.map((region) => ({
+  const place = (region: string): number => (regions.indexOf(region) + regions.length + 1) % (regions.length + 1)
+  const rows = run.regions.toSorted((a, b) => place(a.id) - place(b.id)).map((region) => ({
     region: region.id,
     bars: region.attempts.flatMap((attempt): Bar[] => {
       if (attempt.started === null) return []
@@ -38,4 +40,13 @@ export function timeline(run: ViewRun, now: number): Timeline {
   const step = STEPS.find((seconds) => span / seconds <= 8) ?? span / 8
   const ticks = Array.from({ length: Math.floor(span / step) + 1 }, (_, i) => ({ at: (i * step) / span, seconds: i * step })).filter((tick) => tick.at < 0.94)
   return { start: from, end, rows, ticks }
+}
+
+/** The reason of a failure in one line: without the pipeline, which the page names, and where it is declared. */
+export function shortReason({ reason, failed_operator }: Pick<Attempt, 'reason' | 'failed_operator'>): string {
+  const [first = '', ...more] = (reason ?? '').split('\n')
+  const line = first.replace(/^pipeline '[^']*', (operator|task) '/, "$1 '")
+  const cause = more.map((text) => text.trim()).find((text) => text && !text.startsWith('declared at'))
+  const words = cause && line.endsWith(':') ? `${line} ${cause}` : line
+  return failed_operator && !words.includes(failed_operator) ? `${failed_operator}: ${words}` : words
 }

@@ -19,6 +19,6 @@ export function App({ plan }: { plan: ViewPlan | null }) {
     return () => window.removeEventListener('popstate', onBack)
   }, [])
   if (plan) return <PipelineView plan={plan} run={null} runs={null} address={address} theme={theme} onGo={go} />
-  if (!address.dagId) return <Pipelines theme={theme} onOpen={(dagId) => go({ dagId, runId: null, taskId: null, tab: 'job' })} />
+  if (!address.dagId) return <Pipelines theme={theme} onOpen={(dagId, runId) => go({ dagId, runId, regionId: null, tab: runId ? 'run' : 'job' })} />
   return <ServedPipeline key={address.dagId} address={address} theme={theme} onGo={go} />
 }

@@ -44,7 +44,7 @@ export function AttemptDetails({ attempt, theme }: { attempt: Attempt; theme: Th
       {attempt.reason && (
         <p className="reason">
           {attempt.throwable_type && <strong>{attempt.throwable_type} </strong>}
-          {attempt.failed_operator && <>in {attempt.failed_operator}: </>}
+          {attempt.failed_operator && !attempt.reason.includes(attempt.failed_operator) && <>in {attempt.failed_operator}: </>}
           {attempt.reason}
         </p>
       )}

@@ -49,7 +49,6 @@ export function GraphPane({ plan, run, kind, marks, theme, selection, onSelect }
     <div className="pane">
       <div className="toolbar">
         <SearchBox plan={plan} kind={kind} onSelect={found} />
-        <Legend kind={kind} theme={theme} hasRun={run !== null && marks !== null} />
         <ExportMenu plan={plan} graph={graph} marks={shownMarks} theme={theme} />
       </div>
       <div className="split">
@@ -63,6 +62,7 @@ export function GraphPane({ plan, run, kind, marks, theme, selection, onSelect }
           onTurn={() => setWanted(graph.direction === 'right' ? 'down' : 'right')}
           onFold={kind === 'job' && plan.regions.length > 1 ? () => setFolded(!isFolded) : null}
           isFolded={isFolded}
+          legend={<Legend kind={kind} theme={theme} hasRun={run !== null && marks !== null} />}
         />
         {selection && <Details plan={plan} run={run} kind={kind} selection={selection} theme={theme} onSelect={onSelect} />}
       </div>

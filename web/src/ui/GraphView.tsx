@@ -1,4 +1,4 @@
-import { memo, useEffect, useMemo, useRef, useState, type KeyboardEvent, type PointerEvent } from 'react'
+import { memo, useEffect, useMemo, useRef, useState, type KeyboardEvent, type PointerEvent, type ReactNode } from 'react'
 import { paint, type Theme } from '../export/palette'
 import { edgeShapes, groupShapes, nodeShapes, type Level } from '../export/shapes'
 import { linePath, type Box } from '../layout/compound'
@@ -21,12 +21,13 @@ interface Properties {
   /** Folds the hulls, or unfolds them. */
   onFold: (() => void) | null
   isFolded: boolean
+  legend: ReactNode
 }
 
 const MANY = 25
 
 /** A graph to pan, zoom, and walk through. */
-export function GraphView({ graph, marks, theme, label, selection, onSelect, onTurn, onFold, isFolded }: Properties) {
+export function GraphView({ graph, marks, theme, label, selection, onSelect, onTurn, onFold, isFolded, legend }: Properties) {
   const frame = useRef<HTMLDivElement>(null)
   const drawing = useRef<SVGGElement>(null)
   const start = useMemo(() => graph.placement.nodes.values().next().value ?? { x: 0, y: 0, width: 0, height: 0 }, [graph])
@@ -94,7 +95,10 @@ export function GraphView({ graph, marks, theme, label, selection, onSelect, onT
         )}
       </div>
       {graph.model.nodes.length > MANY && <Minimap graph={graph} marks={marks} theme={theme} viewport={viewport} />}
-      <GraphControls viewport={viewport} direction={graph.direction} onTurn={onTurn} onFold={onFold} isFolded={isFolded} />
+      <div className="graph-foot">
+        <GraphControls viewport={viewport} direction={graph.direction} onTurn={onTurn} onFold={onFold} isFolded={isFolded} />
+        {legend}
+      </div>
       <div className="unseen" role="status">
         {selection ? announcement(graph, marks, selection) : ''}
       </div>

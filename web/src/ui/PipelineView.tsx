@@ -6,6 +6,7 @@ import type { Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
 import { runMarks } from '../model/runState'
 import { counted } from '../model/words'
+import { namedOutside } from '../surroundings'
 import { ExecutionView } from './ExecutionView'
 import { GraphPane } from './GraphPane'
 import { RunView } from './RunView'
@@ -47,6 +48,8 @@ interface Properties {
 export function PipelineView({ plan, run, runs, address, theme, onGo }: Properties) {
   const [selection, setSelection] = useState<Selection | null>(() => firstSelection(plan, address))
   const now = useNow(run)
+  const outside = useMemo(() => namedOutside(), [])
+  const isNamed = outside !== null
   const marks = useMemo(() => (run ? runMarks(plan, run, now) : null), [plan, run, now])
   const tabs: Tab[] = ['job', 'stream', 'execution', ...(run ? (['run'] as const) : []), ...(runs ? (['versions'] as const) : [])]
   const tab = tabs.includes(address.tab) ? address.tab : 'job'
@@ -66,42 +69,19 @@ export function PipelineView({ plan, run, runs, address, theme, onGo }: Properti
   return (
     <>
       <header>
-        {runs && (
+        {!isNamed && runs && (
           <a
             href="."
             aria-label="All pipelines"
             onClick={(event) => {
               event.preventDefault()
-              onGo({ dagId: null, runId: null, taskId: null, tab: 'job' })
+              onGo({ dagId: null, runId: null, regionId: null, tab: 'job' })
             }}
           >
             Pipelines
           </a>
         )}
-        <h1>{plan.pipeline}</h1>
-        <span className="faint">
-          {counted(plan.operators.length, 'operator')} · {plan.vertices.length === 1 ? '1 vertex' : `${plan.vertices.length} vertices`} ·{' '}
-          {counted(plan.regions.length, 'task')} · {plan.edges.filter((edge) => edge.is_staged).length} staged
-        </span>
-        {runs && (
-          <label>
-            Run{' '}
-            <select
-              value={address.runId ?? ''}
-              onChange={(event) => onGo({ ...address, runId: event.target.value || null, tab: event.target.value ? 'run' : tab === 'run' ? 'job' : tab })}
-            >
-              <option value="">none: the latest plan</option>
-              {address.runId && !runs.some((found) => found.run_id === address.runId) && <option value={address.runId}>{address.runId}</option>}
-              {runs.map((found) => (
-                <option key={found.run_id} value={found.run_id}>
-                  {`${found.run_id} · ${found.state}`}
-                </option>
-              ))}
-            </select>
-          </label>
-        )}
-      </header>
-      <main>
+        <h1 className={isNamed ? 'unseen' : undefined}>{plan.pipeline}</h1>
         <div role="tablist" aria-label="Views" className="tabs" onKeyDown={onTabKey}>
           {tabs.map((name) => (
             <button
@@ -118,6 +98,26 @@ export function PipelineView({ plan, run, runs, address, theme, onGo }: Properti
             </button>
           ))}
         </div>
+        <span className="faint shape">{shapeWords(plan)}</span>
+        {runs && outside !== 'run' && (
+          <label>
+            Run{' '}
+            <select
+              value={address.runId ?? ''}
+              onChange={(event) => onGo({ ...address, runId: event.target.value || null, tab: event.target.value ? 'run' : tab === 'run' ? 'job' : tab })}
+            >
+              <option value="">none: the latest plan</option>
+              {address.runId && !runs.some((found) => found.run_id === address.runId) && <option value={address.runId}>{address.runId}</option>}
+              {runs.map((found) => (
+                <option key={found.run_id} value={found.run_id}>
+                  {`${found.state} · ${found.run_id}`}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+      </header>
+      <main>
         <div id="view" role="tabpanel" aria-labelledby={`tab-${tab}`}>
           {tab === 'job' && <GraphPane key="job" kind="job" {...pane} />}
           {tab === 'stream' && <GraphPane key="stream" kind="stream" {...pane} marks={null} />}
@@ -130,9 +130,15 @@ export function PipelineView({ plan, run, runs, address, theme, onGo }: Properti
   )
 }
 
+function shapeWords(plan: ViewPlan): string {
+  const vertices = plan.vertices.length === 1 ? '1 vertex' : `${plan.vertices.length} vertices`
+  const staged = plan.edges.filter((edge) => edge.is_staged).length
+  return `${counted(plan.operators.length, 'operator')} · ${vertices} · ${counted(plan.regions.length, 'task')} · ${staged} staged`
+}
+
 function firstSelection(plan: ViewPlan, address: Address): Selection | null {
-  const isKnown = address.tab !== 'stream' && plan.regions.some((region) => region.id === address.taskId)
-  return isKnown && address.taskId ? { kind: 'group', id: address.taskId } : null
+  const isKnown = address.tab !== 'stream' && plan.regions.some((region) => region.id === address.regionId)
+  return isKnown && address.regionId ? { kind: 'group', id: address.regionId } : null
 }
 
 /** The time, moving on while the run does. */

@@ -1,12 +1,17 @@
+import type { ReactNode } from 'react'
+import { writeAddress } from '../address'
 import type { PipelineSummary } from '../documents'
-import { useDocument, apiPath } from '../api'
+import { apiPath, usePolled } from '../api'
 import { runStatePaint, type Theme } from '../export/palette'
 import { counted, secondsWords, timeWords } from '../model/words'
 import { StateBadge } from './StateBadge'
 
-export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (dagId: string) => void }) {
-  const { document: found, error } = useDocument<{ pipelines: PipelineSummary[] }>(apiPath(['pipelines']))
-  if (error) return <p role="alert">{error}</p>
+const POLL_SECONDS = 10
+
+/** All pipelines that may be read, with their shape and how their last run stands. */
+export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (dagId: string, runId: string | null) => void }) {
+  const { document: found, error } = usePolled<{ pipelines: PipelineSummary[] }>(apiPath(['pipelines']), POLL_SECONDS, () => false)
+  if (error && !found) return <p role="alert">{error}</p>
   if (!found) return <p role="status">Asking for the pipelines …</p>
   if (!found.pipelines.length) return <p>There is no compiled pipeline here that you may read.</p>
   return (
@@ -17,10 +22,18 @@ export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (dagId: str
           <thead>
             <tr>
               <th scope="col">Pipeline</th>
-              <th scope="col">Operators</th>
-              <th scope="col">Vertices</th>
-              <th scope="col">Tasks</th>
-              <th scope="col">Staged</th>
+              <th scope="col" className="figure">
+                Operators
+              </th>
+              <th scope="col" className="figure">
+                Vertices
+              </th>
+              <th scope="col" className="figure">
+                Tasks
+              </th>
+              <th scope="col" className="figure">
+                Staged
+              </th>
               <th scope="col">Last run</th>
             </tr>
           </thead>
@@ -28,16 +41,9 @@ export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (dagId: str
             {found.pipelines.map((pipeline) => (
               <tr key={pipeline.dag_id}>
                 <th scope="row">
-                  <a
-                    href={`?dag_id=${encodeURIComponent(pipeline.dag_id)}`}
-                    onClick={(event) => {
-                      if (event.ctrlKey || event.metaKey) return
-                      event.preventDefault()
-                      onOpen(pipeline.dag_id)
-                    }}
-                  >
+                  <Opening dagId={pipeline.dag_id} runId={null} onOpen={onOpen}>
                     {pipeline.dag_id}
-                  </a>
+                  </Opening>
                   {pipeline.description && <div className="faint">{pipeline.description}</div>}
                   {pipeline.tags.map((tag) => (
                     <span key={tag} className="tag">
@@ -45,11 +51,19 @@ export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (dagId: str
                     </span>
                   ))}
                 </th>
-                <td>{pipeline.operators}</td>
-                <td>{pipeline.vertices}</td>
-                <td>{pipeline.tasks}</td>
-                <td>{pipeline.staged}</td>
-                <td>{pipeline.last_run ? <LastRun run={pipeline.last_run} theme={theme} /> : <span className="faint">never ran</span>}</td>
+                <td className="figure">{pipeline.operators}</td>
+                <td className="figure">{pipeline.vertices}</td>
+                <td className="figure">{pipeline.tasks}</td>
+                <td className="figure">{pipeline.staged}</td>
+                <td>
+                  {pipeline.last_run ? (
+                    <Opening dagId={pipeline.dag_id} runId={pipeline.last_run.run_id} onOpen={onOpen}>
+                      <LastRun run={pipeline.last_run} theme={theme} />
+                    </Opening>
+                  ) : (
+                    <span className="faint">never ran</span>
+                  )}
+                </td>
               </tr>
             ))}
           </tbody>
@@ -60,14 +74,30 @@ export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (dagId: str
   )
 }
 
+function Opening({ dagId, runId, onOpen, children }: { dagId: string; runId: string | null; onOpen: (dagId: string, runId: string | null) => void; children: ReactNode }) {
+  return (
+    <a
+      href={writeAddress({ dagId, runId, regionId: null, tab: runId ? 'run' : 'job' })}
+      onClick={(event) => {
+        if (event.ctrlKey || event.metaKey) return
+        event.preventDefault()
+        onOpen(dagId, runId)
+      }}
+    >
+      {children}
+    </a>
+  )
+}
+
 function LastRun({ run, theme }: { run: NonNullable<PipelineSummary['last_run']>; theme: Theme }) {
   return (
     <>
       <StateBadge paint={runStatePaint(run.state, theme)} />
-      <div className="faint">
+      <span className="faint">
+        {' '}
         {timeWords(run.started)}
         {run.started !== null && run.ended !== null && ` · ${secondsWords(run.ended - run.started)}`}
-      </div>
+      </span>
     </>
   )
 }

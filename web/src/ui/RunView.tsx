@@ -44,7 +44,7 @@ export function RunView({ plan, run, now, theme, selection, onSelect }: Properti
         {!run.has_documents && <span className="faint">This server does not see the staging root: states are Airflow's, and there are no figures.</span>}
       </div>
       <GraphPane plan={plan} run={run} kind="job" marks={marks} theme={theme} selection={selection} onSelect={onSelect} />
-      <TimelineView run={run} now={now} theme={theme} selection={selection} onSelect={onSelect} />
+      <TimelineView plan={plan} run={run} now={now} theme={theme} selection={selection} onSelect={onSelect} />
     </div>
   )
 }

@@ -1,11 +1,12 @@
-import type { ViewRun } from '../documents'
+import type { Attempt, ViewPlan, ViewRun } from '../documents'
 import { statePaint, type Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
 import { attemptSeconds } from '../model/runState'
-import { timeline, type Bar } from '../model/timeline'
+import { shortReason, timeline, type Bar } from '../model/timeline'
 import { secondsWords } from '../model/words'
 
 interface Properties {
+  plan: ViewPlan
   run: ViewRun
   now: number
   theme: Theme
@@ -14,8 +15,12 @@ interface Properties {
 }
 
 /** What ran when, attempt by attempt; a bar leads to the details of its task. */
-export function TimelineView({ run, now, theme, selection, onSelect }: Properties) {
-  const { rows, ticks } = timeline(run, now)
+export function TimelineView({ plan, run, now, theme, selection, onSelect }: Properties) {
+  const { rows, ticks } = timeline(
+    run,
+    plan.regions.map((region) => region.id),
+    now,
+  )
   return (
     <section className="timeline" aria-label="Timeline" tabIndex={0}>
       <div className="timeline-row timeline-axis" aria-hidden="true">
@@ -39,17 +44,28 @@ export function TimelineView({ run, now, theme, selection, onSelect }: Propertie
             ))}
             {!row.bars.length && <span className="faint waiting">not begun</span>}
           </div>
-          <ul className="notes">
-            {row.bars.flatMap(({ attempt }) => [
-              ...(attempt.reason ? [`✕ attempt ${attempt.number}: ${attempt.reason}`] : []),
-              ...attempt.recomputed.map((line) => `↻ attempt ${attempt.number}: ${line}`),
-            ]).map((line, at) => (
-              <li key={at}>{line}</li>
-            ))}
-          </ul>
+          <Notes attempts={row.bars.map((bar) => bar.attempt)} />
         </div>
       ))}
     </section>
+  )
+}
+
+/** Why attempts failed, and what was computed again; the log and the details have the rest. */
+function Notes({ attempts }: { attempts: Attempt[] }) {
+  const lines = attempts.flatMap((attempt) => [
+    ...(attempt.reason ? [{ kind: 'reason', words: `✕ attempt ${attempt.number}: ${shortReason(attempt)}`, whole: attempt.reason }] : []),
+    ...attempt.recomputed.map((line) => ({ kind: 'recomputed', words: `↻ attempt ${attempt.number}: ${line}`, whole: line })),
+  ])
+  if (!lines.length) return null
+  return (
+    <ul className="notes">
+      {lines.map(({ kind, words, whole }, at) => (
+        <li key={at} className={kind} title={whole}>
+          {words}
+        </li>
+      ))}
+    </ul>
   )
 }
 

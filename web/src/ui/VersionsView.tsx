@@ -85,6 +85,7 @@ function Changes({ diff }: { diff: PlanDiff }) {
   return (
     <>
       <Facts title="Session" facts={diff.session} />
+      <Facts title="What a run is given" facts={diff.run} />
       {diff.operators.length > 0 && <h2>Operators</h2>}
       <ul>
         {diff.operators.map((change, at) => (

@@ -30,6 +30,8 @@ export interface Viewport {
 const READABLE = 0.2
 const FIRST = 0.55
 const LEAST = 0.02
+/** What the buttons below the graph take. */
+const FOOT = 40
 const MOST = 3
 
 export function levelOf(scale: number): Level {
@@ -92,9 +94,9 @@ export function useViewport(frame: RefObject<HTMLDivElement | null>, drawing: Re
   const fitted = useCallback((): View | null => {
     const size = frame.current
     if (!size?.clientWidth) return null
-    const [width, height] = [size.clientWidth - 32, size.clientHeight - 32]
+    const [width, height] = [size.clientWidth - 32, size.clientHeight - 24 - FOOT]
     const scale = Math.min(1.1, Math.max(LEAST, Math.min(width / Math.max(1, content.width), height / Math.max(1, content.height))))
-    return { scale, x: (size.clientWidth - content.width * scale) / 2, y: (size.clientHeight - content.height * scale) / 2 }
+    return { scale, x: (size.clientWidth - content.width * scale) / 2, y: (size.clientHeight - FOOT - content.height * scale) / 2 }
   }, [content, frame])
 
   const fit = useCallback(() => {

@@ -1,0 +1,21 @@
+"""What pipelines of these tests call."""
+
+import os
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+
+STAGING = "SHOWN_STAGING_ROOT"
+"""The variable that names the staging root to the function; a function of a pipeline is not told it."""
+
+
+def fails_once_and_loses_its_input(frame: DataFrame) -> DataFrame:
+    """Delete what this run has staged and fail, at the first call ever; give the rows at any other."""
+    staged = list(Path(os.environ[STAGING]).glob("recovered/**/*.parquet"))
+    called = Path(os.environ[STAGING]) / "called"
+    if not called.exists():
+        called.touch()
+        for file in staged:
+            file.unlink()
+        raise ConnectionError("<script>alert('message')</script> the disk of the stage went away")
+    return frame

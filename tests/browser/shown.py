@@ -1,0 +1,59 @@
+"""A real Airflow with runs worth looking at: one succeeded, one failed, one recovered; and one large plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote
+
+from tests.browser.functions import STAGING
+from tests.end_to_end.conftest import Home
+from tests.end_to_end.test_standalone import DAG_FILE, ended
+from tests.standalone import Api, standalone, until
+
+VIEWER = "vera"
+DAGS = {
+    "flights": DAG_FILE,
+    **{file.stem: file.read_text() for file in sorted(Path(__file__).parent.glob("dags/*.py"))},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """Where it is, who may ask it, and the Airflow home around it."""
+
+    api: Api
+    home: Home
+
+    def trigger(self, dag_id: str) -> str:
+        """Start a run and give its id."""
+        conf = self.home.params if dag_id == "flights" else {"output": str(self.home.output)}
+        run = self.api.call(
+            "POST", f"/api/v2/dags/{dag_id}/dagRuns", {"logical_date": None, "conf": conf}
+        )
+        return str(run["dag_run_id"])
+
+    def end_of(self, dag_id: str, run_id: str) -> str:
+        """Wait for the end of a run, and give its state."""
+        path = f"/api/v2/dags/{dag_id}/dagRuns/{quote(run_id, safe='')}"
+        return until(
+            lambda: (
+                state
+                if (state := self.api.call("GET", path)["state"]) in ("success", "failed")
+                else None
+            ),
+            f"{dag_id} to end",
+            seconds=900,
+        )
+
+
+@contextmanager
+def shown_airflow(folder: Path) -> Iterator[Shown]:
+    """Start it; it ends with the context."""
+    home = Home(folder / "airflow")
+    more: Mapping[str, str] = {STAGING: str(home.folder / "staging")}
+    with standalone(partial(home.environment, **more), folder, DAGS, viewers=[VIEWER]) as api:
+        yield Shown(api=api, home=home)
