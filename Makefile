@@ -8,7 +8,7 @@ export PYTHONPATH := $(CURDIR):$(CURDIR)/plugins
 export SPARK_LOCAL_IP := 127.0.0.1
 
 
-.PHONY: help run ui explain env test test-core test-long test-faults mutants bench bench-peers lint format lock web web-check clean
+.PHONY: help run ui explain env test test-core test-long test-browser test-faults mutants bench bench-peers lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -27,10 +27,13 @@ env: $(READY) $(DATA) ## print the settings of the project's own Airflow, for a 
 	@$(BIN)/graph-compiler env
 
 test: $(READY) $(DATA) ## run the tests (a few minutes)
-	@$(WITH_JAVA) $(BIN)/python -m pytest -m 'not long'
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m 'not long and not browser'
 
 test-long: $(READY) $(DATA) ## run the tests that take long: a scheduled run under `airflow standalone`, operators in the other ways they can run
-	@$(WITH_JAVA) $(BIN)/python -m pytest -m long
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m 'long and not browser'
+
+test-browser: $(READY) $(DATA) ## look at the view in Chromium: in a real Airflow with real runs, and as a page without Airflow
+	@$(WITH_JAVA) scripts/with-chromium $(BIN)/python -m pytest -m browser
 
 test-faults: $(READY) $(DATA) ## break more than forty real runs, and see that nothing is lost or doubled (an hour; goes on where it stopped; docs/failures.md)
 	@$(WITH_JAVA) $(BIN)/python -m tests.faults $(ARGS)

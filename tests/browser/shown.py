@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
+from graph_compiler.cli.ui import PASSWORD
 from tests.browser.functions import STAGING
 from tests.end_to_end.conftest import Home
 from tests.end_to_end.test_standalone import DAG_FILE, ended
@@ -27,6 +28,7 @@ class Shown:
 
     api: Api
     home: Home
+    folder: Path
 
     def trigger(self, dag_id: str) -> str:
         """Start a run and give its id."""
@@ -36,18 +38,23 @@ class Shown:
         )
         return str(run["dag_run_id"])
 
+    def dag_file(self, dag_id: str) -> Path:
+        """Give the file that Airflow parses."""
+        return self.folder / "dags" / f"{dag_id}.py"
+
+    def log_in(self, name: str) -> Api:
+        """Give the API as another user has it."""
+        credentials = {"username": name, "password": PASSWORD}
+        answer = self.api.call("POST", "/auth/token", credentials)
+        return Api(self.api.url, answer["access_token"])
+
     def end_of(self, dag_id: str, run_id: str) -> str:
         """Wait for the end of a run, and give its state."""
         path = f"/api/v2/dags/{dag_id}/dagRuns/{quote(run_id, safe='')}"
-        return until(
-            lambda: (
-                state
-                if (state := self.api.call("GET", path)["state"]) in ("success", "failed")
-                else None
-            ),
-            f"{dag_id} to end",
-            seconds=900,
+        state: str = until(
+            lambda: ended(self.api.call("GET", path)["state"]), f"{dag_id} to end", seconds=900
         )
+        return state
 
 
 @contextmanager
@@ -56,4 +63,4 @@ def shown_airflow(folder: Path) -> Iterator[Shown]:
     home = Home(folder / "airflow")
     more: Mapping[str, str] = {STAGING: str(home.folder / "staging")}
     with standalone(partial(home.environment, **more), folder, DAGS, viewers=[VIEWER]) as api:
-        yield Shown(api=api, home=home)
+        yield Shown(api=api, home=home, folder=folder)

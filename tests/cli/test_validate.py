@@ -212,3 +212,21 @@ def test_what_was_refused_is_told_of_the_module_it_is_in_however_it_was_imported
     assert "pipelines/b_imported.py: pipeline 'b_imported' has 1 problem" in done.stderr
     assert "filter was given condition=3" in done.stderr
     assert "2 pipelines checked, 1 problem in 1 of them" in done.stderr
+
+
+def test_a_pipelines_package_of_another_project_is_named(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other" / "pipelines"
+    other.mkdir(parents=True)
+    (other / "__init__.py").touch()
+    put(project, "good", GOOD)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pipelines"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(other.parent)
+    done = validate("good")
+    assert done.exit_code == 2
+    assert (
+        f"pipelines/good.py cannot be imported: 'pipelines' is {other}/__init__.py" in done.stderr
+    )
+    assert "another project is on PYTHONPATH" in done.stderr

@@ -114,6 +114,13 @@ def find_pipeline(text: str) -> PipelineFile:
         raise InvalidPipelineError(text, [problem])
     if declared.is_file():
         return pipeline_at(declared)
+    if file is None and Path(f"{path}.py").is_file():
+        package = find_spec(name.rpartition(".")[0])
+        problem = Problem(
+            message=f"{path}.py cannot be imported: '{PACKAGE}' is {package and package.origin}",
+            hint="another project is on PYTHONPATH, before this folder",
+        )
+        raise InvalidPipelineError(text, [problem])
     if file is None:
         known = pipeline_names()
         problem = Problem(

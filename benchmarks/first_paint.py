@@ -1,0 +1,99 @@
+"""How long a browser takes to draw a plan, and to follow a hand that zooms and drags it.
+
+    CHROMIUM=/usr/bin/chromium python -m benchmarks.first_paint [--rounds 9]
+
+Each round opens the page of `explain --format html` in a new context of Chromium, 1440 by 900. First paint: from the
+beginning of the navigation to the first frame that shows the graph. A frame: the time between two frames while the
+graph is zoomed and dragged. Milliseconds, medians; of frames the slowest of twenty, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from statistics import median, quantiles
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import Browser, sync_playwright
+
+from graph_compiler import Parquet, Range, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.explain.page import plan_page
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+
+STEPS = 4
+DRAWN = """() => new Promise(done => {
+  const look = () => performance.getEntriesByName('graph-drawn').length
+    ? requestAnimationFrame(() => setTimeout(() => done(performance.now())))
+    : setTimeout(look, 1)
+  look()
+})"""
+MOVED = """() => new Promise(done => {
+  const frame = document.querySelector('.graph-frame')
+  const box = frame.getBoundingClientRect()
+  const [x, y] = [box.left + box.width / 2, box.top + box.height / 2]
+  const times = []
+  const step = now => {
+    times.push(now)
+    if (times.length > 120) return done(times.slice(1).map((time, at) => time - times[at]))
+    const deltaY = times.length % 60 < 30 ? 40 : -40
+    frame.dispatchEvent(new WheelEvent('wheel', { deltaY, clientX: x, clientY: y, bubbles: true, cancelable: true }))
+    requestAnimationFrame(step)
+  }
+  requestAnimationFrame(step)
+})"""
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=9)
+    rounds = parser.parse_args().rounds
+    with TemporaryDirectory(prefix="first-paint-") as name, sync_playwright() as playwright:
+        arguments = ["--no-sandbox"] if os.getuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=os.environ["CHROMIUM"], args=arguments)
+        print(
+            f"{'vertices':>8} {'page kB':>8} {'first paint':>12} {'frame':>6} {'slowest of 20':>14}"
+        )
+        for feeds in (1, 40, 240):
+            compiled = wide(feeds)
+            page = Path(name) / f"{feeds}.html"
+            page.write_text(plan_page(compiled))
+            found = [measured(browser, page.as_uri()) for _ in range(rounds)]
+            frames = [frame for _, moves in found for frame in moves]
+            print(
+                f"{len(compiled.job_graph.vertices):>8} {page.stat().st_size // 1000:>8}"
+                f" {median(paint for paint, _ in found):>12.0f} {median(frames):>6.1f}"
+                f" {quantiles(frames, n=20)[-1]:>14.1f}"
+            )
+        browser.close()
+
+
+def measured(browser: Browser, address: str) -> tuple[float, list[float]]:
+    """Give the first paint, and the time of each frame of a movement."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    page.goto(address)
+    painted = float(page.evaluate(DRAWN))
+    frames = page.evaluate(MOVED)
+    context.close()
+    return painted, frames
+
+
+def wide(feeds: int) -> CompiledPipeline:
+    """Compile a pipeline of feeds of five vertices each, and a union of them all; each tenth is staged."""
+    env = StreamExecutionEnvironment("wide")
+    ends = []
+    for number in range(feeds):
+        feed = env.from_source(Range(0, 10), f"feed_{number}")
+        for step in range(STEPS):
+            feed = feed.rebalance().filter("id >= 0").name(f"step_{step}_{number}")
+        ends.append(feed.stage("each feed comes once") if number % 10 == 0 else feed)
+    united = ends[0].union(*ends[1:]) if feeds > 1 else ends[0]
+    united.key_by("id").aggregate(n="count(*)").sink_to(Parquet("/out")).name("report")
+    return compile_pipeline(env.pipeline())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Take the pictures of the documentation anew, from real runs.
+
+scripts/with-java scripts/with-chromium .venv/bin/python -m tests.browser.pictures docs/pictures
+"""
+
+import os
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import quote
+
+from playwright.sync_api import Page, expect, sync_playwright
+
+from tests.browser.shown import Shown, shown_airflow
+
+SIZE = {"width": 1440, "height": 860}
+SECONDS = 30_000
+
+
+def main(target: Path) -> None:
+    """Run the pipelines, look at them, and write the pictures."""
+    target.mkdir(parents=True, exist_ok=True)
+    with (
+        TemporaryDirectory(prefix="pictures-") as folder,
+        shown_airflow(Path(folder)) as shown,
+        sync_playwright() as playwright,
+    ):
+        runs = {}
+        for dag in ("recovered", "flights"):
+            runs[dag] = shown.trigger(dag)
+            assert shown.end_of(dag, runs[dag]) == "success"
+        arguments = ["--no-sandbox"] if os.getuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=os.environ["CHROMIUM"], args=arguments)
+        for name, scheme, dag, region in (
+            ("run", "light", "flights", None),
+            ("recovered", "dark", "recovered", "climate"),
+        ):
+            context = browser.new_context(
+                viewport=SIZE,  # type: ignore[arg-type]  # Playwright's TypedDict
+                color_scheme=scheme,  # type: ignore[arg-type]  # one of its literals
+                base_url=shown.api.url,
+            )
+            context.add_cookies(
+                [{"name": "_token", "value": shown.api.token, "url": shown.api.url}]
+            )
+            page = context.new_page()
+            show(page, shown, dag, runs[dag], region)
+            page.screenshot(path=target / f"{name}.png")
+            context.close()
+        browser.close()
+
+
+def show(page: Page, shown: Shown, dag: str, run_id: str, region: str | None) -> None:
+    """Open the tab of a run, or of a task of it, without Airflow's panel of runs."""
+    of_run = f"{shown.api.url}/dags/{dag}/runs/{quote(run_id, safe='')}"
+    page.goto(
+        f"{of_run}/tasks/{region}/plugin/graph-compiler-region-plan"
+        if region
+        else f"{of_run}/plugin/graph-compiler-run-plan"
+    )
+    view = page.frame_locator("iframe")
+    expect(view.locator(".summary")).to_contain_text("success", timeout=SECONDS)
+    page.wait_for_load_state("networkidle")
+    if region is None:
+        view.locator("[data-kind=edge]", has=page.locator("rect")).first.hover()
+        expect(view.get_by_role("tooltip")).to_be_visible()
+    page.wait_for_timeout(500)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,296 @@
+"""The view as people see it: in Airflow's pages, in a real browser, of real runs."""
+
+import json
+import re
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import pytest
+from playwright.sync_api import Browser, FrameLocator, Locator, Page, Response, expect
+
+from tests.browser.conftest import accessibility_problems, logged_in, opened
+from tests.browser.shown import Shown
+from tests.standalone import until
+
+pytestmark = [pytest.mark.browser, pytest.mark.e2e]
+
+SECONDS = 30_000
+"""How long to wait for what the page shows, in milliseconds: two cores also run Airflow and Spark."""
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture(scope="module")
+def runs(shown: Shown) -> dict[str, str]:
+    """Give the ids of runs that have ended, by the name of the Dag."""
+    found = {dag: shown.trigger(dag) for dag in ("flights", "broken")}
+    states = {dag: shown.end_of(dag, run) for dag, run in found.items()}
+    assert states == {"flights": "success", "broken": "failed"}
+    return found
+
+
+@pytest.fixture(scope="module")
+def recovered(shown: Shown, chromium: Browser) -> str:
+    """Give the id of the run that recovers, watched from its beginning to its end without a reload."""
+    run_id = shown.trigger("recovered")
+    asked: list[Response] = []
+    with opened(logged_in(chromium, shown.api)) as page:
+        page.on("response", lambda answer: asked.append(answer) if "/run?" in answer.url else None)
+        until(lambda: shown.api.attempt("GET", f"{of_run('recovered', run_id)}"), "the run")
+        page.goto(tab("recovered", run_id))
+        view = page.frame_locator("iframe")
+        expect(view.locator(".summary")).to_contain_text("running", timeout=SECONDS)
+        expect(region(view, "stations")).to_contain_text("RUNNING", timeout=2 * SECONDS)
+        expect(region(view, "stations")).to_contain_text("FINISHED", timeout=4 * SECONDS)
+        expect(node(view, "readings")).to_contain_text("20,000 rows")
+        expect(region(view, "climate")).to_contain_text("attempt 1", timeout=4 * SECONDS)
+        expect(region(view, "climate")).to_contain_text("FINISHED", timeout=4 * SECONDS)
+        expect(view.locator(".summary")).to_contain_text("success", timeout=SECONDS)
+        count = len(asked)
+        page.wait_for_timeout(6_000)
+    unchanged = sum(answer.status == 304 for answer in asked)
+    print(
+        f"{count} questions about a run of {page_seconds(shown, run_id):.0f} s, {unchanged} unchanged"
+    )
+    assert len(asked) == count, "a run that has ended is not asked about again"
+    assert unchanged > count / 2
+    return run_id
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_login_leads_to_the_list_of_pipelines_and_on_to_their_runs(
+    shown: Shown, chromium: Browser
+) -> None:
+    page = chromium.new_page(base_url=shown.api.url)  # whose first question Airflow answers 401
+    page.goto("/")
+    page.get_by_role("textbox", name="Username").fill("admin")
+    page.locator("input[type=password]").fill("admin")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Pipelines").click()
+    view = page.frame_locator("iframe")
+    rows = view.locator("tbody tr")
+    expect(rows).to_have_count(4, timeout=SECONDS)
+    flights = rows.filter(has_text="flights")
+    expect(flights.locator("td.figure")).to_have_text(["24", "13", "2", "1"])
+    expect(rows.filter(has_text="broken")).to_contain_text("failed")
+    flights.get_by_role("link", name="success").click()
+    expect(view.locator(".summary")).to_contain_text("2 of 2 tasks finished", timeout=SECONDS)
+    view.get_by_role("link", name="All pipelines").click()
+    expect(rows).to_have_count(4)
+    page.close()
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_dag_shows_its_plan_and_why_it_is_cut_where_it_is(airflow_page: Page) -> None:
+    airflow_page.goto(tab("flights"))
+    view = airflow_page.frame_locator("iframe")
+    expect(region(view, "with_weather")).to_be_visible(timeout=SECONDS)
+    expect(view.locator("[data-kind=node]")).to_have_count(13)
+    expect(view.get_by_role("heading", name="flights")).to_have_class("unseen")  # Airflow says it
+    view.get_by_role("application").press("0")
+    staged = view.locator("[data-kind=edge]", has=airflow_page.locator("rect")).first
+    staged.hover()
+    expect(view.get_by_role("tooltip")).to_contain_text("a failure after it must not repeat it")
+    staged.click()
+    details = view.get_by_role("complementary", name="Details")
+    expect(details).to_contain_text("DECLARED: because you asked")
+    view.get_by_role("tab", name="Stream graph").click()
+    expect(view.locator("[data-kind=node]")).to_have_count(24)
+    view.get_by_role("tab", name="Execution graph").click()
+    expect(view.locator("#view")).to_contain_text("13 subtasks of 13 vertices")
+
+
+@pytest.mark.usefixtures("runs")
+def test_search_and_keys_lead_through_the_graph(airflow_page: Page) -> None:
+    airflow_page.goto(tab("flights"))
+    view = airflow_page.frame_locator("iframe")
+    expect(region(view, "with_weather")).to_be_visible(timeout=SECONDS)
+    graph = view.get_by_role("application")
+    graph.press("/")
+    search = view.get_by_role("combobox", name="Search")
+    expect(search).to_be_focused()
+    search.fill("with_ca")
+    search.press("Enter")
+    details = view.get_by_role("complementary", name="Details")
+    expect(details.locator("h2")).to_contain_text("with_carrier_name")
+    expect(graph).to_be_focused()
+    graph.press("ArrowRight")
+    expect(details.locator("h2")).to_contain_text("ten_worst")
+    graph.press("Escape")
+    expect(details).to_have_count(0)
+
+
+def test_a_run_that_succeeded_leads_to_its_log_and_to_what_it_staged(
+    airflow_page: Page, runs: dict[str, str]
+) -> None:
+    airflow_page.goto(tab("flights", runs["flights"]))
+    view = airflow_page.frame_locator("iframe")
+    expect(view.locator(".summary")).to_contain_text("2 of 2 tasks finished", timeout=SECONDS)
+    expect(view.locator(".summary")).to_contain_text("1,175 contract violations")
+    view.locator("[data-kind=edge]", has=airflow_page.locator("rect")).first.click()
+    details = view.get_by_role("complementary", name="Details")
+    expect(details).to_contain_text("328,521")
+    expect(details.get_by_role("row", name="arr_delay")).to_contain_text("integer")
+    view.get_by_label("Timeline").get_by_role("button", name="late_routes", exact=True).click()
+    expect(details.locator("h2")).to_have_text("late_routes")
+    details.get_by_role("link", name="log").click()
+    airflow_page.wait_for_url(re.compile(r"/tasks/late_routes\?try_number=1$"))
+    expect(airflow_page.get_by_text("graph_compiler: sink late_routes")).to_be_visible(
+        timeout=SECONDS
+    )
+
+
+def test_a_failed_region_says_why_and_what_was_not_begun(
+    airflow_page: Page, runs: dict[str, str]
+) -> None:
+    airflow_page.goto(tab("broken", runs["broken"]))
+    view = airflow_page.frame_locator("iframe")
+    expect(region(view, "halved")).to_contain_text("FAILED", timeout=SECONDS)
+    expect(region(view, "halves")).to_contain_text("CANCELED")
+    notes = view.locator(".notes li")
+    expect(notes).to_have_count(1)
+    # Text, and no element made of it: a dialog would end the test.
+    expect(notes).to_contain_text("500 of 1000 rows violate '<script>alert('contract')</script>'")
+    view.get_by_label("Timeline").get_by_role("button", name="halved", exact=True).click()
+    details = view.get_by_role("complementary", name="Details")
+    expect(details).to_contain_text("NON_RECOVERABLE_ERROR")
+    expect(view.locator("img, iframe, b, i")).to_have_count(0)
+
+
+def test_a_recovered_run_says_what_was_computed_again_and_why(
+    airflow_page: Page, recovered: str
+) -> None:
+    airflow_page.goto(tab("recovered", recovered))
+    view = airflow_page.frame_locator("iframe")
+    expect(region(view, "climate")).to_contain_text("attempt 1", timeout=SECONDS)
+    expect(view.locator(".bar")).to_have_count(3)
+    expect(view.locator(".bar.is-recomputed")).to_have_count(1)
+    notes = view.locator(".notes li")
+    expect(notes.first).to_contain_text("<script>alert('message')</script> the disk of the stage")
+    expect(notes.last).to_contain_text("of stations again (readings, stations): 20,000 rows")
+
+
+def test_the_tab_of_a_task_has_its_region_selected(airflow_page: Page, recovered: str) -> None:
+    of_task = f"/dags/recovered/runs/{quote(recovered, safe='')}/tasks/climate/plugin"
+    airflow_page.goto(f"{of_task}/graph-compiler-region-plan")
+    details = airflow_page.frame_locator("iframe").get_by_role("complementary", name="Details")
+    expect(details.locator("h2")).to_have_text("climate", timeout=SECONDS)
+    expect(details).to_contain_text("2 attempts")
+
+
+def test_two_versions_are_compared_as_a_picture(
+    shown: Shown, airflow_page: Page, recovered: str
+) -> None:
+    file = shown.dag_file("recovered")
+    more = '.name("stations")\n    .filter("celsius > 0")\n    .name("warm")'
+    file.write_text(file.read_text().replace('.name("stations")', more))
+    versions = "/graph-compiler/api/dags/recovered/versions"
+    until(lambda: len(shown.api.call("GET", versions)["versions"]) == 2, "a second version")
+    airflow_page.goto(tab("recovered"))
+    view = airflow_page.frame_locator("iframe")
+    view.get_by_role("tab", name="Versions").click()
+    changes = view.get_by_label("What differs")
+    expect(changes).to_contain_text("ADDED warm", timeout=SECONDS)
+    expect(node(view, "warm")).to_contain_text("changed")
+    view.get_by_role("button", name="version 1").click()
+    expect(node(view, "warm")).to_have_count(0)
+    # The run of before is shown with the plan of before.
+    airflow_page.goto(tab("recovered", recovered))
+    expect(node(view, "readings")).to_be_visible(timeout=SECONDS)
+    expect(node(view, "warm")).to_have_count(0)
+
+
+def test_a_picture_and_a_plan_can_be_taken_away(airflow_page: Page, runs: dict[str, str]) -> None:
+    airflow_page.goto(tab("flights", runs["flights"]))
+    view = airflow_page.frame_locator("iframe")
+    taken = {}
+    for way in ("SVG", "PNG", "Mermaid", "JSON"):
+        with airflow_page.expect_download(timeout=SECONDS) as download:
+            view.get_by_role("button", name=f"Export as {way}").click()
+        taken[way] = download.value.path().read_bytes()
+    picture = ElementTree.fromstring(taken["SVG"])
+    assert picture.tag == "{http://www.w3.org/2000/svg}svg"
+    assert b"with_weather" in taken["SVG"]
+    assert taken["PNG"].startswith(PNG)
+    assert b"flowchart" in taken["Mermaid"]
+    assert len(json.loads(taken["JSON"])["vertices"]) == 13
+
+
+def test_two_hundred_vertices_are_all_there_and_each_is_found(airflow_page: Page) -> None:
+    airflow_page.goto(tab("wide"))
+    view = airflow_page.frame_locator("iframe")
+    expect(view.locator(".minimap")).to_be_visible(timeout=SECONDS)
+    view.get_by_role("button", name="Fit the whole graph").click()
+    expect(view.locator("[data-kind=node]")).to_have_count(201)
+    view.get_by_role("combobox", name="Search").fill("counted_37")
+    view.get_by_role("combobox", name="Search").press("Enter")
+    expect(node(view, "counted_37")).to_be_in_viewport()
+
+
+def test_a_dag_that_is_no_pipeline_says_so(chromium: Browser, shown: Shown) -> None:
+    page = logged_in(chromium, shown.api).new_page()  # whose question is answered 404
+    page.goto("/graph-compiler/app/?dag_id=somebody_elses")
+    expect(page.get_by_role("alert")).to_contain_text("somebody_elses", timeout=SECONDS)
+    page.context.close()
+
+
+def test_a_viewer_sees_it_and_nobody_else_does(
+    shown: Shown, viewers_page: Page, page: Page, runs: dict[str, str]
+) -> None:
+    viewers_page.goto(tab("flights", runs["flights"]))
+    view = viewers_page.frame_locator("iframe")
+    expect(view.locator(".summary")).to_contain_text("success", timeout=SECONDS)
+    answer = page.request.get(f"{shown.api.url}/graph-compiler/app/")
+    assert answer.status == 401
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(
+    chromium: Browser, shown: Shown, runs: dict[str, str], recovered: str, scheme: str
+) -> None:
+    run = quote(runs["flights"], safe="")
+    again = quote(recovered, safe="")
+    views = {
+        "list": "",
+        "job": "?dag_id=flights&tab=job&region=late_routes",
+        "stream": "?dag_id=flights&tab=stream",
+        "execution": f"?dag_id=flights&run_id={run}&tab=execution",
+        "run": f"?dag_id=recovered&run_id={again}&tab=run&region=climate",
+        "versions": "?dag_id=recovered&tab=versions",
+        "wide": "?dag_id=wide",
+    }
+    found = {}
+    with opened(logged_in(chromium, shown.api, scheme)) as page:
+        for name, query in views.items():
+            page.goto(f"/graph-compiler/app/{query}")
+            page.locator("main").wait_for(timeout=SECONDS)
+            page.wait_for_load_state("networkidle")
+            found[name] = accessibility_problems(page)
+            expect(page.locator("html")).to_have_attribute("data-theme", scheme)
+    assert found == {name: [] for name in views}
+
+
+def tab(dag_id: str, run_id: str | None = None) -> str:
+    """Give the address of the tab on Airflow's page."""
+    if run_id is None:
+        return f"/dags/{dag_id}/plugin/graph-compiler-plan"
+    return f"/dags/{dag_id}/runs/{quote(run_id, safe='')}/plugin/graph-compiler-run-plan"
+
+
+def of_run(dag_id: str, run_id: str) -> str:
+    return f"/graph-compiler/api/dags/{dag_id}/run?run_id={quote(run_id, safe='')}"
+
+
+def region(view: FrameLocator, id: str) -> Locator:
+    """Give the hull of a region."""
+    return view.locator(f"[data-kind=group][data-id='{id}']")
+
+
+def node(view: FrameLocator, words: str) -> Locator:
+    """Give the box that has these words."""
+    return view.locator("[data-kind=node]", has_text=words)
+
+
+def page_seconds(shown: Shown, run_id: str) -> float:
+    run = shown.api.call("GET", of_run("recovered", run_id))
+    return float(run["ended"] - run["started"])
