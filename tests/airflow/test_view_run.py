@@ -230,7 +230,7 @@ def test_a_staged_result_is_described_by_its_last_commit(layout: StagingLayout) 
         key = Path(layout.manifest(RESULT, epoch))
         key.parent.mkdir(parents=True, exist_ok=True)
         key.write_text(to_json(manifest(epoch)))
-    found = find_result(layout, RESULT)
+    found = find_result(layout, RESULT, rows_are_shown=False)
     assert found is not None
     assert (found.epoch, found.rows, found.bytes) == (1, 5, 50)
     assert [(one.rows, one.bytes) for one in found.partitions] == [(5, 50), (0, 0)]
@@ -246,7 +246,7 @@ def test_a_staged_result_is_described_by_its_last_commit(layout: StagingLayout) 
 def test_only_the_id_of_a_result_becomes_a_path(layout: StagingLayout, result: str) -> None:
     from graph_compiler.airflow_backend.web.staged_result import find_result
 
-    assert find_result(layout, result) is None
+    assert find_result(layout, result, rows_are_shown=False) is None
 
 
 def report(failure: Failure | None = None) -> ExecutionReport:

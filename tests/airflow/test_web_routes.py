@@ -32,7 +32,7 @@ pytestmark = [
 
 SCRIPT = "<script>alert(1)</script>"
 OF_DAG = ["plan", "versions", "compare?old=1&new=1", "runs", f"run?run_id={RUN}"]
-OF_DAG += [f"result?run_id={RUN}&result={'0' * 32}-0"]
+OF_DAG += [f"{route}?run_id={RUN}&result={'0' * 32}-0" for route in ("rows", "result")]
 ROUTES = [
     "/graph-compiler/app/",
     "/graph-compiler/app/assets/index.js",
@@ -97,11 +97,12 @@ def test_who_may_read_no_dag_sees_no_dag(app: Any) -> None:
     assert nobody.get(f"{API}/pipelines").json() == {"pipelines": []}
 
 
-def test_a_viewer_sees_everything(viewer: Any) -> None:
+def test_a_viewer_sees_everything_but_rows(viewer: Any) -> None:
     found = {route: viewer.get(route).status_code for route in ROUTES}
     missing = {route for route, status in found.items() if status == 404}
     assert missing == {ROUTES[1], ROUTES[-1]}, "no such file, and nothing is committed"
-    assert set(found.values()) <= {200, 404, 503}
+    assert [route for route, status in found.items() if status == 403] == [ROUTES[-2]]
+    assert set(found.values()) <= {200, 403, 404, 503}
 
 
 def test_a_token_that_somebody_made_up_is_refused(app: Any) -> None:

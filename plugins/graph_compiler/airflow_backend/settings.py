@@ -18,6 +18,8 @@ from graph_compiler.deployment.airflow_configuration import SECTION, STAGING_FOL
 from graph_compiler.deployment.staging_layout import local_root
 
 DEFAULT_CONN_ID = "spark_default"
+MOST_ROWS = 200
+"""More rows of a result than that are nothing to look at in a page."""
 
 
 class Settings(BaseModel):
@@ -36,6 +38,12 @@ class Settings(BaseModel):
     history_server: str | None = Field(
         default=None,
         description="URL of Spark's history server as browsers reach it; the view links to it.",
+    )
+    row_samples: int = Field(
+        default=0,
+        ge=0,
+        le=MOST_ROWS,
+        description="How many rows of a staged result the view shows to who may see them; 0: none to anybody.",
     )
     spark_conf: dict[str, str] = Field(
         default={}, description="JSON object of spark-submit --conf pairs."
@@ -60,6 +68,7 @@ def read_settings() -> Settings:
         conn_id=conf.get(SECTION, "conn_id", fallback=DEFAULT_CONN_ID),
         api_conn_id=conf.get(SECTION, "api_conn_id", fallback=None),
         history_server=conf.get(SECTION, "history_server", fallback=None),
+        row_samples=conf.getint(SECTION, "row_samples", fallback=0),
         spark_conf=json.loads(conf.get(SECTION, "spark_conf", fallback="{}")),
         options=parse_deployment_options(
             conf.get(SECTION, "options", fallback="{}"),

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from graph_compiler.airflow_backend.settings import Settings, read_settings
-from graph_compiler.airflow_backend.web import plan_routes, run_routes
+from graph_compiler.airflow_backend.web import plan_routes, row_routes, run_routes
 from graph_compiler.airflow_backend.web.answers import Server
 from graph_compiler.airflow_backend.web.headers import SafeHeaders
 from graph_compiler.airflow_backend.web.pages import STATIC, pages
@@ -21,5 +21,6 @@ def build_application(settings: Settings | None = None, static: Path = STATIC) -
     application.include_router(pages(static))
     application.include_router(plan_routes.router)
     application.include_router(run_routes.router)
+    application.include_router(row_routes.router)
     application.state.server = Server(settings=settings or read_settings(), cards=PlanCards())
     return SafeHeaders(application)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
 from airflow.api_fastapi.common.db.common import SessionDep
+from airflow.api_fastapi.core_api.security import GetUserDep
 from fastapi import APIRouter, Header
 from fastapi.responses import Response
 
@@ -14,6 +15,7 @@ from graph_compiler.airflow_backend.web.answers import ServerDep, answer, may_re
 from graph_compiler.airflow_backend.web.attempts import read_documents
 from graph_compiler.airflow_backend.web.joined_run import Links, joined_run
 from graph_compiler.airflow_backend.web.plans import is_ours
+from graph_compiler.airflow_backend.web.row_permission import may_see_rows
 from graph_compiler.airflow_backend.web.runs import find_run, newest_runs
 from graph_compiler.airflow_backend.web.staged_result import find_result
 from graph_compiler.errors import DescriptorError
@@ -56,14 +58,15 @@ def run(  # what FastAPI hands over
 
 
 @router.get("/api/dags/{dag_id}/result", dependencies=[may_read(DagAccessEntity.TASK_INSTANCE)])
-def result(
-    dag_id: str, run_id: str, result: str, server: ServerDep, session: SessionDep
+def result(  # what FastAPI hands over
+    dag_id: str, run_id: str, result: str, server: ServerDep, session: SessionDep, user: GetUserDep
 ) -> Response:
-    """Give schema and size of a staged result, as its last commit has them."""
+    """Give schema and size of a staged result, as its last commit has them, and whether this user may ask for rows."""
     if find_run(session, dag_id, run_id) is None:
         refuse(f"there is no run '{run_id}' of '{dag_id}'")
+    are_shown = server.settings.row_samples > 0 and may_see_rows(user)
     try:
-        found = find_result(server.layout(dag_id, run_id), result)
+        found = find_result(server.layout(dag_id, run_id), result, rows_are_shown=are_shown)
     except (OSError, DescriptorError) as error:
         refuse(f"the result cannot be read here: {error}")
     if found is None:

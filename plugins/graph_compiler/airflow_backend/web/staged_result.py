@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +37,7 @@ class ViewPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewResult:
-    """One committed epoch of a result."""
+    """One committed epoch of a result. `rows_are_shown` to who asks, if they ask for them."""
 
     result: IntermediateDataSetId
     schema: tuple[ViewColumn, ...]
@@ -45,24 +46,27 @@ class ViewResult:
     epoch: int
     partitions: tuple[ViewPartition, ...]
     checksum: str | None
+    rows_are_shown: bool
 
 
-def find_result(layout: StagingLayout, result: str) -> ViewResult | None:
+def find_result(layout: StagingLayout, result: str, *, rows_are_shown: bool) -> ViewResult | None:
     """Give what the last commit of a result holds, None where there is none, or no such result can be."""
+    manifest = find_manifest(layout, result)
+    return None if manifest is None else _view(manifest, rows_are_shown)
+
+
+def find_manifest(layout: StagingLayout, result: str) -> Manifest | None:
+    """Give the last committed manifest of a result."""
     if _RESULT_ID.fullmatch(result) is None:
         return None
     log = ManifestLog(store=LocalCommitStore(), layout=layout)
-    manifest = log.latest(IntermediateDataSetId(result))
-    return None if manifest is None else _view(manifest)
+    return log.latest(IntermediateDataSetId(result))
 
 
-def _view(manifest: Manifest) -> ViewResult:
+def _view(manifest: Manifest, rows_are_shown: bool) -> ViewResult:
     return ViewResult(
         result=manifest.result_id,
-        schema=tuple(
-            ViewColumn(name=field["name"], type=_words(field["type"]), nullable=field["nullable"])
-            for field in json.loads(manifest.schema)["fields"]
-        ),
+        schema=tuple(view_column(field) for field in json.loads(manifest.schema)["fields"]),
         rows=manifest.rows,
         bytes=manifest.bytes,
         epoch=manifest.epoch,
@@ -74,7 +78,13 @@ def _view(manifest: Manifest) -> ViewResult:
             for partition in manifest.partitions
         ),
         checksum=manifest.checksum,
+        rows_are_shown=rows_are_shown,
     )
+
+
+def view_column(field: Mapping[str, Any]) -> ViewColumn:
+    """Give a field of Spark's schema JSON."""
+    return ViewColumn(name=field["name"], type=_words(field["type"]), nullable=field["nullable"])
 
 
 def _words(type: Any) -> str:

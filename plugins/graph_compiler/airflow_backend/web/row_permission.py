@@ -1,0 +1,29 @@
+"""Who may see rows of staged results: a permission of its own, since rows are the data, and all else is about it."""
+
+from __future__ import annotations
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
+from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
+from airflow.api_fastapi.core_api.security import GetUserDep
+from fastapi import HTTPException
+
+ROW_SAMPLES = "Graph Compiler Row Samples"
+"""The resource of Airflow's auth manager; the action is GET, which FAB calls `can_read`."""
+
+
+def may_see_rows(user: BaseUser) -> bool:
+    """Ask Airflow's auth manager."""
+    manager = get_auth_manager()
+    # It has roles and no permissions, and gives every view of a plugin to every viewer: there it takes the role that
+    # may read connections, and so the data.
+    has_roles_only = isinstance(manager, SimpleAuthManager)
+    return manager.is_authorized_custom_view(
+        method="GET", resource_name=ROW_SAMPLES, user=user
+    ) and (not has_roles_only or manager.is_authorized_connection(method="GET", user=user))
+
+
+def requires_rows(user: GetUserDep) -> None:
+    """Let pass who may see rows; 403 for others."""
+    if not may_see_rows(user):
+        raise HTTPException(403, f"you may not read '{ROW_SAMPLES}'")

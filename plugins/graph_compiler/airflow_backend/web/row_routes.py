@@ -1,0 +1,49 @@
+"""The first rows of a staged result, where the installation shows rows, for those who may see them."""
+
+from __future__ import annotations
+
+from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
+from airflow.api_fastapi.common.db.common import SessionDep
+from fastapi import APIRouter, Depends
+from fastapi.responses import Response
+
+from graph_compiler.airflow_backend.web.answers import ServerDep, answer, may_read, refuse
+from graph_compiler.airflow_backend.web.row_permission import requires_rows
+from graph_compiler.airflow_backend.web.runs import find_run
+from graph_compiler.airflow_backend.web.staged_files import find_rows
+from graph_compiler.errors import DescriptorError, StagingError
+from graph_compiler.explain.plain_json import plain_json
+
+_OFF = "no rows are shown here: setting [graph_compiler] row_samples is 0"
+router = APIRouter()
+
+
+@router.get(
+    "/api/dags/{dag_id}/rows",
+    dependencies=[may_read(DagAccessEntity.TASK_INSTANCE), Depends(requires_rows)],
+)
+def rows(dag_id: str, run_id: str, result: str, server: ServerDep, session: SessionDep) -> Response:
+    """Give the first rows of a staged result's last committed epoch. No browser keeps them."""
+    if server.settings.row_samples == 0:
+        refuse(_OFF)
+    if find_run(session, dag_id, run_id) is None:
+        refuse(f"there is no run '{run_id}' of '{dag_id}'")
+    # Imported when asked: with pyarrow it takes memory in every process that serves Airflow.
+    try:
+        from graph_compiler.airflow_backend.web.row_sample import UNREADABLE, read_sample
+    except ImportError:
+        refuse(
+            "rows are read with pyarrow, which this API server does not have: pip install 'pyarrow>=18'"
+        )
+    try:
+        found = find_rows(server.layout(dag_id, run_id), result)
+        if found is None:
+            refuse(f"run '{run_id}' has committed no result '{result}' that this server can see")
+        sample = read_sample(found, server.settings.row_samples)
+    except StagingError as error:
+        refuse(str(error))
+    except (*UNREADABLE, DescriptorError) as error:
+        refuse(f"the rows cannot be read here: {error}")
+    response = answer(plain_json(sample))
+    response.headers["Cache-Control"] = "no-store"
+    return response
