@@ -1,6 +1,6 @@
 /** Made-up documents, the same on each call: for the development server and for tests. */
 
-import type { Attempt, ExecutionState, JobEdge, Operator, PlanDiff, RegionRun, StagedResult, StreamEdge, Vertex, ViewPlan, ViewRun } from '../src/documents'
+import type { Attempt, ExecutionState, JobEdge, Operator, PlanDiff, RegionRun, RowSample, StagedResult, StreamEdge, Vertex, ViewPlan, ViewRun } from '../src/documents'
 
 function randomNumbers(): () => number {
   let seed = 7
@@ -207,5 +207,27 @@ export function madeUpResult(result: string): StagedResult {
     epoch: 1,
     partitions: [1, 2, 3, 4].map((number) => ({ rows: 80000 * number, bytes: 2_000_000 })),
     checksum: null,
+    rows_are_shown: true,
+  }
+}
+
+export function madeUpRows(): RowSample {
+  return {
+    epoch: 1,
+    rows_in_result: 336776,
+    columns: [
+      { name: 'carrier', type: 'string', nullable: false },
+      { name: 'arr_delay', type: 'double', nullable: true },
+      { name: 'stops', type: 'array<struct<at:timestamp,gate:string>>', nullable: true },
+      { name: 'remark', type: 'string', nullable: true },
+    ],
+    rows: [
+      ['UA', '11.0', '[{"at": "2013-01-01 05:00:00Z", "gate": null}]', '<b>bold</b><img src=x onerror=alert(1)>'],
+      ['null', null, '[]', null],
+      ['', '-120.25', null, { text: 'a long remark, '.repeat(30), bytes: 20_000 }],
+      ['DL', 'NaN', { text: '[{"at": '.repeat(40), bytes: null }, 'two\nlines'],
+      ...Array.from({ length: 36 }, (_, number) => ['B6', String(number * 7 - 40), '[]', 'on time']),
+    ],
+    notes: ['Too large to be read here: picture.'],
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createHash } from 'node:crypto'
 import type { Connect, Plugin } from 'vite'
 import type { ViewPlan } from '../src/documents'
-import { madeUpDiff, madeUpPlan, madeUpResult, madeUpRun } from './fixtures.ts'
+import { madeUpDiff, madeUpPlan, madeUpResult, madeUpRows, madeUpRun } from './fixtures.ts'
 
 /** What the page needs, and no more: no inline script, no inline style; pictures of its own for exports. */
 const POLICY =
@@ -71,6 +71,8 @@ export function mockRoutes(): Connect.NextHandleFunction {
         return answer(madeUpDiff(plan))
       case 'result':
         return answer(madeUpResult(url.searchParams.get('result') ?? ''))
+      case 'rows':
+        return run === 'retried' ? answer({ detail: "epoch 1 was released by its last consumer, 'task_1'" }, 404) : answer(madeUpRows())
       default:
         return answer({ detail: 'no such route' }, 404)
     }

@@ -37,13 +37,14 @@ export async function ask<T>(path: string, signal: AbortSignal, etag: string | n
 
 async function refusal(response: Response): Promise<string> {
   if (response.status === 401) return 'You are not logged in: log in to Airflow, and load this page again.'
-  if (response.status === 403) return 'You may not read this Dag.'
   try {
     const body = (await response.json()) as { detail?: unknown }
-    if (typeof body.detail === 'string') return body.detail
+    // Airflow's own refusal is this one word.
+    if (typeof body.detail === 'string' && body.detail !== 'Forbidden') return body.detail
   } catch {
     // An answer that is no JSON says nothing more than its status.
   }
+  if (response.status === 403) return 'You may not read this Dag.'
   return response.status === 404 ? 'There is no such thing here (404).' : `The server answered ${response.status}.`
 }
 

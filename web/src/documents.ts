@@ -257,4 +257,21 @@ export interface StagedResult {
   epoch: number | string | null
   partitions: { rows: number | null; bytes: number | null }[]
   checksum: string | null
+  rows_are_shown: boolean
+}
+
+/** The beginning of a long value; `bytes` are those of the whole, of strings and binaries. */
+export interface CutCell {
+  text: string
+  bytes: number | null
+}
+
+export type Cell = string | CutCell | null
+
+export interface RowSample {
+  epoch: number
+  rows_in_result: number
+  columns: { name: string; type: string; nullable: boolean }[]
+  rows: Cell[][]
+  notes: string[]
 }

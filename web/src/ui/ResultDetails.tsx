@@ -2,6 +2,7 @@ import { apiPath, useDocument } from '../api'
 import type { StagedResult, ViewRun } from '../documents'
 import { bytesWords, rowsWords } from '../model/words'
 import { Facts } from './Facts'
+import { Rows } from './Rows'
 
 /** A partition so much larger than the mean holds the others up. */
 const SKEWED_FROM = 3
@@ -46,6 +47,7 @@ export function ResultDetails({ run, result }: { run: ViewRun; result: string })
           ))}
         </tbody>
       </table>
+      {staged.rows_are_shown && <Rows key={`${run.run_id} ${result}`} run={run} result={result} />}
     </>
   )
 }
