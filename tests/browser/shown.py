@@ -61,6 +61,9 @@ class Shown:
 def shown_airflow(folder: Path) -> Iterator[Shown]:
     """Start it; it ends with the context."""
     home = Home(folder / "airflow")
-    more: Mapping[str, str] = {STAGING: str(home.folder / "staging")}
+    more: Mapping[str, str] = {
+        STAGING: str(home.folder / "staging"),
+        "AIRFLOW__GRAPH_COMPILER__ROW_SAMPLES": "20",
+    }
     with standalone(partial(home.environment, **more), folder, DAGS, viewers=[VIEWER]) as api:
         yield Shown(api=api, home=home, folder=folder)

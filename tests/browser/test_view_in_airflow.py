@@ -139,6 +139,24 @@ def test_a_run_that_succeeded_leads_to_its_log_and_to_what_it_staged(
     )
 
 
+def test_rows_are_shown_to_those_who_may_see_them_when_they_ask(
+    airflow_page: Page, viewers_page: Page, runs: dict[str, str]
+) -> None:
+    for page in (airflow_page, viewers_page):
+        page.goto(tab("flights", runs["flights"]))
+        view = page.frame_locator("iframe")
+        expect(view.locator(".summary")).to_contain_text("success", timeout=SECONDS)
+        view.locator("[data-kind=edge]", has=page.locator("rect")).first.click()
+        expect(view.get_by_role("row", name="arr_delay")).to_be_visible()
+    show = viewers_page.frame_locator("iframe").get_by_role("button", name="Show rows")
+    expect(show).to_have_count(0)
+    view = airflow_page.frame_locator("iframe")
+    view.get_by_role("button", name="Show rows").click()
+    rows = view.get_by_role("region", name="Rows")
+    expect(rows.locator("tbody tr")).to_have_count(20, timeout=SECONDS)
+    expect(rows.locator("thead")).to_contain_text("arr_delay")
+
+
 def test_a_failed_region_says_why_and_what_was_not_begun(
     airflow_page: Page, runs: dict[str, str]
 ) -> None:
