@@ -1,5 +1,5 @@
 import { memo, useEffect, useRef, useState, type KeyboardEvent, type PointerEvent } from 'react'
-import type { ExecutionState, Vertex, ViewPlan, ViewRun } from '../documents'
+import type { ExecutionState, Vertex, VertexRun, ViewPlan, ViewRun } from '../documents'
 import { statePaint, type Theme } from '../export/palette'
 import { connections, gridSize, subtaskAt } from '../model/executionGrid'
 import { counted, rowsWords, secondsWords } from '../model/words'
@@ -38,7 +38,7 @@ export function ExecutionView({ plan, run, theme }: Properties) {
                       <strong>{vertex.name}</strong>
                       <div className="faint">
                         {counted(vertex.parallelism, 'subtask')}
-                        {figures && ` · ${rowsWords(figures.rows)} rows · ${secondsWords(figures.seconds)}`}
+                        {figures && figureWords(figures)}
                       </div>
                       <details>
                         <summary>inputs</summary>
@@ -58,6 +58,12 @@ export function ExecutionView({ plan, run, theme }: Properties) {
       })}
     </div>
   )
+}
+
+/** What Spark told of a vertex; it counts and times only what it runs by itself. */
+function figureWords({ rows, seconds }: VertexRun): string {
+  const words = [...(rows === null ? [] : [`${rowsWords(rows)} rows`]), ...(seconds === null ? [] : [secondsWords(seconds)])]
+  return words.map((word) => ` · ${word}`).join('')
 }
 
 const WIDTH = 720
