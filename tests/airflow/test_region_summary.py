@@ -1,6 +1,7 @@
 """What a finished task tells Airflow."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from graph_compiler.deployment.report import (
     OperatorMetrics,
     Output,
     Phase,
+    SlowestTask,
     VertexMetrics,
 )
 from graph_compiler.errors import DescriptorError
@@ -31,9 +33,11 @@ ACTION = ActionMetrics(
     tasks=4,
     failed_tasks=1,
     repeated_stages=0,
+    input_bytes=4096,
     spilled_bytes=0,
     shuffle_read_bytes=2048,
     shuffle_written_bytes=2048,
+    slowest_task=None,
 )
 
 
@@ -76,8 +80,27 @@ def test_each_output_vertex_and_action_has_a_line_in_the_log() -> None:
         "vertex flown: unknown rows",
         "vertex joined: at most 7 rows",
         "vertex lateness: 1,438 rows, 1.5 s",
-        "action flights · late_routes: prepare: 1.5 s, stages 3, 5, 4 tasks, 1 failed tasks, 2,048 bytes shuffled",
+        "action flights · late_routes: prepare: 1.5 s, stages 3, 5, 4 tasks, 1 failed tasks, 4,096 bytes read, "
+        "2,048 bytes shuffled",
     ]
+
+
+@pytest.mark.parametrize(
+    ("median", "longest", "ending"),
+    [
+        (4.0, 12.04, "bytes shuffled, slowest task 12.0 s, median 4.0 s"),
+        (4.0, 12.0, "bytes shuffled"),  # not three times as long
+        (1.0, 10.0, "bytes shuffled"),  # not long
+    ],
+)
+def test_a_task_that_held_others_up_is_in_the_log(
+    median: float, longest: float, ending: str
+) -> None:
+    from graph_compiler.airflow_backend.region_summary import log_lines
+
+    slowest = SlowestTask(stage_id=5, tasks=4, median_seconds=median, longest_seconds=longest)
+    skewed = replace(report(), actions=(replace(ACTION, slowest_task=slowest),))
+    assert [*log_lines(skewed)][-1].endswith(f" {ending}")
 
 
 def test_a_summary_too_large_for_airflows_database_says_what_it_leaves_out() -> None:

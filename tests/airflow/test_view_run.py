@@ -264,9 +264,11 @@ def report(failure: Failure | None = None) -> ExecutionReport:
         tasks=4,
         failed_tasks=0,
         repeated_stages=0,
+        input_bytes=100,
         spilled_bytes=10,
         shuffle_read_bytes=5,
         shuffle_written_bytes=30,
+        slowest_task=None,
     )
     again = RecomputedResult(
         result_id=RESULT,

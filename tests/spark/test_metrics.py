@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment
+from graph_compiler import Csv, DataStream, Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.deployment.report import ExecutionReport
 from pipelines.flights import env as flights
 from tests.conftest import with_options
@@ -63,11 +63,29 @@ def test_flights_tells_what_went_through_each_operator(
     last = actions["flights · late_routes: prepare"]
     assert last.shuffle_written_bytes == last.shuffle_read_bytes > 10_000
     assert (last.failed_tasks, last.repeated_stages, last.spilled_bytes) == (0, 0, 0)
+    (cancelled,) = (one for name, one in actions.items() if name.endswith("cancelled: prepare"))
+    assert cancelled.input_bytes > 10_000
     assert last.seconds > 0
     assert shown_by_spark(spark, last.stage_ids) == {"flights · late_routes: prepare"}
     by_name = {vertex.name: vertex for vertex in reports[-1].vertices}
     vertex = by_name["with_carrier_name -> (regular_routes, Sink: late_routes)"]
     assert vertex.seconds == last.seconds
+
+
+def test_the_slowest_task_of_the_stage_that_waited_for_it_is_known(
+    env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    numbers = env.from_source(Range(0, 2), "numbers").set_parallelism(2)
+    stalled = numbers.transform(user_functions.stalls_on_zero).name("stalled").set_parallelism(2)
+    stalled.sink_to(Parquet(f"{tmp_path}/out")).name("out").set_parallelism(2)
+    (report,) = run_pipeline(env.pipeline())
+    (action,) = (one for one in report.actions if one.operator == "out")
+    slowest = action.slowest_task
+    assert slowest is not None
+    assert slowest.stage_id in action.stage_ids
+    assert slowest.tasks == 2
+    assert slowest.longest_seconds >= user_functions.STALL
+    assert slowest.excess > user_functions.STALL / 3  # the other one's worker starts meanwhile
 
 
 def shown_by_spark(spark: SparkSession, stage_ids: tuple[int, ...]) -> set[str]:

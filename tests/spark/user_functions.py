@@ -48,6 +48,22 @@ def adds_text(rows: DataFrame) -> DataFrame:
     return rows.withColumn("y", added("x"))
 
 
+STALL = 3.0
+
+
+def stalls_on_zero(rows: DataFrame) -> DataFrame:
+    seconds = STALL
+
+    @udf("int", useArrow=False)
+    def stalled(x: int) -> int:
+        import time  # where the function runs
+
+        time.sleep(seconds if x == 0 else 0.0)
+        return x
+
+    return rows.withColumn("y", stalled("id"))
+
+
 def kills_its_worker(rows: DataFrame) -> DataFrame:
     def killed(batches: Iterator[Any]) -> Iterator[Any]:
         import os  # where the function runs

@@ -9,7 +9,12 @@ import json
 from collections.abc import Iterator
 from typing import TypedDict
 
-from graph_compiler.deployment.report import ActionMetrics, ExecutionReport, VertexMetrics
+from graph_compiler.deployment.report import (
+    ActionMetrics,
+    ExecutionReport,
+    SlowestTask,
+    VertexMetrics,
+)
 
 MOST_BYTES = 16 * 1024
 
@@ -99,7 +104,19 @@ def _work(action: ActionMetrics) -> str:
     counts = {
         "failed tasks": action.failed_tasks,
         "stages run again": action.repeated_stages,
+        "bytes read": action.input_bytes,
         "bytes spilled": action.spilled_bytes,
         "bytes shuffled": action.shuffle_written_bytes,
     }
-    return ", ".join([*parts, *(f"{count:,} {what}" for what, count in counts.items() if count)])
+    parts += [f"{count:,} {what}" for what, count in counts.items() if count]
+    slowest = action.slowest_task
+    if slowest is not None and _is_skewed(slowest):
+        parts.append(
+            f"slowest task {slowest.longest_seconds:.1f} s, median {slowest.median_seconds:.1f} s"
+        )
+    return ", ".join(parts)
+
+
+def _is_skewed(slowest: SlowestTask) -> bool:
+    """Say whether a stage's slowest task is worth a word: it held the others up, and not for a moment only."""
+    return slowest.longest_seconds > max(10.0, 3 * slowest.median_seconds)

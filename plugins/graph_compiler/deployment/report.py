@@ -14,7 +14,7 @@ from graph_compiler.deployment.wire import from_json
 from graph_compiler.errors import SourceLocation
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, RegionId
 
-VERSION = 3
+VERSION = 4
 
 
 class ThrowableType(StrEnum):
@@ -106,10 +106,27 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SlowestTask:
+    """The longest task of a stage beside the median of its `tasks`: far apart, the stage's rows are skewed."""
+
+    stage_id: int
+    tasks: int
+    median_seconds: float
+    longest_seconds: float
+
+    @property
+    def excess(self) -> float:
+        """Give the seconds that the others of its stage may have waited for it."""
+        return self.longest_seconds - self.median_seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ActionMetrics:
     """What Spark ran for one operator; `name` is Spark's job description.
 
     `seconds` are the driver's; the bytes are sums over the tasks of all `stage_ids`, repeated ones included.
+    `input_bytes` are what Spark counts of files it reads; other connectors count none. `slowest_task` is that of the
+    stage where it exceeds the median most; None where no stage of several tasks ran for long enough to tell.
     """
 
     name: str
@@ -121,9 +138,11 @@ class ActionMetrics:
     tasks: int
     failed_tasks: int
     repeated_stages: int
+    input_bytes: int
     spilled_bytes: int
     shuffle_read_bytes: int
     shuffle_written_bytes: int
+    slowest_task: SlowestTask | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -88,9 +88,11 @@ class RegionMetrics:
                 tasks=stages.tasks,
                 failed_tasks=stages.failed_tasks,
                 repeated_stages=stages.repeated_stages,
+                input_bytes=stages.input_bytes,
                 spilled_bytes=stages.spilled_bytes,
                 shuffle_read_bytes=stages.shuffle_read_bytes,
                 shuffle_written_bytes=stages.shuffle_written_bytes,
+                slowest_task=stages.slowest_task,
             )
         )
         for output, rows in counted.items():

@@ -8,7 +8,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from graph_compiler.deployment.report import SlowestTask
 from graph_compiler.spark_runtime.java import java_class
+
+LONG = 1_000
+"""Milliseconds that the tasks of a stage must have run, taken together, for its slowest to be looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,9 +23,11 @@ class StageTotals:
     tasks: int
     failed_tasks: int
     repeated_stages: int
+    input_bytes: int
     spilled_bytes: int
     shuffle_read_bytes: int
     shuffle_written_bytes: int
+    slowest_task: SlowestTask | None
 
 
 def stage_totals(spark: SparkSession, group: str) -> StageTotals:
@@ -38,9 +44,15 @@ def stage_totals(spark: SparkSession, group: str) -> StageTotals:
         tasks=sum(attempt.numCompleteTasks() for attempt in ran),
         failed_tasks=sum(attempt.numFailedTasks() for attempt in ran),
         repeated_stages=sum(_is_repeated(found) for found in attempts.values()),
+        input_bytes=sum(attempt.inputBytes() for attempt in ran),
         spilled_bytes=sum(attempt.diskBytesSpilled() for attempt in ran),
         shuffle_read_bytes=sum(attempt.shuffleReadBytes() for attempt in ran),
         shuffle_written_bytes=sum(attempt.shuffleWriteBytes() for attempt in ran),
+        slowest_task=max(
+            (found for attempt in ran if (found := _slowest_task(spark, store, attempt))),
+            key=lambda slowest: slowest.excess,
+            default=None,
+        ),
     )
 
 
@@ -54,6 +66,28 @@ def _attempts(spark: SparkSession, store: Any, id: int) -> list[Any]:
     no_statuses = java_class(spark, "java.util.ArrayList")()
     no_quantiles = gateway.new_array(gateway.jvm.double, 0)
     return list(_each(store.stageData(id, False, no_statuses, False, no_quantiles)))
+
+
+def _slowest_task(spark: SparkSession, store: Any, attempt: Any) -> SlowestTask | None:
+    """Compare the tasks of a stage that succeeded; Spark sorts them for that, so not where all were short."""
+    tasks = int(attempt.numCompleteTasks())
+    if tasks < 2 or attempt.executorRunTime() < LONG:
+        return None
+    gateway = spark.sparkContext._gateway
+    assert gateway is not None
+    quantiles = gateway.new_array(gateway.jvm.double, 2)
+    # Spark takes the task at quantile · tasks, which of two would be the longer: the median is to be the lower one.
+    quantiles[0], quantiles[1] = ((tasks - 1) // 2 + 0.5) / tasks, 1.0
+    found = store.taskSummary(attempt.stageId(), attempt.attemptId(), quantiles)
+    if found.isEmpty():  # Spark has not kept its tasks (spark.ui.retainedTasks)
+        return None
+    median, longest = _each(found.get().executorRunTime())
+    return SlowestTask(
+        stage_id=int(attempt.stageId()),
+        tasks=tasks,
+        median_seconds=round(median / 1000, 3),
+        longest_seconds=round(longest / 1000, 3),
+    )
 
 
 def _is_repeated(attempts: list[Any]) -> bool:
