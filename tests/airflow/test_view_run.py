@@ -1,5 +1,6 @@
 """A run as the view shows it: Airflow's tries and the attempts' documents, joined."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from graph_compiler.deployment.manifest import (
     ManifestPartition,
 )
 from graph_compiler.deployment.outcome import Outcome
+from graph_compiler.deployment.progress import CurrentStep, ExecutionProgress
 from graph_compiler.deployment.report import (
     VERSION,
     ActionMetrics,
@@ -23,6 +25,7 @@ from graph_compiler.deployment.report import (
     Output,
     Phase,
     RecomputedResult,
+    SlowestTask,
     ThrowableType,
     VertexMetrics,
 )
@@ -61,7 +64,7 @@ def a_try(number: int, state: str | None, *, is_current: bool = False, id: str =
 
 
 def an_attempt(number: int, state: ExecutionState, **more: Any) -> RegionExecution:
-    values: dict[str, Any] = {"host": None, "ended": None, "reason": None, "report": None}
+    values: dict[str, Any] = dict.fromkeys(("host", "ended", "reason", "report", "progress"))
     return RegionExecution(
         execution_id=f"e{number}",
         attempt_number=number - 1,
@@ -150,8 +153,64 @@ def test_a_report_becomes_rows_outputs_contracts_and_work() -> None:
     assert (found.contracts[0].name, found.contracts[0].violations) == ("holds", 2)
     assert found.work is not None
     assert (found.work.tasks, found.work.spilled_bytes, found.work.shuffled_bytes) == (8, 20, 60)
+    assert found.work.input_bytes == 200
+    assert found.current is None
     assert "computed" in found.recomputed[0]
     assert (found.host, found.ended, found.started) == ("worker-1", 9.0, 1.0)
+
+
+def test_an_attempt_without_a_report_shows_what_its_driver_told_last() -> None:
+    told = ExecutionProgress(
+        version=1,
+        application_id="local-1",
+        current=CurrentStep(operator="late", phase=Phase.PREPARE, since=7.0),
+        vertices=report().vertices,
+        actions=report().actions,
+    )
+    for of_airflow, state in (
+        ("running", ExecutionState.RUNNING),
+        ("failed", ExecutionState.FAILED),
+    ):
+        left = an_attempt(1, state, progress=told)
+        (found,) = region([a_try(1, of_airflow, is_current=True)], [left]).attempts
+        assert found.current is not None
+        assert (found.current.operator, found.current.phase) == ("late", Phase.PREPARE)
+        assert found.current.since == 7.0
+        assert [one.rows for one in found.vertices] == [7]
+        assert found.work is not None
+        assert found.work.tasks == 8
+        assert found.application_id == "local-1"
+        assert found.outputs == ()
+
+
+def test_a_report_is_believed_before_what_was_told_meanwhile() -> None:
+    told = ExecutionProgress(
+        version=1,
+        application_id="local-0",
+        current=CurrentStep(operator="late", phase=Phase.PREPARE, since=7.0),
+        vertices=(),
+        actions=(),
+    )
+    both = an_attempt(1, ExecutionState.FINISHED, report=report(), progress=told)
+    (found,) = region([a_try(1, "success", is_current=True)], [both]).attempts
+    assert (found.current, found.application_id, len(found.vertices)) == (None, "local-1", 1)
+
+
+def test_the_slowest_task_is_the_one_that_most_was_lost_by() -> None:
+    def action(operator: str, median: float, longest: float) -> ActionMetrics:
+        slowest = SlowestTask(stage_id=4, tasks=9, median_seconds=median, longest_seconds=longest)
+        return replace(report().actions[0], operator=operator, slowest_task=slowest)
+
+    found = replace(
+        report(),
+        actions=(action("even", 50.0, 60.0), action("skewed", 1.0, 30.0), report().actions[0]),
+    )
+    finished = an_attempt(1, ExecutionState.FINISHED, report=found)
+    (shown,) = region([a_try(1, "success", is_current=True)], [finished]).attempts
+    assert shown.work is not None
+    slowest = shown.work.slowest_task
+    assert slowest is not None
+    assert (slowest.operator, slowest.longest_seconds, slowest.tasks) == ("skewed", 30.0, 9)
 
 
 def test_a_failure_says_what_and_where() -> None:
@@ -212,6 +271,19 @@ def test_documents_are_read_again_when_one_is_added(layout: StagingLayout) -> No
         assert found.attempts == read_documents(run).attempts
         states.append(found.attempts["late"][0].state.value)
     assert states == ["DEPLOYING", "RUNNING", "FAILED"]
+
+
+def test_progress_is_read_again_when_it_goes_on(layout: StagingLayout) -> None:
+    from graph_compiler.airflow_backend.web.attempts import read_documents
+
+    for operator in ("flown", "lateness"):
+        step = CurrentStep(operator=operator, phase=Phase.STAGE, since=1.0)
+        told = ExecutionProgress(
+            version=1, application_id="local-1", current=step, vertices=(), actions=()
+        )
+        leave(layout, progress=told)
+        (found,) = read_documents(Path(layout.run)).attempts["late"]
+        assert found.progress == told
 
 
 def test_what_cannot_be_read_is_left_out(layout: StagingLayout) -> None:

@@ -65,6 +65,7 @@ def execution(report: ExecutionReport | None) -> RegionExecution:
         ended=None if report is None else 102.5,
         reason=None,
         report=report,
+        progress=None,
     )
 
 

@@ -2,11 +2,14 @@
 
 import json
 import os
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from graph_compiler.cli.history import history_json, run_history
+from graph_compiler.cli.history import history_json, run_history, show_history
 from graph_compiler.declaration.retention import Retention
 from graph_compiler.deployment.descriptor import ExecutionAttempt
 from graph_compiler.deployment.executions import (
@@ -18,7 +21,15 @@ from graph_compiler.deployment.executions import (
     regions_of,
 )
 from graph_compiler.deployment.outcome import Outcome
-from graph_compiler.deployment.report import VERSION, ExecutionReport, Failure, ThrowableType
+from graph_compiler.deployment.progress import VERSION as PROGRESS_VERSION
+from graph_compiler.deployment.progress import CurrentStep, ExecutionProgress
+from graph_compiler.deployment.report import (
+    VERSION,
+    ExecutionReport,
+    Failure,
+    Phase,
+    ThrowableType,
+)
 from graph_compiler.deployment.staging_layout import StagingLayout, executions_folder
 from graph_compiler.deployment.submission import Submission
 from graph_compiler.deployment.wire import to_json, to_wire
@@ -29,6 +40,14 @@ REGION = RegionId("late routes")
 SUBMITTED = Submission(command=(), shown="", environment=(), host="worker-1")
 BROKEN = Failure(
     throwable_type=ThrowableType.RECOVERABLE_ERROR, operator="late", declared_at=None, message="no"
+)
+
+PROGRESS = ExecutionProgress(
+    version=PROGRESS_VERSION,
+    application_id="local-1",
+    current=CurrentStep(operator="late", phase=Phase.PREPARE, since=7.0),
+    vertices=(),
+    actions=(),
 )
 
 
@@ -101,6 +120,44 @@ def test_an_attempt_without_an_end_that_has_a_successor_has_died(layout: Staging
     first, second = executions(Path(layout.run), REGION)
     assert (first.state, first.reason) == (ExecutionState.FAILED, DIED)
     assert second.state is ExecutionState.RUNNING
+
+
+def test_progress_says_what_an_attempt_is_at_until_there_is_a_report(
+    layout: StagingLayout,
+) -> None:
+    leave(layout, 0, submission=SUBMITTED, progress=PROGRESS)
+    leave(layout, 1, submission=SUBMITTED, progress=PROGRESS, report=report(None))
+    leave(layout, 2, submission=SUBMITTED, progress=PROGRESS)
+    died, finished, running = executions(Path(layout.run), REGION)
+    assert [died.progress, finished.progress, running.progress] == [PROGRESS, None, PROGRESS]
+    shown = Console(file=StringIO(), width=200)
+    show_history(layout, run_history(layout), shown)
+    lines = [line.strip() for line in shown.file.getvalue().splitlines()]  # type: ignore[attr-defined]
+    seen = "'late', prepare, since 1970-01-01 00:00:07 UTC"
+    assert [line for line in lines if seen in line] == [f"last seen in {seen}", f"now in {seen}"]
+    assert '"progress"' not in history_json(run_history(layout))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        to_json(PROGRESS).encode()[:-20],
+        to_json(replace(PROGRESS, version=0)).encode(),
+        b'{"type": "ExecutionProgress", "version": 1}',
+        b"\xff\xfe",
+        None,  # nobody may read it: here it is a folder
+    ],
+)
+def test_progress_that_cannot_be_read_is_none(layout: StagingLayout, content: bytes | None) -> None:
+    leave(layout, 0, submission=SUBMITTED)
+    path = Path(layout.progress(REGION, "e0"))
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    (found,) = executions(Path(layout.run), REGION)
+    assert (found.state, found.progress) == (ExecutionState.RUNNING, None)
 
 
 def test_the_last_sixteen_before_the_current_one_are_kept(layout: StagingLayout) -> None:

@@ -69,14 +69,14 @@ def show_history(layout: StagingLayout, found: History, console: Console) -> Non
 
 
 def history_json(found: History) -> str:
-    """Give the same as JSON; what a driver reports of its work is left out, its report.json has it."""
+    """Give the same as JSON; what a driver tells of its work is left out, its report.json has it."""
     return json.dumps(
         {
             region_id: [
                 {
                     key: value
                     for key, value in dict(to_wire(attempt)).items()  # type: ignore[arg-type]  # an object
-                    if key not in ("type", "report")
+                    if key not in ("type", "report", "progress")
                 }
                 | {"recomputed": to_wire(attempt.report.recomputed if attempt.report else ())}
                 for attempt in attempts
@@ -91,11 +91,17 @@ def _details(attempt: RegionExecution) -> Iterator[str]:
     yield from (attempt.reason or "").splitlines()
     if attempt.report is not None:
         yield from (found.words() for found in attempt.report.recomputed)
+    if attempt.progress is not None and (step := attempt.progress.current):
+        seen = "last seen in" if attempt.state.is_terminal else "now in"
+        yield f"{seen} '{step.operator}', {step.phase}, since {_moment(step.since)}"
 
 
 def _line(attempt: RegionExecution) -> Text:
-    began = datetime.fromtimestamp(attempt.started, UTC)
     seconds = (attempt.ended or time.time()) - attempt.started
     state = Text(f"{attempt.state:<9}", style=_STYLE.get(attempt.state, ""))
-    words = f"  {began:%Y-%m-%d %H:%M:%S} UTC  {seconds:7.1f} s  {attempt.host or ''}"
+    words = f"  {_moment(attempt.started)}  {seconds:7.1f} s  {attempt.host or ''}"
     return Text(f"  #{attempt.attempt_number:<3} ") + state + Text(words.rstrip())
+
+
+def _moment(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -2,6 +2,7 @@
 
     descriptor.json   the task began           DEPLOYING
     submission.json   spark-submit was called  RUNNING
+    progress.json     the driver is at work
     report.json       the driver ended         FINISHED or FAILED
     outcome.json      the task ended           FINISHED, FAILED or CANCELED
 
@@ -19,10 +20,12 @@ from urllib.parse import unquote
 from graph_compiler.declaration.retention import HISTORY_SIZE
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.outcome import Outcome
+from graph_compiler.deployment.progress import ExecutionProgress
 from graph_compiler.deployment.report import ExecutionReport
 from graph_compiler.deployment.staging_layout import (
     DESCRIPTOR,
     OUTCOME,
+    PROGRESS,
     REPORT,
     SUBMISSION,
     StagingLayout,
@@ -30,7 +33,7 @@ from graph_compiler.deployment.staging_layout import (
 )
 from graph_compiler.deployment.submission import Submission
 from graph_compiler.deployment.wire import from_json
-from graph_compiler.errors import GraphCompilerError
+from graph_compiler.errors import DescriptorError, GraphCompilerError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, listing, path_segment
 
@@ -46,7 +49,8 @@ class RegionExecution:
     """One attempt at a region.
 
     Times are seconds since the epoch; `ended` None while it runs. `host` is the worker's, None before spark-submit.
-    `reason` says why it did not finish. `report` is the driver's, None while it runs, or if it died.
+    `reason` says why it did not finish. `report` is the driver's, None while it runs, or if it died; `progress` is what
+    the driver told last, None where there is a report, which says more.
     """
 
     execution_id: str
@@ -57,6 +61,7 @@ class RegionExecution:
     ended: float | None
     reason: str | None
     report: ExecutionReport | None
+    progress: ExecutionProgress | None
 
 
 class ExecutionNotFoundError(GraphCompilerError):
@@ -171,6 +176,7 @@ def _execution(folder: Path, *, is_last: bool) -> RegionExecution | None:
         ended=ended,
         reason=reason,
         report=report,
+        progress=None if report else _progress(folder / PROGRESS),
     )
 
 
@@ -193,6 +199,14 @@ def _state(
     if not is_last:
         return ExecutionState.FAILED, DIED
     return (ExecutionState.DEPLOYING if submission is None else ExecutionState.RUNNING), None
+
+
+def _progress(path: Path) -> ExecutionProgress | None:
+    """Read what is told of an attempt while it runs; nothing depends on it, so whatever cannot be read is not there."""
+    try:
+        return ExecutionProgress.from_json(path.read_text())
+    except (OSError, ValueError, DescriptorError):
+        return None
 
 
 def _read(path: Path, kind: type[Document]) -> Document | None:

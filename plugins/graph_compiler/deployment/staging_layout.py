@@ -4,6 +4,7 @@
     run.json                                  put by the run's first task: who sees it sees the run
     plans/<plan id>.json                      what the plans compute of which tasks have run
     tasks/<region>/<execution id>/descriptor.json, submission.json, driver.json, report.json, outcome.json
+    tasks/<region>/<execution id>/progress.json   the only document that is written over again
     tasks/<region>/<execution id>/prepared/<operator id>.json, <operator id>.removed.json
     data/<data set id>/epoch-<e>-<execution id>/part-….parquet
     data/<operator id>-sink/<execution id>/   rows on their way to a table of Spark's catalog
@@ -24,6 +25,7 @@ from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, Region
 
 DESCRIPTOR, SUBMISSION = "descriptor.json", "submission.json"
 DRIVER, REPORT, OUTCOME = "driver.json", "report.json", "outcome.json"
+PROGRESS = "progress.json"
 MARKER = "run.json"
 TARGETS, TRASH = ".targets", ".trash"
 INTENT, DONE = ".intent.json", ".done.json"
@@ -68,6 +70,10 @@ class StagingLayout:
     def report(self, region_id: RegionId, execution_id: str) -> str:
         """Give the path of the document that comes back."""
         return f"{executions_folder(self.run, region_id)}/{path_segment(execution_id)}/{REPORT}"
+
+    def progress(self, region_id: RegionId, execution_id: str) -> str:
+        """Give the path of the document that says how far an execution is."""
+        return f"{executions_folder(self.run, region_id)}/{path_segment(execution_id)}/{PROGRESS}"
 
     def data(self, result_id: IntermediateDataSetId, *, epoch: int, execution_id: str) -> str:
         """Give the folder for one epoch's data."""

@@ -29,6 +29,7 @@ from graph_compiler.deployment.wire import to_json
 from graph_compiler.errors import ExecutionClaimedError, StagingRootNotSharedError
 from graph_compiler.spark_runtime.failures import explain_failure
 from graph_compiler.spark_runtime.metrics import RegionMetrics
+from graph_compiler.spark_runtime.progress_file import told_in
 from graph_compiler.spark_runtime.region import run_region
 from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted
 from graph_compiler.spark_runtime.surroundings import PRODUCTION, Surroundings
@@ -82,11 +83,13 @@ def execute(
 ) -> ExecutionReport:
     """Run the region in a session and leave the report, whatever happens."""
     _say_what_is_ignored(task, spark)
-    metrics = RegionMetrics(spark, task.region, surroundings.begins)
     application_id = spark.sparkContext.applicationId
+    progress = Path(task.layout.progress(task.region.region_id, task.attempt.execution_id))
     try:
-        with metrics.listening():
-            result = run_region(task, spark, LocalCommitStore(), metrics, surroundings)
+        with told_in(progress) as tells:
+            metrics = RegionMetrics(spark, task.region, surroundings.begins, tells)
+            with metrics.listening():
+                result = run_region(task, spark, LocalCommitStore(), metrics, surroundings)
         report = ExecutionReport(
             version=VERSION,
             application_id=application_id,

@@ -14,11 +14,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.deployment.descriptor import OperatorDescriptor, RegionDescriptor
+from graph_compiler.deployment.progress import VERSION, CurrentStep, ExecutionProgress
 from graph_compiler.deployment.report import ActionMetrics, Phase, VertexMetrics
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.executed_plan import ExecutedQueries, rows_by_output
@@ -38,6 +39,8 @@ class RegionMetrics:
     region: RegionDescriptor
     begins: Callable[[RegionDescriptor, OperatorDescriptor, Phase], None] = lambda *_: None
     """Is told of what is measured next."""
+    tells: Callable[[ExecutionProgress], None] = lambda _: None
+    """Is told how far it is, whenever something begins or has ended."""
     actions: list[ActionMetrics] = field(default_factory=list)
     committed: dict[Output, int] = field(default_factory=dict)
     """Rows by footers: of staged outputs, and of sinks."""
@@ -48,10 +51,22 @@ class RegionMetrics:
     _same_rows: list[tuple[Output, Output]] = field(default_factory=list)
     _queries: ExecutedQueries | None = None
     """What listens, in `listening`."""
+    _steps: list[CurrentStep] = field(default_factory=list)
+    """What runs: one within the other, or side by side."""
+    _told: tuple[int, ...] = ()
+    """How much was known when `_progress` was put together."""
     _graph: RegionGraph = field(init=False)
+    _progress: ExecutionProgress = field(init=False)
 
     def __post_init__(self) -> None:
         self._graph = RegionGraph.of(self.region)
+        self._progress = ExecutionProgress(
+            version=VERSION,
+            application_id=str(self.spark.sparkContext.applicationId),
+            current=None,
+            vertices=(),
+            actions=(),
+        )
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -63,7 +78,32 @@ class RegionMetrics:
     @contextmanager
     def running(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
         """Name what Spark runs in here after an operator, and measure it unless it fails."""
+        with self._telling(operator, phase), self._measuring(operator, phase):
+            yield
+
+    @contextmanager
+    def _telling(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
         self.begins(self.region, operator, phase)
+        step = CurrentStep(operator=operator.name, phase=phase, since=time.time())
+        self._steps.append(step)
+        self._tell()
+        try:
+            yield
+        finally:
+            self._steps.remove(step)
+            self._tell()
+
+    def _tell(self) -> None:
+        if (known := (len(self.actions), len(self.committed), len(self.staged))) != self._told:
+            self._told = known
+            vertices, actions = self.vertices(), tuple(self.actions)
+            self._progress = replace(self._progress, vertices=vertices, actions=actions)
+        current = self._steps[-1] if self._steps else None
+        self._progress = replace(self._progress, current=current)
+        self.tells(self._progress)
+
+    @contextmanager
+    def _measuring(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
         group = f"{operator.name} {next(_NUMBERS)}"
         description = f"{self.region.pipeline} · {operator.name}: {phase}"
         mark = (OPERATOR, str(operator.node_id)) if phase is Phase.EVALUATE else (ACTION, group)

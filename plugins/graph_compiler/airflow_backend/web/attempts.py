@@ -12,6 +12,7 @@ from graph_compiler.deployment.executions import RegionExecution, executions, re
 from graph_compiler.deployment.staging_layout import (
     DESCRIPTOR,
     OUTCOME,
+    PROGRESS,
     REPORT,
     SUBMISSION,
     executions_folder,
@@ -57,7 +58,7 @@ def _read(run: Path, region_id: RegionId, _signature: Signature) -> tuple[Region
 def _signature(run: Path, region_id: RegionId) -> Signature:
     found = []
     for folder in Path(executions_folder(str(run), region_id)).glob("*"):
-        for name in (DESCRIPTOR, SUBMISSION, REPORT, OUTCOME):
+        for name in (DESCRIPTOR, SUBMISSION, PROGRESS, REPORT, OUTCOME):
             path = folder / name
             if path.exists():
                 status = path.stat()

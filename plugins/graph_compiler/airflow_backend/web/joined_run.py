@@ -22,11 +22,20 @@ from graph_compiler.airflow_backend.web.view_run import (
     ViewOutput,
     ViewRegion,
     ViewRun,
+    ViewSlowestTask,
+    ViewStep,
     ViewVertexMetrics,
     ViewWork,
 )
 from graph_compiler.deployment.executions import RegionExecution
-from graph_compiler.deployment.report import ExecutionReport, Output, VertexMetrics
+from graph_compiler.deployment.progress import CurrentStep
+from graph_compiler.deployment.report import (
+    ActionMetrics,
+    ExecutionReport,
+    Output,
+    SlowestTask,
+    VertexMetrics,
+)
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId
 
@@ -151,12 +160,14 @@ def _attempt(
     links: Links,
 ) -> ViewAttempt:
     report = attempt.report if attempt else None
+    progress = attempt.progress if attempt and not report else None
+    known = report or progress
     failure = report.failure if report else None
     number = attempt.attempt_number if attempt else row.try_number - 1 if row else 0
     try_number = row.try_number if row else number + 1
     started = (row.started if row else None) or (attempt.started if attempt else None)
     ended = (attempt.ended if attempt else None) or (row.ended if row else None)
-    application_id = report.application_id if report else None
+    application_id = known.application_id if known else None
     return ViewAttempt(
         number=number,
         try_number=try_number,
@@ -168,11 +179,12 @@ def _attempt(
         reason=attempt.reason if attempt else None,
         throwable_type=failure.throwable_type if failure else None,
         failed_operator=failure.operator if failure else None,
+        current=_step(progress.current) if progress and progress.current else None,
         recomputed=tuple(one.words() for one in report.recomputed) if report else (),
-        vertices=tuple(_vertex(one) for one in report.vertices) if report else (),
+        vertices=tuple(_vertex(one) for one in known.vertices) if known else (),
         outputs=tuple(_output(one) for one in report.outputs) if report else (),
         contracts=_contracts(report) if report else (),
-        work=_work(report) if report else None,
+        work=_work(known.actions) if known else None,
         application_id=application_id,
         spark_url=links.spark(application_id),
         log_url=log_url(try_number),
@@ -223,11 +235,31 @@ def _contracts(report: ExecutionReport) -> tuple[ViewContract, ...]:
     )
 
 
-def _work(report: ExecutionReport) -> ViewWork:
+def _work(actions: Sequence[ActionMetrics]) -> ViewWork:
     return ViewWork(
-        tasks=sum(one.tasks for one in report.actions),
-        failed_tasks=sum(one.failed_tasks for one in report.actions),
-        repeated_stages=sum(one.repeated_stages for one in report.actions),
-        spilled_bytes=sum(one.spilled_bytes for one in report.actions),
-        shuffled_bytes=sum(one.shuffle_written_bytes for one in report.actions),
+        tasks=sum(one.tasks for one in actions),
+        failed_tasks=sum(one.failed_tasks for one in actions),
+        repeated_stages=sum(one.repeated_stages for one in actions),
+        input_bytes=sum(one.input_bytes for one in actions),
+        spilled_bytes=sum(one.spilled_bytes for one in actions),
+        shuffled_bytes=sum(one.shuffle_written_bytes for one in actions),
+        slowest_task=max(
+            (_slowest_task(one.operator, one.slowest_task) for one in actions if one.slowest_task),
+            key=lambda found: found.longest_seconds - found.median_seconds,
+            default=None,
+        ),
     )
+
+
+def _slowest_task(operator: str, found: SlowestTask) -> ViewSlowestTask:
+    return ViewSlowestTask(
+        operator=operator,
+        stage_id=found.stage_id,
+        tasks=found.tasks,
+        median_seconds=found.median_seconds,
+        longest_seconds=found.longest_seconds,
+    )
+
+
+def _step(step: CurrentStep) -> ViewStep:
+    return ViewStep(operator=step.operator, phase=step.phase, since=step.since)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from graph_compiler.deployment.report import ThrowableType
+from graph_compiler.deployment.report import Phase, ThrowableType
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId
 
@@ -55,19 +55,45 @@ class ViewContract:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ViewSlowestTask:
+    """The task that exceeded the median of its stage most, and the operator Spark ran it for."""
+
+    operator: str
+    stage_id: int
+    tasks: int
+    median_seconds: float
+    longest_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewStep:
+    """What an attempt runs, `since` when; the last it ran where its driver died."""
+
+    operator: str
+    phase: Phase
+    since: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ViewWork:
-    """What Spark did in an attempt, over all actions."""
+    """What Spark did in an attempt, over all actions that have ended."""
 
     tasks: int
     failed_tasks: int
     repeated_stages: int
+    input_bytes: int
     spilled_bytes: int
     shuffled_bytes: int
+    slowest_task: ViewSlowestTask | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewAttempt:
-    """One try of the task = one execution of the region."""
+    """One try of the task = one execution of the region.
+
+    While it runs, and of one that died without a report, `vertices` and `work` are what was known last; `current` is
+    None of any other.
+    """
 
     number: int
     try_number: int
@@ -79,6 +105,7 @@ class ViewAttempt:
     reason: str | None
     throwable_type: ThrowableType | None
     failed_operator: str | None
+    current: ViewStep | None
     recomputed: tuple[str, ...]
     vertices: tuple[ViewVertexMetrics, ...]
     outputs: tuple[ViewOutput, ...]
