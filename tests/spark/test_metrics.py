@@ -1,13 +1,18 @@
 """Rows, stages and names of what Spark ran, for every operator of a region."""
 
-from collections.abc import Callable
+import errno
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Csv, DataStream, Parquet, Range, StreamExecutionEnvironment
+from graph_compiler.deployment.progress import VERSION, ExecutionProgress
 from graph_compiler.deployment.report import ExecutionReport
+from graph_compiler.spark_runtime.progress_file import told_in
 from pipelines.flights import env as flights
 from tests.conftest import with_options
 from tests.reference import DATA
@@ -195,6 +200,72 @@ def test_rows_fixed_for_several_readers_are_an_action_of_their_own(
     assert no is not None
     assert yes + no == 50
     assert rows["in"] == (None, 50)
+
+
+def test_progress_is_told_in_the_order_of_what_is_done(
+    env: StreamExecutionEnvironment,
+    run_pipeline: RunPipeline,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = list[ExecutionProgress]()
+
+    @contextmanager
+    def keeping(path: Path) -> Iterator[Callable[[ExecutionProgress], None]]:
+        assert path.with_name("progress.json") == path
+        yield told.append
+
+    monkeypatch.setattr("graph_compiler.spark_runtime.main.told_in", keeping)
+    (tmp_path / "in.csv").write_text("x\n" + "1\n" * 50)
+    kept = env.from_source(Csv(f"{tmp_path}/in.csv"), "in").filter("rand() < 0.5", rejects="no")
+    kept.name("half").sink_to(Parquet(f"{tmp_path}/yes")).name("yes")
+    kept.get_side_output("no").sink_to(Parquet(f"{tmp_path}/no")).name("no")
+    (report,) = run_pipeline(env.pipeline())
+    steps = [f"{one.current.operator}: {one.current.phase}" if one.current else "" for one in told]
+    begun = [step for step in steps if step]
+    assert begun[begun.index("half: evaluate") :][:7] == [
+        "half: evaluate",
+        "half: share",
+        "half: evaluate",  # it goes on
+        "no: evaluate",
+        "yes: evaluate",
+        "no: prepare",
+        "yes: prepare",
+    ]
+    assert told[-1] == ExecutionProgress(
+        version=VERSION,
+        application_id=str(report.application_id),
+        current=None,
+        vertices=report.vertices,
+        actions=report.actions,
+    )
+    before = told[steps.index("yes: prepare")]
+    assert "no" in {one.operator for one in before.actions}
+    assert "yes" not in {one.operator for one in before.actions}
+    since = [one.current.since for one in told if one.current]
+    assert since[0] == min(since) > 0
+
+
+def test_progress_that_cannot_be_written_fails_nothing(
+    env: StreamExecutionEnvironment,
+    run_pipeline: RunPipeline,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def full(_source: str, _target: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("graph_compiler.spark_runtime.progress_file.os.replace", full)
+    monkeypatch.setattr("graph_compiler.spark_runtime.main.told_in", partial(told_in, every=0.001))
+    (tmp_path / "in.csv").write_text("x\n" + "1\n" * 50)
+    env.from_source(Csv(f"{tmp_path}/in.csv"), "in").sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    (report,) = run_pipeline(env.pipeline())
+    assert report.failure is None
+    assert rows_of(report)["out"] == (50, 50)
+    said = capsys.readouterr().err
+    assert said.count("graph_compiler: no more progress is told: [Errno 28]") == 1
+    assert not [*tmp_path.rglob("*progress.json*")]
 
 
 def test_a_plan_that_cannot_be_read_costs_its_counts_and_nothing_else(

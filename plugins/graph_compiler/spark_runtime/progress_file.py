@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from graph_compiler.deployment.private_folders import make_private_folder
 from graph_compiler.deployment.progress import ExecutionProgress
 from graph_compiler.deployment.wire import to_json
 
@@ -62,6 +63,7 @@ class _ProgressFile:
 
 def _replace(path: Path, content: bytes) -> None:
     """Exchange a document for another, so that readers see all of one; a power cut may take it away."""
+    make_private_folder(path.parent)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with open(descriptor, "wb") as file:
