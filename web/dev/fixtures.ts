@@ -136,6 +136,9 @@ export function madeUpRun(plan: ViewPlan, runId: string, begun: number, now: num
 
 function attempt(plan: ViewPlan, region: string, number: number, state: ExecutionState, started: number, ended: number | null): Attempt {
   const isFinished = state === 'FINISHED'
+  const isRunning = state === 'RUNNING'
+  const own = plan.vertices.filter((vertex) => vertex.region === region)
+  const done = isFinished ? own.length : isRunning ? Math.floor(own.length / 2) : 0
   return {
     number,
     try_number: number + 1,
@@ -147,20 +150,35 @@ function attempt(plan: ViewPlan, region: string, number: number, state: Executio
     reason: state === 'FAILED' ? 'the input has no column "<carrier>"' : null,
     throwable_type: state === 'FAILED' ? 'RECOVERABLE_ERROR' : null,
     failed_operator: state === 'FAILED' ? 'operator_3' : null,
+    current: isRunning ? { operator: `operator_${own[done]?.operators[0] ?? 1}`, phase: 'stage', since: started + 5 } : null,
     recomputed: number > 0 && isFinished ? ['task_0: its staged result was gone from the disk'] : [],
-    vertices: isFinished
-      ? plan.vertices
-          .filter((vertex) => vertex.region === region)
-          .map((vertex) => ({
-            id: vertex.id,
-            rows: 1200 * (vertex.index + 1),
-            seconds: 1.5 + vertex.index,
-            operators: vertex.operators.map((id) => ({ name: `operator_${id}`, rows_in: 5000, rows_out: 1200, side_rows: [['rejected', 3]], may_be_too_high: false })),
-          }))
+    vertices: isFinished || isRunning
+      ? own.map((vertex, index) => ({
+          id: vertex.id,
+          rows: index < done ? 1200 * (vertex.index + 1) : null,
+          seconds: index < done ? 1.5 + vertex.index : null,
+          operators: vertex.operators.map((id) => ({
+            name: `operator_${id}`,
+            rows_in: index < done ? 5000 : null,
+            rows_out: index < done ? 1200 : null,
+            side_rows: [['rejected', index < done ? 3 : null]],
+            may_be_too_high: false,
+          })),
+        }))
       : [],
     outputs: isFinished ? [{ kind: 'staged', name: region, location: `staging/${region}`, rows: 336776, bytes: 9_400_000, result: `${hex(1_000_000)}-0` }] : [],
     contracts: isFinished ? [{ name: 'no_nulls', violations: number, rows: 336776, on_violation: 'warn' }] : [],
-    work: isFinished ? { tasks: 48, failed_tasks: 0, repeated_stages: 0, spilled_bytes: number * 5_000_000, shuffled_bytes: 120_000 } : null,
+    work: isFinished || isRunning
+      ? {
+          tasks: isFinished ? 48 : 12,
+          failed_tasks: 0,
+          repeated_stages: 0,
+          input_bytes: 31_000_000,
+          spilled_bytes: number * 5_000_000,
+          shuffled_bytes: 120_000,
+          slowest_task: isFinished ? { operator: `operator_${own[0]?.operators[0] ?? 1}`, stage_id: 4, tasks: 24, median_seconds: 1.2, longest_seconds: 14.5 } : null,
+        }
+      : null,
     application_id: 'local-1700000000000',
     spark_url: null,
     log_url: `/dags/example/runs/r/tasks/${region}?try_number=${number + 1}`,

@@ -103,7 +103,7 @@ export interface OperatorRun {
   name: string
   rows_in: number | null
   rows_out: number | null
-  side_rows: [string, number][]
+  side_rows: [string, number | null][]
   may_be_too_high: boolean
 }
 
@@ -130,12 +130,30 @@ export interface ContractRun {
   on_violation: string
 }
 
+/** The task that exceeded the median of its stage most. */
+export interface SlowestTask {
+  operator: string
+  stage_id: number
+  tasks: number
+  median_seconds: number
+  longest_seconds: number
+}
+
 export interface Work {
   tasks: number
   failed_tasks: number
   repeated_stages: number
+  input_bytes: number
   spilled_bytes: number
   shuffled_bytes: number
+  slowest_task: SlowestTask | null
+}
+
+/** What runs now, since when; of an attempt whose driver died, what ran last. */
+export interface Step {
+  operator: string
+  phase: 'evaluate' | 'share' | 'stage' | 'prepare' | 'preview'
+  since: number
 }
 
 export interface Attempt {
@@ -149,6 +167,7 @@ export interface Attempt {
   reason: string | null
   throwable_type: string | null
   failed_operator: string | null
+  current: Step | null
   recomputed: string[]
   vertices: VertexRun[]
   outputs: OutputRun[]
