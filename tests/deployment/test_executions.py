@@ -135,7 +135,13 @@ def test_progress_says_what_an_attempt_is_at_until_there_is_a_report(
     lines = [line.strip() for line in shown.file.getvalue().splitlines()]  # type: ignore[attr-defined]
     seen = "'late', prepare, since 1970-01-01 00:00:07 UTC"
     assert [line for line in lines if seen in line] == [f"last seen in {seen}", f"now in {seen}"]
-    assert '"progress"' not in history_json(run_history(layout))
+    as_json = json.loads(history_json(run_history(layout)))[REGION]
+    assert [one["current"] and one["current"]["operator"] for one in as_json] == [
+        "late",
+        None,
+        "late",
+    ]
+    assert "progress" not in as_json[0]
 
 
 @pytest.mark.parametrize(

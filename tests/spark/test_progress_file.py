@@ -85,6 +85,24 @@ def test_a_document_that_cannot_take_its_name_leaves_nothing(tmp_path: Path) -> 
     assert [one.name for one in tmp_path.iterdir()] == ["progress.json"]
 
 
+def test_what_takes_long_to_write_is_written_rarely(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = list[float]()
+
+    def slow(_source: str, _target: Path) -> None:
+        begun.append(time.monotonic())
+        time.sleep(0.02)
+
+    monkeypatch.setattr(os, "replace", slow)
+    with told_in(tmp_path / "progress.json", every=0.01) as tell:
+        tell(at("flown"))
+        wait_until(lambda: len(begun) == 1)
+        tell(at("lateness"))
+        wait_until(lambda: len(begun) == 2)
+    assert begun[1] - begun[0] >= 0.4
+
+
 def test_what_hangs_in_a_write_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

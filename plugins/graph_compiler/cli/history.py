@@ -78,7 +78,10 @@ def history_json(found: History) -> str:
                     for key, value in dict(to_wire(attempt)).items()  # type: ignore[arg-type]  # an object
                     if key not in ("type", "report", "progress")
                 }
-                | {"recomputed": to_wire(attempt.report.recomputed if attempt.report else ())}
+                | {
+                    "recomputed": to_wire(attempt.report.recomputed if attempt.report else ()),
+                    "current": to_wire(attempt.progress.current if attempt.progress else None),
+                }
                 for attempt in attempts
             ]
             for region_id, attempts in found.items()

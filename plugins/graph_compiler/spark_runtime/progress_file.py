@@ -1,4 +1,4 @@
-"""Keep a document of an execution's progress beside its descriptor, at most a second behind.
+"""Keep a document of an execution's progress beside its descriptor, about a second behind.
 
 A thread of its own writes it: a staging root that is slow or full holds nothing up, and fails nothing.
 """
@@ -9,6 +9,7 @@ import os
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ from graph_compiler.deployment.wire import to_json
 
 EVERY = 1.0
 """Seconds between two looks at whether there is anything to write."""
+RARITY = 20
+"""It is written more rarely where that takes long: a thousand vertices, a slow disk."""
 
 Tells = Callable[[ExecutionProgress], None]
 
@@ -50,15 +53,16 @@ class _ProgressFile:
 
     def write_on(self, every: float) -> None:
         """Write what is new until the execution has ended, or it cannot be written."""
-        written = None
-        while not self.ended.wait(every):
+        written, pause = None, every
+        while not self.ended.wait(pause):
             if (latest := self._latest) is not written and latest is not None:
+                started = time.monotonic()
                 try:
                     _replace(self.path, to_json(latest).encode())
                 except OSError as error:
                     print(f"graph_compiler: no more progress is told: {error}", file=sys.stderr)
                     return
-                written = latest
+                written, pause = latest, max(every, RARITY * (time.monotonic() - started))
 
 
 def _replace(path: Path, content: bytes) -> None:
