@@ -106,3 +106,5 @@ def test_whatever_ends_the_command_ends_spark_too_and_the_attempt_is_canceled(
     (driver,) = home.folder.glob(f"staging/flights/{RUN}/tasks/with_weather/*/driver.json")
     assert not Path(f"/proc/{json.loads(driver.read_text())['process_id']}").exists()
     assert not home.output.exists()
+    history = home.cli("history", "flights", RUN)
+    assert "last seen in 'with_weather', stage, since" in history.stdout
