@@ -114,6 +114,21 @@ def test_a_failing_sink_leaves_the_other_sinks_of_its_task_as_they_were(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["good", "in.csv", "staging"]
 
 
+def test_a_failure_keeps_what_was_counted_before_it(
+    env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    (tmp_path / "in.csv").write_text("x\n1\n0\n")
+    rows = env.from_source(Csv(f"{tmp_path}/in.csv"), "in")
+    rows.select(y="1 / x").name("division").sink_to(Parquet(f"{tmp_path}/bad")).name("bad")
+    rows.sink_to(Parquet(f"{tmp_path}/good")).name("good")
+    (report,) = run_pipeline(env.pipeline())
+    assert report.failure is not None
+    assert report.outputs == ()
+    assert "good" in {action.operator for action in report.actions}
+    counted = {one.name: one.rows_in for vertex in report.vertices for one in vertex.operators}
+    assert counted["good"] == 2
+
+
 def test_a_target_that_is_a_file(
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ import { connections, gridSize, subtaskAt } from '../src/model/executionGrid'
 import { placeGraph } from '../src/model/graph'
 import { failureWords, jobGraph } from '../src/model/jobGraph'
 import { move, nextEdge } from '../src/model/navigate'
-import { changeMarks, runMarks } from '../src/model/runState'
+import { changeMarks, hints, runMarks } from '../src/model/runState'
 import { search } from '../src/model/search'
 import { streamGraph } from '../src/model/streamGraph'
 import { fit, textWidth } from '../src/model/textWidth'
@@ -209,4 +209,13 @@ it('breaks names where they may be broken, and never makes more lines than there
   expect(wrap('short', 120, 13, 2)).toEqual(['short'])
   expect(wrap('', 120, 13, 2)).toEqual([])
   expect(wrap('x'.repeat(90), 60, 13, 3).length).toBe(3)
+})
+
+it('hints at memory that was short and at tasks that the others waited for', () => {
+  const work = { tasks: 9, failed_tasks: 0, repeated_stages: 0, input_bytes: 1, spilled_bytes: 0, shuffled_bytes: 0 }
+  const slow = { operator: 'joined', stage_id: 3, tasks: 9, median_seconds: 2, longest_seconds: 40 }
+  expect(hints(null)).toEqual([])
+  expect(hints({ ...work, slowest_task: null })).toEqual([])
+  expect(hints({ ...work, spilled_bytes: 2_000_000, slowest_task: { ...slow, longest_seconds: 5 } })).toEqual(['2.0 MB spilled'])
+  expect(hints({ ...work, slowest_task: slow })).toEqual(['skew in joined: slowest task 40 s, median 2 s'])
 })

@@ -85,6 +85,7 @@ def execute(
     _say_what_is_ignored(task, spark)
     application_id = spark.sparkContext.applicationId
     progress = Path(task.layout.progress(task.region.region_id, task.attempt.execution_id))
+    metrics: RegionMetrics | None = None
     try:
         with told_in(progress) as tells:
             metrics = RegionMetrics(spark, task.region, surroundings.begins, tells)
@@ -103,20 +104,23 @@ def execute(
         )
     except Exception as error:  # whatever a user's function or Spark raises is reported, in words
         print(redact(traceback.format_exc()), file=sys.stderr)
-        report = _failed(error, application_id)
+        report = _failed(error, application_id, metrics)
     _leave(task, report)
     _release(task, report)
     return report
 
 
-def _failed(error: Exception, application_id: str | None) -> ExecutionReport:
+def _failed(
+    error: Exception, application_id: str | None, metrics: RegionMetrics | None = None
+) -> ExecutionReport:
+    """Say why, and how far it came: nothing of it is published, so it has no outputs."""
     return ExecutionReport(
         version=VERSION,
         application_id=application_id,
         outputs=(),
         contracts=(),
-        vertices=(),
-        actions=(),
+        vertices=metrics.vertices() if metrics else (),
+        actions=tuple(metrics.actions) if metrics else (),
         reads=(),
         recomputed=(),
         failure=redacted(explain_failure(error)),

@@ -86,8 +86,8 @@ const PAINTS = {
     badgeGlyph: { fill: 'none', stroke: '#ffffff', width: 1.8 },
   },
   dark: {
-    page: { fill: '#111418' },
-    hull: { fill: '#1a1f26', stroke: '#4a5665', width: 1 },
+    page: { fill: '#161d2d' },
+    hull: { fill: '#1d2638', stroke: '#4a5665', width: 1 },
     hullTitle: { fill: '#e6ebf1' },
     hullSubtitle: { fill: '#a7b3c0' },
     node: { fill: '#242b34', stroke: '#65727f', width: 1 },
@@ -100,13 +100,13 @@ const PAINTS = {
     staged: { fill: 'none', stroke: '#f59e42', width: 3.5, dash: '9 5' },
     chained: { fill: 'none', stroke: '#66b2ff', width: 2.5 },
     virtual: { fill: 'none', stroke: '#8f9baa', width: 1.5, dash: '2 4' },
-    label: { fill: '#111418', stroke: '#3a4450', width: 1 },
+    label: { fill: '#161d2d', stroke: '#3a4450', width: 1 },
     labelStaged: { fill: '#3a2613', stroke: '#f59e42', width: 1 },
-    labelVirtual: { fill: '#111418', stroke: '#a7b3c0', width: 1.2, dash: '2 3' },
+    labelVirtual: { fill: '#161d2d', stroke: '#a7b3c0', width: 1.2, dash: '2 3' },
     labelText: { fill: '#ccd4dc' },
     labelTextStaged: { fill: '#ffc98f' },
     selected: { fill: 'none', stroke: '#b794f6', width: 3 },
-    badgeGlyph: { fill: 'none', stroke: '#111418', width: 1.8 },
+    badgeGlyph: { fill: 'none', stroke: '#161d2d', width: 1.8 },
   },
 } satisfies Record<Theme, Record<string, Paint>>
 

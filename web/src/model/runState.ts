@@ -1,6 +1,6 @@
 /** What a run says about regions and vertices. */
 
-import type { Attempt, ExecutionState, PlanDiff, VertexRun, ViewPlan, ViewRun } from '../documents'
+import type { Attempt, ExecutionState, PlanDiff, Vertex, VertexRun, ViewPlan, ViewRun, Work } from '../documents'
 import { bytesWords, rowsWords, secondsWords } from './words'
 
 export type ChangeMark = 'added' | 'removed' | 'changed' | 'affected'
@@ -38,27 +38,48 @@ export function runMarks(plan: ViewPlan, run: ViewRun, now: number): Marks {
     const region = regions.get(vertex.region)
     const attempt = region?.attempts.at(-1) ?? null
     const figures = vertexRun(attempt, vertex.id)
+    const state = region?.state ?? 'CREATED'
+    const { current } = attempt ?? { current: null }
+    const step = current && state === 'RUNNING' && hasOperator(plan, vertex, current.operator) ? [`${current.phase} ${current.operator}`] : []
     const words = [
+      ...step,
       ...(figures && figures.rows !== null ? [`${rowsWords(figures.rows)} rows`] : []),
       ...(figures && figures.seconds !== null ? [secondsWords(figures.seconds)] : []),
     ]
-    const state = region?.state ?? 'CREATED'
     nodes.set(vertex.id, { state, attempt: attempt?.number ?? null, foot: words.join(' · ') || state, change: null })
   }
   const groups = new Map<string, Mark>()
   for (const region of run.regions) {
     const attempt = region.attempts.at(-1)
     const seconds = attempt ? attemptSeconds(attempt, now) : null
-    const spilled = attempt?.work?.spilled_bytes ?? 0
     const words = [
       region.state,
       ...(attempt && attempt.number > 0 ? [`attempt ${attempt.number}`] : []),
       ...(seconds === null ? [] : [secondsWords(seconds)]),
-      ...(spilled ? [`${bytesWords(spilled)} spilled`] : []),
+      ...hints(attempt?.work ?? null),
     ]
     groups.set(region.id, { state: region.state, attempt: attempt?.number ?? null, foot: words.join(' · '), change: null })
   }
   return { nodes, groups }
+}
+
+function hasOperator(plan: ViewPlan, vertex: Vertex, name: string): boolean {
+  return vertex.operators.some((id) => plan.operators.find((operator) => operator.id === id)?.name === name)
+}
+
+/** A task this long, and this much longer than the median, holds up the others. */
+const SLOW_SECONDS = 10
+const SLOW_TIMES = 3
+
+/** What Spark's work gives to think of: memory that was short, and a task that the others waited for. */
+export function hints(work: Work | null): string[] {
+  if (!work) return []
+  const { spilled_bytes: spilled, slowest_task: slowest } = work
+  const isSkewed = slowest && slowest.longest_seconds > SLOW_SECONDS && slowest.longest_seconds > SLOW_TIMES * slowest.median_seconds
+  return [
+    ...(spilled ? [`${bytesWords(spilled)} spilled`] : []),
+    ...(isSkewed ? [`skew in ${slowest.operator}: slowest task ${secondsWords(slowest.longest_seconds)}, median ${secondsWords(slowest.median_seconds)}`] : []),
+  ]
 }
 
 const CHANGES: Partial<Record<string, ChangeMark>> = {

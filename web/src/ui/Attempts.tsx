@@ -2,6 +2,7 @@ import type { Attempt, RegionRun } from '../documents'
 import { statePaint, type Theme } from '../export/palette'
 import { followOutside, linkTarget } from '../links'
 import { bytesWords, counted, rowsWords, secondsWords, timeWords } from '../model/words'
+import { hints } from '../model/runState'
 import { StateBadge } from './StateBadge'
 
 /** The attempts at a region, the newest first. */
@@ -68,15 +69,27 @@ export function AttemptDetails({ attempt, theme }: { attempt: Attempt; theme: Th
           contract {contract.name}: {counted(contract.violations, 'violation')} in {counted(contract.rows, 'row')} ({contract.on_violation})
         </p>
       ))}
+      {attempt.current && (
+        <p>
+          {attempt.ended === null ? 'now in' : 'last seen in'} <strong>{attempt.current.operator}</strong>, {attempt.current.phase}, since {timeWords(attempt.current.since)}
+        </p>
+      )}
       {work && (
         <p className="faint">
-          {counted(work.tasks, 'Spark task')}
+          {bytesWords(work.input_bytes)} read by {counted(work.tasks, 'Spark task')}
           {work.failed_tasks > 0 && `, ${work.failed_tasks} failed`}
           {work.repeated_stages > 0 && `, ${counted(work.repeated_stages, 'stage')} repeated`}, {bytesWords(work.shuffled_bytes)} shuffled,{' '}
           {bytesWords(work.spilled_bytes)} spilled
           {work.spilled_bytes > 0 && ': more memory or more partitions would spare the disk'}
+          {work.slowest_task && (
+            <>
+              . Slowest task: {secondsWords(work.slowest_task.longest_seconds)} in stage {work.slowest_task.stage_id} ({work.slowest_task.operator}), half of its{' '}
+              {counted(work.slowest_task.tasks, 'task')} {secondsWords(work.slowest_task.median_seconds)} or less
+            </>
+          )}
         </p>
       )}
+      {hints(work).length > 0 && <p className="recomputed">{hints(work).join('; ')}</p>}
     </section>
   )
 }

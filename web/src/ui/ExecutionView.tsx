@@ -92,7 +92,7 @@ const Strip = memo(function Strip({ vertex, state, theme, hasRun }: { vertex: Ve
       if (!glyph) continue
       context.save()
       context.translate(x + 2.75, y + 2.75)
-      context.strokeStyle = theme === 'dark' ? '#111418' : '#ffffff'
+      context.strokeStyle = theme === 'dark' ? '#161d2d' : '#ffffff'
       context.lineWidth = 1.6
       context.stroke(glyph)
       context.restore()

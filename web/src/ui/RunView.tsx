@@ -2,7 +2,7 @@ import { useMemo } from 'react'
 import type { ViewPlan, ViewRun } from '../documents'
 import { runStatePaint, type Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
-import { currentAttempt, runMarks } from '../model/runState'
+import { currentAttempt, hints, runMarks } from '../model/runState'
 import { bytesWords, counted, rowsWords, secondsWords, timeWords } from '../model/words'
 import { GraphPane } from './GraphPane'
 import { StateBadge } from './StateBadge'
@@ -22,9 +22,10 @@ export function RunView({ plan, run, now, theme, selection, onSelect }: Properti
   const marks = useMemo(() => runMarks(plan, run, now), [plan, run, now])
   const attempts = run.regions.map((region) => currentAttempt(run, region.id)).filter((attempt) => attempt !== null)
   const outputs = attempts.flatMap((attempt) => attempt.outputs)
-  const violations = attempts.flatMap((attempt) => attempt.contracts).reduce((sum, contract) => sum + contract.violations, 0)
-  const spilled = attempts.reduce((sum, attempt) => sum + (attempt.work?.spilled_bytes ?? 0), 0)
   const sum = (values: (number | null)[]): number => values.reduce<number>((total, value) => total + (value ?? 0), 0)
+  const read = sum(attempts.map((attempt) => attempt.work?.input_bytes ?? null))
+  const violations = attempts.flatMap((attempt) => attempt.contracts).reduce((sum, contract) => sum + contract.violations, 0)
+  const hinted = attempts.flatMap((attempt) => hints(attempt.work))
   return (
     <div className="run">
       <div className="summary">
@@ -34,13 +35,18 @@ export function RunView({ plan, run, now, theme, selection, onSelect }: Properti
         <span>
           {run.regions.filter((region) => region.state === 'FINISHED').length} of {counted(run.regions.length, 'task')} finished
         </span>
+        {read > 0 && <span>{bytesWords(read)} in</span>}
         {outputs.length > 0 && (
           <span>
             {rowsWords(sum(outputs.map((output) => output.rows)))} rows, {bytesWords(sum(outputs.map((output) => output.bytes)))} out
           </span>
         )}
         {violations > 0 && <span className="reason">{counted(violations, 'contract violation')}</span>}
-        {spilled > 0 && <span className="reason">{bytesWords(spilled)} spilled</span>}
+        {hinted.map((hint, at) => (
+          <span key={at} className="recomputed">
+            {hint}
+          </span>
+        ))}
         {!run.has_documents && <span className="faint">This server does not see the staging root: states are Airflow's, and there are no figures.</span>}
       </div>
       <GraphPane plan={plan} run={run} kind="job" marks={marks} theme={theme} selection={selection} onSelect={onSelect} />

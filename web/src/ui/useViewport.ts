@@ -27,7 +27,7 @@ export interface Viewport {
 }
 
 /** Below this, a whole graph says nothing: it is shown from its beginning. */
-const READABLE = 0.2
+const READABLE = 0.28
 const FIRST = 0.55
 const LEAST = 0.02
 /** What the buttons below the graph take. */
