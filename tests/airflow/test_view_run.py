@@ -163,6 +163,7 @@ def test_an_attempt_without_a_report_shows_what_its_driver_told_last() -> None:
     told = ExecutionProgress(
         version=1,
         application_id="local-1",
+        ui_url="http://driver:4040",
         current=CurrentStep(operator="late", phase=Phase.PREPARE, since=7.0),
         vertices=report().vertices,
         actions=report().actions,
@@ -181,12 +182,15 @@ def test_an_attempt_without_a_report_shows_what_its_driver_told_last() -> None:
         assert found.work.tasks == 8
         assert found.application_id == "local-1"
         assert found.outputs == ()
+        # Spark's own UI is there while its application is.
+        assert found.spark_url == ("http://driver:4040" if of_airflow == "running" else None)
 
 
 def test_a_report_is_believed_before_what_was_told_meanwhile() -> None:
     told = ExecutionProgress(
         version=1,
         application_id="local-0",
+        ui_url="http://driver:4040",
         current=CurrentStep(operator="late", phase=Phase.PREPARE, since=7.0),
         vertices=(),
         actions=(),
@@ -279,7 +283,12 @@ def test_progress_is_read_again_when_it_goes_on(layout: StagingLayout) -> None:
     for operator in ("flown", "lateness"):
         step = CurrentStep(operator=operator, phase=Phase.STAGE, since=1.0)
         told = ExecutionProgress(
-            version=1, application_id="local-1", current=step, vertices=(), actions=()
+            version=1,
+            application_id="local-1",
+            ui_url="http://driver:4040",
+            current=step,
+            vertices=(),
+            actions=(),
         )
         leave(layout, progress=told)
         (found,) = read_documents(Path(layout.run)).attempts["late"]

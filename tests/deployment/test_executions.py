@@ -45,6 +45,7 @@ BROKEN = Failure(
 PROGRESS = ExecutionProgress(
     version=PROGRESS_VERSION,
     application_id="local-1",
+    ui_url="http://driver:4040",
     current=CurrentStep(operator="late", phase=Phase.PREPARE, since=7.0),
     vertices=(),
     actions=(),

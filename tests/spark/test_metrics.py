@@ -235,6 +235,7 @@ def test_progress_is_told_in_the_order_of_what_is_done(
     assert told[-1] == ExecutionProgress(
         version=VERSION,
         application_id=str(report.application_id),
+        ui_url=None,  # off in tests
         current=None,
         vertices=report.vertices,
         actions=report.actions,

@@ -16,6 +16,7 @@ def at(operator: str) -> ExecutionProgress:
     return ExecutionProgress(
         version=VERSION,
         application_id="local-1",
+        ui_url="http://driver:4040",
         current=CurrentStep(operator=operator, phase=Phase.STAGE, since=1.0),
         vertices=(),
         actions=(),

@@ -24,10 +24,14 @@ class CurrentStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionProgress:
-    """`current` None: nothing is run for an operator at the moment. The rest is as in ExecutionReport, up to now."""
+    """`current` None: nothing is run for an operator at the moment. `ui_url`: Spark's own UI, None where that is off.
+
+    The rest is as in ExecutionReport, up to now.
+    """
 
     version: int
     application_id: str
+    ui_url: str | None
     current: CurrentStep | None
     vertices: tuple[VertexMetrics, ...]
     actions: tuple[ActionMetrics, ...]

@@ -63,6 +63,7 @@ class RegionMetrics:
         self._progress = ExecutionProgress(
             version=VERSION,
             application_id=str(self.spark.sparkContext.applicationId),
+            ui_url=self.spark.sparkContext.uiWebUrl,
             current=None,
             vertices=(),
             actions=(),

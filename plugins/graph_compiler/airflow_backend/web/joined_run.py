@@ -54,8 +54,10 @@ class Links:
         run, task = quote(run_id, safe=""), quote(task_id, safe="")
         return f"/dags/{quote(dag_id, safe='')}/runs/{run}/tasks/{task}?try_number={try_number}"
 
-    def spark(self, application_id: str | None) -> str | None:
-        """Give the application in Spark's history server, where one is configured."""
+    def spark(self, application_id: str | None, live: str | None) -> str | None:
+        """Give Spark's own UI while there is one; else its history server's page, where one is configured."""
+        if live is not None:
+            return live
         if self.history_server is None or application_id is None:
             return None
         return f"{self.history_server.rstrip('/')}/history/{quote(application_id, safe='')}/jobs/"
@@ -168,11 +170,13 @@ def _attempt(
     started = (row.started if row else None) or (attempt.started if attempt else None)
     ended = (attempt.ended if attempt else None) or (row.ended if row else None)
     application_id = known.application_id if known else None
+    state = _state(row, attempt)
+    live = progress.ui_url if progress and not state.is_terminal else None
     return ViewAttempt(
         number=number,
         try_number=try_number,
         execution_id=attempt.execution_id if attempt else row.execution_id if row else "",
-        state=_state(row, attempt),
+        state=state,
         started=started,
         ended=ended,
         host=(attempt.host if attempt else None) or (row.host if row else None),
@@ -186,7 +190,7 @@ def _attempt(
         contracts=_contracts(report) if report else (),
         work=_work(known.actions) if known else None,
         application_id=application_id,
-        spark_url=links.spark(application_id),
+        spark_url=links.spark(application_id, live),
         log_url=log_url(try_number),
     )
 
