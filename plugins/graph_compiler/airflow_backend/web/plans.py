@@ -115,14 +115,18 @@ class PlanCards:
     ) -> Mapping[VersionKey, PlanCard | None]:
         """Give the card of each version; None where it has no plan that can be read here."""
         wanted = list(dict.fromkeys(keys))
-        if unknown := {id: (id, hash) for id, hash in wanted if (id, hash) not in self._known}:
+        # Requests run side by side, and one may forget what another has just found.
+        found = {key: self._known[key] for key in wanted if key in self._known}
+        if unknown := {id: (id, hash) for id, hash in wanted if (id, hash) not in found}:
             rows = session.scalars(
                 select(SerializedDagModel).where(
                     SerializedDagModel.dag_version_id.in_(list(unknown))
                 )
             )
-            self._keep({unknown[row.dag_version_id]: _card(row) for row in rows})
-        return {key: self._known.get(key) for key in wanted}
+            read = {unknown[row.dag_version_id]: _card(row) for row in rows}
+            self._keep(read)
+            found |= read
+        return {key: found.get(key) for key in wanted}
 
     def _keep(self, found: Mapping[VersionKey, PlanCard | None]) -> None:
         if len(self._known) + len(found) > _KEPT:
