@@ -42,7 +42,7 @@ def recovered(shown: Shown, chromium: Browser) -> str:
         expect(region(view, "stations")).to_contain_text("RUNNING", timeout=2 * SECONDS)
         expect(region(view, "stations")).to_contain_text("FINISHED", timeout=4 * SECONDS)
         expect(node(view, "readings")).to_contain_text("20,000 rows")
-        expect(region(view, "climate")).to_contain_text("attempt 1", timeout=4 * SECONDS)
+        expect(region(view, "climate")).to_contain_text("attempt 2", timeout=4 * SECONDS)
         expect(region(view, "climate")).to_contain_text("FINISHED", timeout=4 * SECONDS)
         expect(view.locator(".summary")).to_contain_text("success", timeout=SECONDS)
         count = len(asked)
@@ -179,7 +179,7 @@ def test_a_recovered_run_says_what_was_computed_again_and_why(
 ) -> None:
     airflow_page.goto(tab("recovered", recovered))
     view = airflow_page.frame_locator("iframe")
-    expect(region(view, "climate")).to_contain_text("attempt 1", timeout=SECONDS)
+    expect(region(view, "climate")).to_contain_text("attempt 2", timeout=SECONDS)
     expect(view.locator(".bar")).to_have_count(3)
     expect(view.locator(".bar.is-recomputed")).to_have_count(1)
     notes = view.locator(".notes li")

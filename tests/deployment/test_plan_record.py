@@ -107,7 +107,7 @@ def test_a_task_that_reads_what_has_changed_names_plans_operators_and_ways_out(
         check_inputs(log, task(now, "out"), now.plan)
     message = str(stale.value)
     assert (
-        f"ran plan {before.plan.plan_id} (attempt 0), this one is of plan {now.plan.plan_id}"
+        f"ran plan {before.plan.plan_id} (attempt 1), this one is of plan {now.plan.plan_id}"
         in message
     )
     assert "\n  changed: kept\n" in message

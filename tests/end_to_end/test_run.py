@@ -160,7 +160,7 @@ def test_an_execution_is_replayed_with_its_inputs_and_touches_nothing_real(
     for arguments, words in (
         ((run_id, "nowhere"), "task 'nowhere' was not run in"),
         (("never", "late_routes"), "there is no run 'never' of 'flights'"),
-        ((run_id, "late_routes", "--attempt", "7"), "has no attempt 7\n  found: 0"),
+        ((run_id, "late_routes", "--attempt", "7"), "has no attempt 7\n  found: 1"),
     ):
         refused = home.cli("replay", "flights", *arguments)
         assert refused.returncode == 2

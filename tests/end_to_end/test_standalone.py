@@ -78,7 +78,7 @@ def test_a_task_marked_failed_ends_its_whole_spark_application(home: Home, tmp_p
         until((descriptor.parent / "outcome.json").exists, "the outcome", seconds=30)
     assert not (tmp_path / "slow").exists()
     history = home.cli("history", "slow", run["dag_run_id"])
-    assert "#0   CANCELED" in history.stdout, history.stdout + history.stderr
+    assert "#1   CANCELED" in history.stdout, history.stdout + history.stderr
 
 
 def test_a_backfill_of_five_days_at_once_ends_with_five_days(home: Home, tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def _attempt_problems(case: Case, facts: Facts) -> Iterator[str]:
     if case.fault in (*KILLS[:2], Fault.OUT_OF_MEMORY, Fault.FILE_SIZE_LIMIT):
         first = facts.attempts.get(case.task, ())[:1]
         if first and (first[0].state is not ExecutionState.FAILED or not first[0].reason):
-            yield f"{case.task} #0 is {first[0].state} ({first[0].reason or 'no reason'}) in the history"
+            yield f"{case.task} #1 is {first[0].state} ({first[0].reason or 'no reason'}) in the history"
 
 
 def _recompute_problems(case: Case, facts: Facts) -> Iterator[str]:

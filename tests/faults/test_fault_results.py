@@ -91,7 +91,7 @@ def test_every_kind_of_problem_is_found() -> None:
     assert words(attempts=twice) == ["with_weather ran 2 times; expected: 1 to 1"]
     silent = replace(DIED, reason="")
     assert words(attempts={**FACTS.attempts, "late_routes": (silent, FINISHED)}) == [
-        "late_routes #0 is FAILED (no reason) in the history"
+        "late_routes #1 is FAILED (no reason) in the history"
     ]
 
 

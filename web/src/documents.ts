@@ -157,8 +157,10 @@ export interface Step {
 }
 
 export interface Attempt {
+  /** Flink's attempt number, from 0. */
   number: number
-  try_number: number | null
+  /** Airflow's try number, from 1: what people are shown. */
+  try_number: number
   execution_id: string
   state: ExecutionState
   started: number | null

@@ -101,7 +101,7 @@ describe('a run', () => {
     const run = madeUpRun(plan, 'failed', 1000, 2000)
     const marks = runMarks(plan, run, 2000)
     expect(marks.nodes.get(plan.vertices[0]!.id)).toMatchObject({ state: 'FINISHED', foot: '1,200 rows · 1.5 s' })
-    expect(marks.nodes.get(plan.vertices[4]!.id)).toMatchObject({ state: 'FAILED', attempt: 1, foot: 'FAILED' })
+    expect(marks.nodes.get(plan.vertices[4]!.id)).toMatchObject({ state: 'FAILED', attempt: 2, foot: 'FAILED' })
     expect(marks.nodes.get(plan.vertices[8]!.id)).toMatchObject({ state: 'CREATED', attempt: null })
   })
   it('knows a region the run says nothing of as CREATED', () => {

@@ -58,7 +58,7 @@ app.command(rich_help_panel=LOOK_BACK, epilog=example("history flights manual__2
 )
 app.command(
     rich_help_panel=LOOK_BACK,
-    epilog=example("replay flights manual__2013-01-01 late_routes --attempt 0 --shell"),
+    epilog=example("replay flights manual__2013-01-01 late_routes --attempt 1 --shell"),
 )(replay)
 app.add_typer(staging, rich_help_panel=LOOK_BACK)
 app.command(rich_help_panel=SET_UP, epilog=example("doctor --json"))(doctor)

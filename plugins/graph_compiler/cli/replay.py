@@ -57,7 +57,10 @@ def replay(
     run_id: RunId,
     task: Annotated[str, typer.Argument(help="Task id.")],
     attempt: Annotated[
-        int | None, typer.Option(help="Number of the attempt, from 0; the last if not given.")
+        int | None,
+        typer.Option(
+            help="Number of the attempt, from 1, as history has it; the last if not given."
+        ),
     ] = None,
     into: Annotated[
         Path | None,
@@ -98,7 +101,7 @@ def find_execution(layout: StagingLayout, task: str, attempt: int | None) -> Pat
     """Give the folder of an execution; raises ExecutionNotFoundError naming what there is."""
     run, region_id = find_run(layout), RegionId(task)
     found = {
-        _task(folder).attempt.attempt_number: folder
+        _task(folder).attempt.attempt_number + 1: folder
         for folder in Path(executions_folder(str(run), region_id)).glob("*")
         if (folder / DESCRIPTOR).exists()
     }

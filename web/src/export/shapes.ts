@@ -83,7 +83,7 @@ export function nodeShapes(node: GraphNode, box: Box, mark: Mark | undefined, th
   if (mark) shapes.push(...badge(mark, theme, box.x + box.width - 25, box.y + 6, 1))
   if (hasFoot && mark) {
     const colour = found ? { fill: found.colour } : paint('subtitle', theme)
-    const words = mark.attempt ? `${mark.foot} · attempt ${mark.attempt}` : mark.foot
+    const words = mark.attempt && mark.attempt > 1 ? `${mark.foot} · attempt ${mark.attempt}` : mark.foot
     shapes.push({ kind: 'text', paint: colour, x: box.x + 12, y: box.y + box.height - 8, size: 11, isBold: true, text: fit(words, box.width - 24, 11, true) })
   }
   return shapes

@@ -7,6 +7,7 @@ export type ChangeMark = 'added' | 'removed' | 'changed' | 'affected'
 
 export interface Mark {
   state: ExecutionState | null
+  /** From 1. */
   attempt: number | null
   foot: string
   change: ChangeMark | null
@@ -46,7 +47,7 @@ export function runMarks(plan: ViewPlan, run: ViewRun, now: number): Marks {
       ...(figures && figures.rows !== null ? [`${rowsWords(figures.rows)} rows`] : []),
       ...(figures && figures.seconds !== null ? [secondsWords(figures.seconds)] : []),
     ]
-    nodes.set(vertex.id, { state, attempt: attempt?.number ?? null, foot: words.join(' · ') || state, change: null })
+    nodes.set(vertex.id, { state, attempt: attempt?.try_number ?? null, foot: words.join(' · ') || state, change: null })
   }
   const groups = new Map<string, Mark>()
   for (const region of run.regions) {
@@ -54,11 +55,11 @@ export function runMarks(plan: ViewPlan, run: ViewRun, now: number): Marks {
     const seconds = attempt ? attemptSeconds(attempt, now) : null
     const words = [
       region.state,
-      ...(attempt && attempt.number > 0 ? [`attempt ${attempt.number}`] : []),
+      ...(attempt && attempt.try_number > 1 ? [`attempt ${attempt.try_number}`] : []),
       ...(seconds === null ? [] : [secondsWords(seconds)]),
       ...hints(attempt?.work ?? null),
     ]
-    groups.set(region.id, { state: region.state, attempt: attempt?.number ?? null, foot: words.join(' · '), change: null })
+    groups.set(region.id, { state: region.state, attempt: attempt?.try_number ?? null, foot: words.join(' · '), change: null })
   }
   return { nodes, groups }
 }

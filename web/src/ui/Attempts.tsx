@@ -33,7 +33,7 @@ export function AttemptDetails({ attempt, theme }: { attempt: Attempt; theme: Th
   return (
     <section className="attempt">
       <div>
-        <StateBadge paint={statePaint(attempt.state, theme)} /> attempt {attempt.number}
+        <StateBadge paint={statePaint(attempt.state, theme)} /> attempt {attempt.try_number}
         {attempt.started !== null && attempt.ended !== null && <> · {secondsWords(attempt.ended - attempt.started)}</>}{' '}
         <OutsideLink url={attempt.log_url}>log</OutsideLink> <OutsideLink url={attempt.spark_url}>Spark UI</OutsideLink>
       </div>

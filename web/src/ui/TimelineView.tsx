@@ -54,8 +54,8 @@ export function TimelineView({ plan, run, now, theme, selection, onSelect }: Pro
 /** Why attempts failed, and what was computed again; the log and the details have the rest. */
 function Notes({ attempts }: { attempts: Attempt[] }) {
   const lines = attempts.flatMap((attempt) => [
-    ...(attempt.reason ? [{ kind: 'reason', words: `✕ attempt ${attempt.number}: ${shortReason(attempt)}`, whole: attempt.reason }] : []),
-    ...attempt.recomputed.map((line) => ({ kind: 'recomputed', words: `↻ attempt ${attempt.number}: ${line}`, whole: line })),
+    ...(attempt.reason ? [{ kind: 'reason', words: `✕ attempt ${attempt.try_number}: ${shortReason(attempt)}`, whole: attempt.reason }] : []),
+    ...attempt.recomputed.map((line) => ({ kind: 'recomputed', words: `↻ attempt ${attempt.try_number}: ${line}`, whole: line })),
   ])
   if (!lines.length) return null
   return (
@@ -72,7 +72,7 @@ function Notes({ attempts }: { attempts: Attempt[] }) {
 function AttemptBar({ bar, now, theme, onSelect }: { bar: Bar; now: number; theme: Theme; onSelect: (selection: Selection) => void }) {
   const { attempt } = bar
   const paint = statePaint(attempt.state, theme)
-  const words = `attempt ${attempt.number}, ${attempt.state}, ${secondsWords(attemptSeconds(attempt, now))}${attempt.recomputed.length ? ', computed something again' : ''}`
+  const words = `attempt ${attempt.try_number}, ${attempt.state}, ${secondsWords(attemptSeconds(attempt, now))}${attempt.recomputed.length ? ', computed something again' : ''}`
   return (
     <button
       type="button"
@@ -86,7 +86,7 @@ function AttemptBar({ bar, now, theme, onSelect }: { bar: Bar; now: number; them
         <path d={paint.glyph} fill="none" className="state-glyph" />
       </svg>
       <span aria-hidden="true">
-        {attempt.number}
+        {attempt.try_number}
         {attempt.recomputed.length > 0 && ' ↻'}
       </span>
     </button>
