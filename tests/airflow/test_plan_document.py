@@ -1,5 +1,7 @@
 """The plan that a serialized Dag carries: found again, the same every time, and nowhere among what Airflow renders."""
 
+import base64
+import bz2
 import json
 from collections.abc import Callable
 from datetime import datetime
@@ -73,3 +75,21 @@ def test_a_dag_of_somebody_else_has_no_plan_and_a_damaged_one_is_told() -> None:
     assert find_plan({"dag": {"tasks": [{"__var": {"task_id": "by_hand"}}]}}) is None
     with pytest.raises(DescriptorError, match="cannot be read"):
         unpack("nothing")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"[]", "version None"),
+        (b'{"version":1}', "cannot be read"),
+        (b'{"version":1,"view":[],"compared_by":{}}', "cannot be read"),
+        (b"[" * 100_000, "cannot be read"),
+        (b" " * 200_000_000, "more than 33554432 bytes"),
+    ],
+    ids=["no object", "no plan", "no drawing", "deep", "large"],
+)
+def test_what_anybody_may_have_packed_is_told_and_not_followed(text: bytes, words: str) -> None:
+    from graph_compiler.airflow_backend.plan_document import unpack
+
+    with pytest.raises(DescriptorError, match=words):
+        unpack(base64.b64encode(bz2.compress(text)).decode())

@@ -1,5 +1,7 @@
 """The view's routes under Airflow's own application: who may ask, what comes back, and what it costs the database."""
 
+import base64
+import bz2
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -61,6 +63,16 @@ def compiled_dag(declared: Pipeline | StreamExecutionEnvironment) -> Any:
     from graph_compiler.airflow_backend import build_dag
 
     return build_dag(declared, schedule=None, start_date=datetime(2013, 1, 1))
+
+
+def carrying(text: bytes) -> Any:
+    """Give the Dag of a pipeline whose plan is another text."""
+    env = StreamExecutionEnvironment("carrier")
+    env.from_source(Csv("/in"), "in").sink_to(Parquet("/out")).name("out")
+    dag = compiled_dag(env)
+    (task,) = dag.tasks
+    task.plan_document = base64.b64encode(bz2.compress(text)).decode()
+    return dag
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +143,40 @@ def test_the_list_has_only_what_the_user_may_read(
     assert viewer.get(f"{API}/dags/evil/plan").status_code == 403
     assert viewer.get(f"{API}/dags/flights/plan?dag_id=evil").json()["pipeline"] == "flights"
     assert viewer.get(f"{API}/dags/evil/plan?dag_id=flights").status_code == 403
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"[]", b'{"version":1}', b'{"version":1,"view":{},"compared_by":{}}'],
+    ids=["no object", "no plan", "nothing drawn"],
+)
+def test_a_plan_that_cannot_be_read_hides_no_other(viewer: Any, text: bytes) -> None:
+    from airflow.models.dag import DagModel
+    from airflow.utils.session import create_session
+
+    store(carrying(text))
+    try:
+        answer = viewer.get(f"{API}/pipelines")
+        assert [one["dag_id"] for one in answer.json()["pipelines"]] == ["evil", "flights"]
+        assert viewer.get(f"{API}/dags/carrier/versions").json()["versions"][0]["plan_id"] is None
+        assert viewer.get(f"{API}/dags/carrier/compare?old=1&new=1").status_code == 404
+    finally:
+        with create_session() as session:
+            session.get_one(DagModel, "carrier").is_stale = True
+
+
+@pytest.mark.usefixtures("app")
+def test_a_list_longer_than_what_is_kept_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    from airflow.utils.session import create_session
+
+    from graph_compiler.airflow_backend.web import plans
+
+    monkeypatch.setattr(plans, "_KEPT", 1)
+    cards = plans.PlanCards()
+    with create_session() as session:
+        one, other = plans.latest_versions(session, ["evil", "flights"]).values()
+        cards.of(session, [one])
+        assert None not in cards.of(session, [one, other]).values()
 
 
 def test_what_is_not_there_is_told_in_words(viewer: Any) -> None:

@@ -26,6 +26,8 @@ TAG = "graph_compiler"
 """The tag of every Dag that carries a plan."""
 PLAN_DOCUMENT = "plan_document"
 """The field of the task that carries it."""
+_MOST_BYTES = 32 * 2**20
+"""More than 15,000 vertices take; 632 letters could otherwise fill the memory of the process that reads them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +56,26 @@ def pack(compiled: CompiledPipeline, described: PipelineDescriptor) -> str:
 def unpack(packed: str) -> PlanDocument:
     """Read a document; raises DescriptorError where it is none, or one of another version."""
     try:
-        document = json.loads(bz2.decompress(base64.b64decode(packed, validate=True)))
-    except (ValueError, OSError) as error:
+        document = json.loads(_decompressed(base64.b64decode(packed, validate=True)))
+    except (ValueError, OSError, RecursionError) as error:
         raise DescriptorError(f"the plan of the Dag cannot be read: {error}") from None
-    if document.get("version") != VERSION:
+    version = document.get("version") if isinstance(document, dict) else None
+    if version != VERSION:
         raise DescriptorError(
-            f"the plan of the Dag has version {document.get('version')!r}; this program reads version {VERSION}"
+            f"the plan of the Dag has version {version!r}; this program reads version {VERSION}"
         )
-    return PlanDocument(view=document["view"], compared_by=document["compared_by"])
+    match document:
+        case {"view": {} as view, "compared_by": compared_by}:
+            return PlanDocument(view=view, compared_by=compared_by)
+    raise DescriptorError("the plan of the Dag cannot be read: nothing in it can be drawn")
+
+
+def _decompressed(packed: bytes) -> bytes:
+    reader = bz2.BZ2Decompressor()
+    found = reader.decompress(packed, _MOST_BYTES)
+    if not reader.eof:
+        raise ValueError(f"it has no end, or more than {_MOST_BYTES} bytes")
+    return found
 
 
 def find_plan(serialized_dag: Mapping[str, Any] | None) -> PlanDocument | None:

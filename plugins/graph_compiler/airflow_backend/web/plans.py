@@ -114,32 +114,26 @@ class PlanCards:
         self, session: Session, keys: Iterable[VersionKey]
     ) -> Mapping[VersionKey, PlanCard | None]:
         """Give the card of each version; None where it has no plan that can be read here."""
-        wanted = list(dict.fromkeys(keys))
-        # Requests run side by side, and one may forget what another has just found.
-        found = {key: self._known[key] for key in wanted if key in self._known}
-        if unknown := {id: (id, hash) for id, hash in wanted if (id, hash) not in found}:
+        known, wanted = self._known, list(dict.fromkeys(keys))
+        if unknown := {id: (id, hash) for id, hash in wanted if (id, hash) not in known}:
             rows = session.scalars(
                 select(SerializedDagModel).where(
                     SerializedDagModel.dag_version_id.in_(list(unknown))
                 )
             )
             read = {unknown[row.dag_version_id]: _card(row) for row in rows}
-            self._keep(read)
-            found |= read
-        return {key: found.get(key) for key in wanted}
-
-    def _keep(self, found: Mapping[VersionKey, PlanCard | None]) -> None:
-        if len(self._known) + len(found) > _KEPT:
-            self._known.clear()
-        self._known |= found
+            # What this request knows stays, whatever is kept for others: they run beside it.
+            self._known = read if len(known) + len(read) > _KEPT else known | read
+            known = known | read
+        return {key: known.get(key) for key in wanted}
 
 
 def _card(row: SerializedDagModel) -> PlanCard | None:
     try:
         found = find_plan(row.data)
-    except DescriptorError:
-        return None
-    return None if found is None else _card_of(found.view)
+        return None if found is None else _card_of(found.view)
+    except (DescriptorError, LookupError, TypeError):
+        return None  # anybody's Dag may carry anything: it must not take the others' with it
 
 
 def _card_of(view: Mapping[str, Any]) -> PlanCard:
