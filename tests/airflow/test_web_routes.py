@@ -2,6 +2,7 @@
 
 import base64
 import bz2
+import json
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -177,6 +178,14 @@ def test_a_list_longer_than_what_is_kept_is_whole(monkeypatch: pytest.MonkeyPatc
         one, other = plans.latest_versions(session, ["evil", "flights"]).values()
         cards.of(session, [one])
         assert None not in cards.of(session, [one, other]).values()
+
+
+def test_half_a_surrogate_pair_in_a_reason_is_an_answer() -> None:
+    from graph_compiler.airflow_backend.web.answers import answer
+
+    body = bytes(answer({"reason": "no file 'caf\udce9' <é>"}).body)
+    assert json.loads(body) == {"reason": "no file 'caf\udce9' <é>"}
+    assert "<é>".encode() in body
 
 
 def test_what_is_not_there_is_told_in_words(viewer: Any) -> None:

@@ -53,7 +53,10 @@ def refuse(words: str) -> NoReturn:
 
 def answer(document: Json, known: str | None = None) -> Response:
     """Give a document; nothing but its ETag where the browser has this very document."""
-    body = json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
+    text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+    # Half a surrogate pair, which Python writes for bytes of a file's name that are no text, has no bytes in UTF-8:
+    # escaped by its number it is JSON.
+    body = text.encode(errors="backslashreplace")
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     return answer_with(body, "application/json", tag, known)
 
