@@ -27,6 +27,12 @@ describe('the layers', () => {
   it('survive an edge from a node to itself', () => {
     expect(layered([node('a')], [edge('a', 'a')]).nodes.get('a')).toEqual({ main: 0, cross: 0 })
   })
+  it('are as many as long edges need, and the picture is found', () => {
+    const nodes = Array.from({ length: 65 }, (_, at) => node(`${at}`))
+    const chain = nodes.slice(1).map((_, at) => edge(`${at}`, `${at + 1}`))
+    const long = Array.from({ length: 1100 }, (_, at) => ({ ...edge('0', '64'), id: `long ${at}`, label: null }))
+    expect(Number.isFinite(layered(nodes, [...chain, ...long]).size.cross)).toBe(true)
+  })
   it('keep ports at the ends', () => {
     const nodes = [{ ...node('a') }, { ...node('b') }, { id: 'out', main: 0, cross: 0, pin: 'last' as const }]
     expect(ranks(nodes, [[0, 1], [0, 2]])).toEqual([0, 1, 1])

@@ -84,6 +84,7 @@ export function layered(nodes: readonly LayerNode[], edges: readonly LayerEdge[]
     })
     routes.set(edge.id, { points: isReversed ? points.reverse() : points, label })
   })
-  const cross = Math.max(0, ...graph.cells.map((cell, index) => (at[index] ?? 0) + cell.cross / 2))
+  // Not Math.max(...): long edges make more cells than a call takes arguments.
+  const cross = graph.cells.reduce((most, cell, index) => Math.max(most, (at[index] ?? 0) + cell.cross / 2), 0)
   return { nodes: corners, edges: routes, size: { main: size, cross } }
 }
