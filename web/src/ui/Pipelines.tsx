@@ -1,9 +1,10 @@
 import type { ReactNode } from 'react'
 import { writeAddress } from '../address'
 import type { PipelineSummary } from '../documents'
-import { apiPath, usePolled } from '../api'
+import { apiPath } from '../api'
 import { runStatePaint, type Theme } from '../export/palette'
 import { counted, secondsWords, timeWords } from '../model/words'
+import { usePolled } from '../poll'
 import { StateBadge } from './StateBadge'
 
 const POLL_SECONDS = 10

@@ -1,6 +1,7 @@
-import { apiPath, useDocument } from '../api'
+import { apiPath } from '../api'
 import type { StagedResult, ViewRun } from '../documents'
 import { bytesWords, rowsWords } from '../model/words'
+import { useDocument } from '../poll'
 import { Facts } from './Facts'
 import { Rows } from './Rows'
 

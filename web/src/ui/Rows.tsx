@@ -1,7 +1,8 @@
 import { useState } from 'react'
-import { apiPath, useDocument } from '../api'
+import { apiPath } from '../api'
 import type { Cell, RowSample, ViewRun } from '../documents'
 import { captionWords, cutWords, isNumber } from '../model/rows'
+import { useDocument } from '../poll'
 
 /** The first rows of a staged result, which nobody asks for before somebody wants to see them. */
 export function Rows({ run, result }: { run: ViewRun; result: string }) {

@@ -1,10 +1,11 @@
 import { useMemo, useState } from 'react'
 import type { FactChange, PlanDiff, PlanVersion, ViewPlan } from '../documents'
-import { apiPath, useDocument } from '../api'
+import { apiPath } from '../api'
 import type { Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
 import { changeMarks } from '../model/runState'
 import { timeWords } from '../model/words'
+import { useDocument } from '../poll'
 import { GraphPane } from './GraphPane'
 
 /** Two versions of a Dag: what differs, as a list and in the job graph. */
