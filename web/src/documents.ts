@@ -11,7 +11,8 @@ export interface Operator {
   name: string
   kind: string
   uid: string | null
-  operator_id: string
+  /** Null for a source that is part of another operator's chain head. */
+  operator_id: string | null
   vertex: string
   parallelism: number
   parallelism_configured: boolean
@@ -36,9 +37,10 @@ export interface Vertex {
   name: string
   operators: number[]
   region: string
-  parallelism: number
+  /** Null where it is decided at run time. */
+  parallelism: number | null
   parallelism_configured: boolean
-  max_parallelism: number
+  max_parallelism: number | null
   slot_sharing_group: string
 }
 

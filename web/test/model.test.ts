@@ -10,7 +10,7 @@ import { connections, gridSize, subtaskAt } from '../src/model/executionGrid'
 import { placeGraph } from '../src/model/graph'
 import { failureWords, jobGraph } from '../src/model/jobGraph'
 import { move, nextEdge } from '../src/model/navigate'
-import { changeMarks, hints, runMarks } from '../src/model/runState'
+import { attemptSeconds, changeMarks, hints, runMarks } from '../src/model/runState'
 import { search } from '../src/model/search'
 import { streamGraph } from '../src/model/streamGraph'
 import { fit, textWidth } from '../src/model/textWidth'
@@ -55,6 +55,21 @@ it('draws partitioners and side outputs of the stream graph as virtual nodes', (
   expect(streamGraph(tagged).edges[0]).toMatchObject({ kind: 'virtual', words: ['side output cancelled'] })
   expect(streamGraph(plan).edges.find((found) => found.kind === 'virtual')?.words).toEqual(['hash(key)'])
   expect(streamGraph(plan).edges[0]).toMatchObject({ kind: 'chained', words: [] })
+})
+
+it('says that a parallelism is decided at run time', () => {
+  const open = { ...plan, vertices: plan.vertices.map((vertex) => ({ ...vertex, parallelism: null, max_parallelism: null })) }
+  expect(jobGraph(open).nodes[0]?.subtitle).toBe('parallelism decided at run time')
+  expect(connections(open, open.edges[0]!.target)[0]).toContain('decided at run time')
+})
+
+it('lets no clock run backwards, and no attempt go on that is over', () => {
+  const attempt = { ...madeUpRun(plan, 'success', 1000, 2000).regions[0]!.attempts[0]!, started: 1000 }
+  expect(attemptSeconds({ ...attempt, state: 'FINISHED', ended: 990 }, 2000)).toBe(0)
+  expect(attemptSeconds({ ...attempt, state: 'FAILED', ended: null }, 2000)).toBeNull()
+  expect(attemptSeconds({ ...attempt, state: 'RUNNING', ended: null }, 2000)).toBe(1000)
+  const lost = { ...madeUpRun(plan, 'success', 1000, 2000), started: 1000, ended: 1100, regions: [{ id: 'task_0', state: 'FAILED' as const, airflow_state: 'failed', attempts: [{ ...attempt, state: 'FAILED' as const, ended: null }] }] }
+  expect(timeline(lost, ['task_0'], 90_000)).toMatchObject({ end: 1100, rows: [{ bars: [{ from: 0, to: 0 }] }] })
 })
 
 describe('search', () => {

@@ -28,7 +28,8 @@ export function connections(plan: ViewPlan, vertex: string): string[] {
     .filter((edge) => edge.target === vertex)
     .map((edge) => {
       const source = parallelism.get(edge.source)
-      const [from, to] = [source?.parallelism ?? 1, parallelism.get(vertex)?.parallelism ?? 1]
+      const [from, to] = [source?.parallelism ?? null, parallelism.get(vertex)?.parallelism ?? null]
+      if (from === null || to === null) return `${source?.name ?? edge.source}: ${edge.distribution}, connections are decided at run time`
       const count = edge.distribution === 'ALL_TO_ALL' ? from * to : Math.max(from, to)
       return `${source?.name ?? edge.source}: ${edge.distribution}, ${from} → ${to}, ${count} ${count === 1 ? 'connection' : 'connections'}`
     })

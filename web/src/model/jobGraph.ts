@@ -2,7 +2,7 @@
 
 import type { JobEdge, Operator, Vertex, ViewPlan } from '../documents'
 import { MOST_LINES, type GraphEdge, type GraphModel, type GraphNode } from './graph'
-import { counted } from './words'
+import { counted, parallelismWords } from './words'
 
 export function jobGraph(plan: ViewPlan): GraphModel {
   const operators = new Map(plan.operators.map((operator) => [operator.id, operator]))
@@ -29,7 +29,7 @@ function vertexNode(vertex: Vertex, operators: Map<number, Operator>): GraphNode
     id: vertex.id,
     group: vertex.region,
     title: vertex.name,
-    subtitle: `parallelism ${vertex.parallelism}${group}`,
+    subtitle: `parallelism ${parallelismWords(vertex.parallelism)}${group}`,
     lines: isShort ? lines : lines.slice(0, MOST_LINES - 1),
     hidden: isShort ? 0 : lines.length - MOST_LINES + 1,
   }

@@ -1,7 +1,7 @@
 /** What a run says about regions and vertices. */
 
 import type { Attempt, ExecutionState, PlanDiff, Vertex, VertexRun, ViewPlan, ViewRun, Work } from '../documents'
-import { bytesWords, rowsWords, secondsWords } from './words'
+import { bytesWords, rowsWords, secondsWords, spanSeconds } from './words'
 
 export type ChangeMark = 'added' | 'removed' | 'changed' | 'affected'
 
@@ -27,8 +27,17 @@ export function vertexRun(attempt: Attempt | null, vertex: string): VertexRun | 
   return attempt?.vertices.find((found) => found.id === vertex) ?? null
 }
 
+const OVER: ExecutionState[] = ['FINISHED', 'CANCELED', 'FAILED']
+
+/** Say whether an attempt goes on: one that is over may have left no word of when. */
+export function isOngoing(attempt: Attempt): boolean {
+  return attempt.ended === null && !OVER.includes(attempt.state)
+}
+
+/** How long an attempt took, or takes; null where nobody knows. */
 export function attemptSeconds(attempt: Attempt, now: number): number | null {
-  return attempt.started === null ? null : Math.max(0, (attempt.ended ?? now) - attempt.started)
+  const end = isOngoing(attempt) ? now : attempt.ended
+  return attempt.started === null || end === null ? null : spanSeconds(attempt.started, end)
 }
 
 /** How each vertex and each task stands, for the job graph. */
@@ -103,7 +112,7 @@ export function changeMarks(plan: ViewPlan, diff: PlanDiff, side: 'old' | 'new')
   }
   const nodes = new Map<string, Mark>()
   for (const operator of plan.operators) {
-    const kind = kinds.get(operator.operator_id)
+    const kind = kinds.get(operator.operator_id ?? '')
     if (!kind) continue
     const before = nodes.get(operator.vertex)?.change
     const chained = plan.vertices.find((vertex) => vertex.id === operator.vertex)?.operators.length ?? 1
@@ -120,5 +129,5 @@ export function changeMarks(plan: ViewPlan, diff: PlanDiff, side: 'old' | 'new')
 }
 
 function allOf(plan: ViewPlan, vertex: string, kinds: Map<string, ChangeMark>, kind: ChangeMark): boolean {
-  return plan.operators.filter((operator) => operator.vertex === vertex).every((operator) => kinds.get(operator.operator_id) === kind)
+  return plan.operators.filter((operator) => operator.vertex === vertex).every((operator) => kinds.get(operator.operator_id ?? '') === kind)
 }

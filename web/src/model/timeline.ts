@@ -1,6 +1,7 @@
 /** A run as bars over time: one row a region, one bar an attempt. */
 
 import type { Attempt, ViewRun } from '../documents'
+import { isOngoing } from './runState'
 
 export interface Bar {
   region: string
@@ -23,7 +24,9 @@ const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14
 export function timeline(run: ViewRun, regions: readonly string[], now: number): Timeline {
   const attempts = run.regions.flatMap((region) => region.attempts)
   const starts = attempts.map((attempt) => attempt.started).filter((time) => time !== null)
-  const ends = attempts.map((attempt) => attempt.ended ?? (attempt.started === null ? null : now)).filter((time) => time !== null)
+  const last = run.ended ?? now
+  const endOf = (attempt: Attempt): number | null => attempt.ended ?? (isOngoing(attempt) ? last : attempt.started)
+  const ends = attempts.filter((attempt) => attempt.started !== null).map(endOf).filter((time) => time !== null)
   const start = Math.min(run.started ?? Infinity, ...starts)
   const from = Number.isFinite(start) ? start : now
   const end = Math.max(from + 1, run.ended ?? (starts.length ? now : from), ...ends)
@@ -33,7 +36,7 @@ export function timeline(run: ViewRun, regions: readonly string[], now: number):
     region: region.id,
     bars: region.attempts.flatMap((attempt): Bar[] => {
       if (attempt.started === null) return []
-      const [left, right] = [attempt.started, attempt.ended ?? now]
+      const [left, right] = [attempt.started, endOf(attempt) ?? attempt.started]
       return [{ region: region.id, attempt, from: (left - from) / span, to: Math.max(left - from, right - from) / span }]
     }),
   }))

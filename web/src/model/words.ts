@@ -9,6 +9,11 @@ export function figure(value: number): string {
   return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
+/** A parallelism that is open is decided at run time. */
+export function parallelismWords(parallelism: number | null): string {
+  return parallelism === null ? 'decided at run time' : figure(parallelism)
+}
+
 export function rowsWords(rows: number | null | undefined): string {
   return rows === null || rows === undefined ? '–' : figure(rows)
 }
@@ -23,6 +28,11 @@ export function bytesWords(bytes: number | null | undefined): string {
     unit++
   }
   return `${unit && value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit] ?? 'B'}`
+}
+
+/** The clocks of a server, a worker and a browser differ: what they measure together may be less than nothing. */
+export function spanSeconds(start: number, end: number): number {
+  return Math.max(0, end - start)
 }
 
 export function secondsWords(seconds: number | null | undefined): string {

@@ -1,7 +1,7 @@
 import type { Attempt, RegionRun } from '../documents'
 import { statePaint, type Theme } from '../export/palette'
 import { followOutside, linkTarget } from '../links'
-import { bytesWords, counted, rowsWords, secondsWords, timeWords } from '../model/words'
+import { bytesWords, counted, rowsWords, secondsWords, spanSeconds, timeWords } from '../model/words'
 import { hints } from '../model/runState'
 import { StateBadge } from './StateBadge'
 
@@ -34,7 +34,7 @@ export function AttemptDetails({ attempt, theme }: { attempt: Attempt; theme: Th
     <section className="attempt">
       <div>
         <StateBadge paint={statePaint(attempt.state, theme)} /> attempt {attempt.try_number}
-        {attempt.started !== null && attempt.ended !== null && <> · {secondsWords(attempt.ended - attempt.started)}</>}{' '}
+        {attempt.started !== null && attempt.ended !== null && <> · {secondsWords(spanSeconds(attempt.started, attempt.ended))}</>}{' '}
         <OutsideLink url={attempt.log_url}>log</OutsideLink> <OutsideLink url={attempt.spark_url}>Spark UI</OutsideLink>
       </div>
       <div className="faint">

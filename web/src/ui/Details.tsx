@@ -4,7 +4,7 @@ import type { Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
 import { failureWords } from '../model/jobGraph'
 import { currentAttempt, vertexRun } from '../model/runState'
-import { counted, rowsWords, secondsWords } from '../model/words'
+import { counted, parallelismWords, rowsWords, secondsWords } from '../model/words'
 import { Attempts } from './Attempts'
 import { Facts } from './Facts'
 import { ResultDetails } from './ResultDetails'
@@ -55,7 +55,7 @@ function OperatorList({ operators, plan }: { operators: Operator[]; plan: ViewPl
           ))}
           <div className="faint">
             {operator.declared_at && <>declared at {operator.declared_at} · </>}
-            {operator.uid ? `uid ${operator.uid}` : `id ${operator.operator_id.slice(0, 8)}…`}
+            {operator.uid ? `uid ${operator.uid}` : operator.operator_id && `id ${operator.operator_id.slice(0, 8)}…`}
           </div>
           {plan.stream_edges
             .filter((edge) => edge.target === operator.id && edge.why_not_chained)
@@ -91,7 +91,7 @@ function VertexDetails({ plan, run, id, theme, onSelect, kind }: Properties & { 
               vertex.region
             ),
           ],
-          ['parallelism', `${vertex.parallelism}${vertex.parallelism_configured ? '' : ' (default)'}, at most ${vertex.max_parallelism}`],
+          ['parallelism', `${parallelismWords(vertex.parallelism)}${vertex.parallelism_configured || vertex.parallelism === null ? '' : ' (default)'}${vertex.max_parallelism === null ? '' : `, at most ${vertex.max_parallelism}`}`],
           ['slot sharing group', vertex.slot_sharing_group],
           ['rows', figures ? rowsWords(figures.rows) : null],
           ['duration', figures ? secondsWords(figures.seconds) : null],
@@ -163,7 +163,15 @@ function Sentences({ lines }: { lines: string[] }) {
 function RegionDetails({ plan, run, id, theme, onSelect }: Properties & { id: string }) {
   const region = plan.regions.find((found) => found.id === id)
   const regionRun = run?.regions.find((found) => found.id === id)
-  if (!region) return null
+  if (!region) {
+    return (
+      <>
+        <h2>{id}</h2>
+        <p className="faint">The plan that is drawn has no such task: another version of the Dag had it.</p>
+        {regionRun && <Attempts region={regionRun} theme={theme} />}
+      </>
+    )
+  }
   return (
     <>
       <h2>{region.id}</h2>

@@ -1,8 +1,8 @@
-import { memo, useEffect, useRef, useState, type KeyboardEvent, type PointerEvent } from 'react'
+import { memo, useEffect, useMemo, useRef, useState, type KeyboardEvent, type PointerEvent } from 'react'
 import type { ExecutionState, Vertex, VertexRun, ViewPlan, ViewRun } from '../documents'
 import { statePaint, type Theme } from '../export/palette'
 import { connections, gridSize, subtaskAt } from '../model/executionGrid'
-import { counted, rowsWords, secondsWords } from '../model/words'
+import { counted, parallelismWords, rowsWords, secondsWords } from '../model/words'
 import { currentAttempt, vertexRun } from '../model/runState'
 import { StateBadge } from './StateBadge'
 
@@ -12,13 +12,15 @@ interface Properties {
   theme: Theme
 }
 
-/** Flink's ExecutionGraph: each vertex with its subtasks, one cell each. */
-export function ExecutionView({ plan, run, theme }: Properties) {
-  const subtasks = plan.vertices.reduce((sum, vertex) => sum + vertex.parallelism, 0)
+/** Flink's ExecutionGraph: each vertex with its subtasks, one cell each. It does not move with the time, only with the run. */
+export const ExecutionView = memo(function ExecutionView({ plan, run, theme }: Properties) {
+  const vertices = useMemo(() => new Map(plan.vertices.map((vertex) => [vertex.id, { vertex, inputs: connections(plan, vertex.id) }])), [plan])
+  const subtasks = plan.vertices.reduce((sum, vertex) => sum + (vertex.parallelism ?? 0), 0)
+  const open = plan.vertices.filter((vertex) => vertex.parallelism === null).length
   return (
     <div className="page" tabIndex={0} role="region" aria-label="Execution graph">
       <p className="faint">
-        {counted(subtasks, 'subtask')} of {plan.vertices.length} vertices. The subtasks of a task share its attempt, so they share its state.
+        {counted(subtasks, 'subtask')} of {plan.vertices.length} vertices{open > 0 && `, and those of ${open} that are decided at run time`}. The subtasks of a task share its attempt, so they share its state.
       </p>
       {plan.regions.map((region) => {
         const state = run?.regions.find((found) => found.id === region.id)?.state ?? 'CREATED'
@@ -29,7 +31,7 @@ export function ExecutionView({ plan, run, theme }: Properties) {
               {region.id} {run && <StateBadge paint={statePaint(state, theme)} />}
             </h2>
             {region.vertices.map((id) => {
-              const vertex = plan.vertices.find((found) => found.id === id)
+              const { vertex, inputs = [] } = vertices.get(id) ?? {}
               const figures = vertexRun(attempt, id)
               return (
                 vertex && (
@@ -37,18 +39,18 @@ export function ExecutionView({ plan, run, theme }: Properties) {
                     <div className="strip-name">
                       <strong>{vertex.name}</strong>
                       <div className="faint">
-                        {counted(vertex.parallelism, 'subtask')}
+                        {vertex.parallelism === null ? `parallelism ${parallelismWords(null)}` : counted(vertex.parallelism, 'subtask')}
                         {figures && figureWords(figures)}
                       </div>
                       <details>
                         <summary>inputs</summary>
-                        {connections(plan, id).map((line, at) => (
+                        {inputs.map((line, at) => (
                           <div key={at}>{line}</div>
                         ))}
-                        {!plan.edges.some((edge) => edge.target === id) && 'It is a source.'}
+                        {!inputs.length && 'It is a source.'}
                       </details>
                     </div>
-                    <Strip vertex={vertex} state={state} theme={theme} hasRun={run !== null} />
+                    {vertex.parallelism !== null && <Strip vertex={vertex} parallelism={vertex.parallelism} state={state} theme={theme} hasRun={run !== null} />}
                   </div>
                 )
               )
@@ -58,7 +60,7 @@ export function ExecutionView({ plan, run, theme }: Properties) {
       })}
     </div>
   )
-}
+})
 
 /** What Spark told of a vertex; it counts and times only what it runs by itself. */
 function figureWords({ rows, seconds }: VertexRun): string {
@@ -68,10 +70,18 @@ function figureWords({ rows, seconds }: VertexRun): string {
 
 const WIDTH = 720
 
-const Strip = memo(function Strip({ vertex, state, theme, hasRun }: { vertex: Vertex; state: ExecutionState; theme: Theme; hasRun: boolean }) {
+interface StripProperties {
+  vertex: Vertex
+  parallelism: number
+  state: ExecutionState
+  theme: Theme
+  hasRun: boolean
+}
+
+const Strip = memo(function Strip({ vertex, parallelism, state, theme, hasRun }: StripProperties) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const [at, setAt] = useState<number | null>(null)
-  const size = gridSize(vertex.parallelism, WIDTH)
+  const size = gridSize(parallelism, WIDTH)
   const [width, height] = [size.columns * size.cell, size.rows * size.cell]
   const colour = statePaint(state, theme)
   useEffect(() => {
@@ -80,7 +90,7 @@ const Strip = memo(function Strip({ vertex, state, theme, hasRun }: { vertex: Ve
     context.setTransform(2, 0, 0, 2, 0, 0)
     context.clearRect(0, 0, width, height)
     const glyph = size.cell >= 18 && hasRun ? new Path2D(colour.glyph) : null
-    for (let subtask = 0; subtask < vertex.parallelism; subtask++) {
+    for (let subtask = 0; subtask < parallelism; subtask++) {
       const [x, y] = [(subtask % size.columns) * size.cell, Math.floor(subtask / size.columns) * size.cell]
       context.fillStyle = colour.colour
       context.fillRect(x + 0.5, y + 0.5, size.cell - 1.5, size.cell - 1.5)
@@ -97,18 +107,18 @@ const Strip = memo(function Strip({ vertex, state, theme, hasRun }: { vertex: Ve
       context.stroke(glyph)
       context.restore()
     }
-  }, [vertex, colour.colour, colour.glyph, theme, at, hasRun, size.cell, size.columns, width, height])
+  }, [parallelism, colour.colour, colour.glyph, theme, at, hasRun, size.cell, size.columns, width, height])
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: size.columns, ArrowUp: -size.columns }[event.key]
     if (step === undefined) return
     event.preventDefault()
-    setAt(Math.max(0, Math.min(vertex.parallelism - 1, (at ?? -step) + step)))
+    setAt(Math.max(0, Math.min(parallelism - 1, (at ?? -step) + step)))
   }
   const onMove = (event: PointerEvent<HTMLCanvasElement>): void => {
     const box = event.currentTarget.getBoundingClientRect()
-    setAt(subtaskAt(size, vertex.parallelism, event.clientX - box.left, event.clientY - box.top))
+    setAt(subtaskAt(size, parallelism, event.clientX - box.left, event.clientY - box.top))
   }
-  const words = at === null ? '' : `subtask ${at + 1} of ${vertex.parallelism}${hasRun ? `: ${state}` : ''}`
+  const words = at === null ? '' : `subtask ${at + 1} of ${parallelism}${hasRun ? `: ${state}` : ''}`
   return (
     <div className="strip-cells">
       <canvas
@@ -120,9 +130,9 @@ const Strip = memo(function Strip({ vertex, state, theme, hasRun }: { vertex: Ve
         tabIndex={0}
         aria-label={`Subtasks of ${vertex.name}`}
         aria-valuemin={1}
-        aria-valuemax={vertex.parallelism}
+        aria-valuemax={parallelism}
         aria-valuenow={(at ?? 0) + 1}
-        aria-valuetext={words || `${counted(vertex.parallelism, 'subtask')}${hasRun ? `, ${state}` : ''}`}
+        aria-valuetext={words || `${counted(parallelism, 'subtask')}${hasRun ? `, ${state}` : ''}`}
         onKeyDown={onKeyDown}
         onPointerMove={onMove}
         onPointerLeave={() => setAt(null)}

@@ -23,8 +23,16 @@ function hasEnded(run: ViewRun): boolean {
 /** A Dag as the server knows it. */
 export function ServedPipeline({ address, theme, onGo }: { address: Address; theme: Theme; onGo: (address: Address) => void }) {
   const dagId = address.dagId ?? ''
-  const plan = useDocument<ViewPlan>(apiPath(['dags', dagId, 'plan'], { run_id: address.runId }))
+  const [later, setLater] = useState<{ runId: string; version: number } | null>(null)
+  const version = later?.runId === address.runId ? later?.version : undefined
+  const plan = useDocument<ViewPlan>(apiPath(['dags', dagId, 'plan'], version ? { version: String(version) } : { run_id: address.runId }))
   const run = usePolled<ViewRun>(address.runId ? apiPath(['dags', dagId, 'run'], { run_id: address.runId }) : null, POLL_SECONDS, hasEnded)
+  // A task that is cleared takes the Dag's version of now, and so the run takes another plan.
+  const isOfAnother = Boolean(plan.document && run.document?.plan_id && run.document.plan_id !== plan.document.plan_id)
+  const { run_id: runId, dag_version: dagVersion } = run.document ?? {}
+  useEffect(() => {
+    if (isOfAnother && runId && dagVersion) setLater({ runId, version: dagVersion })
+  }, [isOfAnother, runId, dagVersion])
   const runs = useDocument<{ runs: RunSummary[] }>(apiPath(['dags', dagId, 'runs']))
   const isWaiting = address.runId !== null && run.document === null && run.error === null
   return (

@@ -3,7 +3,7 @@ import { writeAddress } from '../address'
 import type { PipelineSummary } from '../documents'
 import { apiPath } from '../api'
 import { runStatePaint, type Theme } from '../export/palette'
-import { counted, secondsWords, timeWords } from '../model/words'
+import { counted, secondsWords, spanSeconds, timeWords } from '../model/words'
 import { usePolled } from '../poll'
 import { StateBadge } from './StateBadge'
 
@@ -97,7 +97,7 @@ function LastRun({ run, theme }: { run: NonNullable<PipelineSummary['last_run']>
       <span className="faint">
         {' '}
         {timeWords(run.started)}
-        {run.started !== null && run.ended !== null && ` · ${secondsWords(run.ended - run.started)}`}
+        {run.started !== null && run.ended !== null && ` · ${secondsWords(spanSeconds(run.started, run.ended))}`}
       </span>
     </>
   )

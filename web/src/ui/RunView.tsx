@@ -3,7 +3,7 @@ import type { ViewPlan, ViewRun } from '../documents'
 import { runStatePaint, type Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
 import { currentAttempt, hints, runMarks } from '../model/runState'
-import { bytesWords, counted, rowsWords, secondsWords, timeWords } from '../model/words'
+import { bytesWords, counted, rowsWords, secondsWords, spanSeconds, timeWords } from '../model/words'
 import { GraphPane } from './GraphPane'
 import { StateBadge } from './StateBadge'
 import { TimelineView } from './TimelineView'
@@ -30,7 +30,7 @@ export function RunView({ plan, run, now, theme, selection, onSelect }: Properti
     <div className="run">
       <div className="summary">
         <StateBadge paint={runStatePaint(run.state, theme)} />
-        <span>{run.started === null ? 'not begun' : secondsWords((run.ended ?? now) - run.started)}</span>
+        <span>{run.started === null ? 'not begun' : secondsWords(spanSeconds(run.started, run.ended ?? now))}</span>
         <span className="faint">since {timeWords(run.started)}</span>
         <span>
           {run.regions.filter((region) => region.state === 'FINISHED').length} of {counted(run.regions.length, 'task')} finished

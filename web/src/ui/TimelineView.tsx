@@ -1,7 +1,7 @@
 import type { Attempt, ViewPlan, ViewRun } from '../documents'
 import { statePaint, type Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
-import { attemptSeconds } from '../model/runState'
+import { attemptSeconds, isOngoing } from '../model/runState'
 import { shortReason, timeline, type Bar } from '../model/timeline'
 import { secondsWords } from '../model/words'
 
@@ -76,7 +76,7 @@ function AttemptBar({ bar, now, theme, onSelect }: { bar: Bar; now: number; them
   return (
     <button
       type="button"
-      className={`bar${attempt.recomputed.length ? ' is-recomputed' : ''}${attempt.ended === null ? ' is-running' : ''}`}
+      className={`bar${attempt.recomputed.length ? ' is-recomputed' : ''}${isOngoing(attempt) ? ' is-running' : ''}`}
       style={{ left: `${bar.from * 100}%`, width: `${Math.max(0.4, (bar.to - bar.from) * 100)}%`, backgroundColor: paint.colour }}
       title={words}
       aria-label={`${bar.region}: ${words}`}
