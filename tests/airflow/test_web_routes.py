@@ -107,7 +107,7 @@ def test_who_may_read_no_dag_sees_no_dag(app: Any) -> None:
     nobody = client(app, "none")
     routes = [route for route in ROUTES if "/dags/" in route]
     assert {route: nobody.get(route).status_code for route in routes} == dict.fromkeys(routes, 403)
-    assert nobody.get(f"{API}/pipelines").json() == {"pipelines": []}
+    assert nobody.get(f"{API}/pipelines").json() == {"pipelines": [], "runs_are_shown": False}
 
 
 def test_a_viewer_sees_everything_but_rows(viewer: Any) -> None:
@@ -144,6 +144,29 @@ def test_the_list_has_only_what_the_user_may_read(
     assert viewer.get(f"{API}/dags/evil/plan").status_code == 403
     assert viewer.get(f"{API}/dags/flights/plan?dag_id=evil").json()["pipeline"] == "flights"
     assert viewer.get(f"{API}/dags/evil/plan?dag_id=flights").status_code == 403
+
+
+def test_the_list_has_no_runs_for_who_may_not_read_them(
+    viewer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
+    from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
+
+    is_authorized = SimpleAuthManager.is_authorized_dag
+
+    def but_no_runs(self: Any, *, access_entity: Any = None, **more: Any) -> bool:
+        is_run = access_entity is DagAccessEntity.RUN
+        return not is_run and is_authorized(self, access_entity=access_entity, **more)
+
+    def last_run() -> Any:
+        listed = viewer.get(f"{API}/pipelines").json()
+        flights = next(one for one in listed["pipelines"] if one["dag_id"] == "flights")
+        return listed["runs_are_shown"], flights["last_run"] is not None
+
+    assert last_run() == (True, True)
+    monkeypatch.setattr(SimpleAuthManager, "is_authorized_dag", but_no_runs)
+    assert viewer.get(f"{API}/dags/flights/runs").status_code == 403
+    assert last_run() == (False, False)
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ export function mockRoutes(): Connect.NextHandleFunction {
     }
     if (parts[2] === 'pipelines') {
       return answer({
+        runs_are_shown: true,
         pipelines: [...known].map(([name, plan], at) => ({
           dag_id: name,
           description: plan.description,

@@ -11,7 +11,7 @@ const POLL_SECONDS = 10
 
 /** All pipelines that may be read, with their shape and how their last run stands. */
 export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (dagId: string, runId: string | null) => void }) {
-  const { document: found, error } = usePolled<{ pipelines: PipelineSummary[] }>(apiPath(['pipelines']), POLL_SECONDS, () => false)
+  const { document: found, error } = usePolled<{ pipelines: PipelineSummary[]; runs_are_shown: boolean }>(apiPath(['pipelines']), POLL_SECONDS, () => false)
   if (error && !found) return <p role="alert">{error}</p>
   if (!found) return <p role="status">Asking for the pipelines …</p>
   if (!found.pipelines.length) return <p>There is no compiled pipeline here that you may read.</p>
@@ -62,7 +62,7 @@ export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (dagId: str
                       <LastRun run={pipeline.last_run} theme={theme} />
                     </Opening>
                   ) : (
-                    <span className="faint">never ran</span>
+                    <span className="faint">{found.runs_are_shown ? 'never ran' : 'not for you to see'}</span>
                   )}
                 </td>
               </tr>

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from graph_compiler.airflow_backend.plan_document import PlanDocument
 from graph_compiler.airflow_backend.web.answers import ServerDep, answer, may_read, refuse
-from graph_compiler.airflow_backend.web.pipeline_list import pipeline_list
+from graph_compiler.airflow_backend.web.pipeline_list import may_see_runs, pipeline_list
 from graph_compiler.airflow_backend.web.plans import is_ours, read_plan, versions_of
 from graph_compiler.airflow_backend.web.runs import find_run
 from graph_compiler.errors import DescriptorError
@@ -29,7 +29,12 @@ router = APIRouter()
 @router.get("/api/pipelines")
 def pipelines(user: GetUserDep, server: ServerDep, session: SessionDep) -> Response:
     """List the compiled pipelines that the user may read."""
-    return answer({"pipelines": pipeline_list(session, user, server.cards)})
+    return answer(
+        {
+            "pipelines": pipeline_list(session, user, server.cards),
+            "runs_are_shown": may_see_runs(user),
+        }
+    )
 
 
 @router.get("/api/dags/{dag_id}/plan", dependencies=[may_read(DagAccessEntity.VERSION)])
