@@ -1,5 +1,6 @@
 """A run as the view shows it: Airflow's tries and the attempts' documents, joined."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -110,6 +111,8 @@ def region(tries: list["TryRow"], attempts: list[RegionExecution]) -> "ViewRegio
         ("failed", ExecutionState.RUNNING, ExecutionState.FAILED),
         ("failed", ExecutionState.CANCELED, ExecutionState.CANCELED),
         ("success", ExecutionState.FINISHED, ExecutionState.FINISHED),
+        ("restarting", ExecutionState.RUNNING, ExecutionState.CANCELING),
+        ("restarting", ExecutionState.FAILED, ExecutionState.FAILED),
     ],
 )
 def test_whoever_says_that_an_attempt_is_over_is_believed(
@@ -119,6 +122,23 @@ def test_whoever_says_that_an_attempt_is_over_is_believed(
     found = region([a_try(1, of_airflow, is_current=True)], left)
     assert [one.state for one in found.attempts] == [shown]
     assert (found.state, found.airflow_state) == (shown, of_airflow)
+
+
+@pytest.mark.parametrize(
+    ("marked", "of_documents", "task"),
+    [
+        ("success", ExecutionState.FAILED, ExecutionState.FINISHED),
+        ("success", ExecutionState.CANCELED, ExecutionState.FINISHED),
+        ("failed", ExecutionState.FINISHED, ExecutionState.FAILED),
+        ("skipped", ExecutionState.FINISHED, ExecutionState.CANCELED),
+    ],
+)
+def test_a_task_that_somebody_marked_is_what_it_is_marked_and_its_attempt_what_it_was(
+    marked: str, of_documents: ExecutionState, task: ExecutionState
+) -> None:
+    found = region([a_try(1, marked, is_current=True)], [an_attempt(1, of_documents)])
+    assert found.state is task
+    assert [one.state for one in found.attempts] == [of_documents]
 
 
 def test_a_row_that_waits_for_its_next_try_is_no_attempt() -> None:
@@ -302,6 +322,29 @@ def test_what_cannot_be_read_is_left_out(layout: StagingLayout) -> None:
     assert read_documents(Path(layout.run)).attempts == {"late": ()}
     (folder / "report.json").unlink()
     assert len(read_documents(Path(layout.run)).attempts["late"]) == 1
+
+
+def test_what_is_no_document_is_left_out_and_waited_for_by_nobody(
+    layout: StagingLayout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graph_compiler.airflow_backend.web import attempts
+
+    folder = leave(layout)
+    for name, content in {
+        "outcome.json": b"\xff\xfe",
+        "descriptor.json": b"[]",
+        "submission.json": b"{}",
+    }.items():
+        before = (folder / name).read_bytes() if (folder / name).exists() else None
+        (folder / name).write_bytes(content)
+        assert attempts.read_documents(Path(layout.run)).attempts == {"late": ()}, name
+        (folder / name).unlink() if before is None else (folder / name).write_bytes(before)
+    os.mkfifo(folder / "report.json")  # to open it would wait for a writer
+    assert attempts.read_documents(Path(layout.run)).attempts == {"late": ()}
+    (folder / "report.json").unlink()
+    assert len(attempts.read_documents(Path(layout.run)).attempts["late"]) == 1
+    monkeypatch.setattr(attempts, "_MOST_BYTES", 10)
+    assert attempts.read_documents(Path(layout.run)).attempts == {"late": ()}
 
 
 def test_a_staged_result_is_described_by_its_last_commit(layout: StagingLayout) -> None:

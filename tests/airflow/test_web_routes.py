@@ -12,6 +12,9 @@ import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.declaration import Pipeline
+from graph_compiler.deployment.executions import RegionExecution
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.identifiers import RegionId
 from pipelines.flights import env as flights
 from tests.airflow.web_server import (
     API,
@@ -355,6 +358,45 @@ def test_a_retry_is_two_attempts_and_a_task_that_waits_is_none(viewer: Any) -> N
     )
 
 
+def test_why_an_attempt_failed_is_for_those_who_may_read_logs(
+    viewer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
+    from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
+
+    from graph_compiler.airflow_backend.web import run_routes
+    from graph_compiler.airflow_backend.web.attempts import Documents
+
+    start_run("evil", "manual__reasons")
+    left = RegionExecution(
+        execution_id="e1",
+        attempt_number=0,
+        state=ExecutionState.FAILED,
+        started=1.0,
+        ended=2.0,
+        host=None,
+        reason="a row said SECRET",
+        report=None,
+        progress=None,
+    )
+    documents = Documents(are_there=True, attempts={RegionId("out"): (left,)})
+    monkeypatch.setattr(run_routes, "read_documents", lambda _run: documents)
+    is_authorized = SimpleAuthManager.is_authorized_dag
+
+    def but_no_logs(self: Any, *, access_entity: Any = None, **more: Any) -> bool:
+        is_log = access_entity is DagAccessEntity.TASK_LOGS
+        return not is_log and is_authorized(self, access_entity=access_entity, **more)
+
+    shown = viewer.get(f"{API}/dags/evil/run?run_id=manual__reasons")
+    assert shown.json()["reasons_are_shown"]
+    assert "SECRET" in shown.text
+    monkeypatch.setattr(SimpleAuthManager, "is_authorized_dag", but_no_logs)
+    tag = {"If-None-Match": shown.headers["ETag"]}
+    hidden = viewer.get(f"{API}/dags/evil/run?run_id=manual__reasons", headers=tag)
+    assert (hidden.status_code, hidden.json()["reasons_are_shown"]) == (200, False)
+    assert "SECRET" not in hidden.text
+
+
 def test_a_run_that_has_not_changed_is_not_sent_again(viewer: Any) -> None:
     first = viewer.get(f"{API}/dags/flights/run", params={"run_id": RUN})
     again = viewer.get(
@@ -394,5 +436,5 @@ def test_queries_are_few_and_do_not_grow_with_tasks(viewer: Any) -> None:
         "versions": queries("dags/flights/versions"),
     }
     assert wide == narrow
-    # One of each is Airflow's own, for the rights of the user's team.
+    # One of each is Airflow's own: it asks whether the login was revoked.
     assert found == {"run": 4, "pipelines": 6, "runs": 4, "plan": 2, "versions": 3}

@@ -11,15 +11,17 @@ export interface Address {
   tab: Tab
 }
 
-export function readAddress(search: string): Address {
-  const query = new URLSearchParams(search)
+/** The names of an address's query. */
+export const NAMES = ['dag_id', 'run_id', 'region', 'tab'] as const
+
+/** Read a query; what it does not say, `otherwise` may. */
+export function readAddress(search: string, otherwise = ''): Address {
+  const queries = [new URLSearchParams(search), new URLSearchParams(otherwise)]
   // Airflow leaves a placeholder as it is where it has nothing to put there.
-  const value = (name: string): string | null => {
-    const found = query.get(name)
-    return found && !/^\{[A-Z_]+\}$/.test(found) ? found : null
-  }
+  const value = (name: (typeof NAMES)[number]): string | null =>
+    queries.map((query) => query.get(name)).find((found) => found && !/^\{[A-Z_]+\}$/.test(found)) ?? null
   const runId = value('run_id')
-  const tab = TABS.find((known) => known === query.get('tab'))
+  const tab = TABS.find((known) => known === value('tab'))
   return { dagId: value('dag_id'), runId, regionId: value('region'), tab: tab ?? (runId ? 'run' : 'job') }
 }
 

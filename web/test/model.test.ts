@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { madeUpDiff, madeUpPlan, madeUpRun } from '../dev/fixtures'
-import { namedOutside } from '../src/surroundings'
+import { namedOutside, outsideQuery } from '../src/surroundings'
 import { wrap } from '../src/model/textWidth'
 import { readAddress, writeAddress } from '../src/address'
 import { apiPath } from '../src/api'
@@ -214,6 +214,15 @@ it('knows what the page around it names already', () => {
   expect(namedOutside('/dags/a/plugin/graph-compiler-plan')).toBe('dag')
   expect(namedOutside('/prefix/dags/a/runs/manual__1/plugin/graph-compiler-run-plan')).toBe('run')
   expect(namedOutside('/plugin/graph-compiler')).toBe(null)
+})
+
+it('lets the page around name what is shown, beside what is not ours', () => {
+  const address = { dagId: 'a', runId: 'r', regionId: null, tab: 'stream' as const }
+  expect(outsideQuery('', address, null)).toBe('?dag_id=a&run_id=r&tab=stream')
+  expect(outsideQuery('?tab=job&theirs=1', address, 'dag')).toBe('?theirs=1&run_id=r&tab=stream')
+  expect(outsideQuery('?region=x', address, 'run')).toBe('?tab=stream')
+  expect(outsideQuery('?dag_id=a&tab=job', { dagId: null, runId: null, regionId: null, tab: 'job' }, null)).toBe('')
+  expect(readAddress('?dag_id=a', '?tab=stream&dag_id=b')).toEqual({ dagId: 'a', runId: null, regionId: null, tab: 'stream' })
 })
 
 it('breaks names where they may be broken, and never makes more lines than there is room for', () => {

@@ -7,11 +7,15 @@ import json
 from dataclasses import dataclass
 from typing import Annotated, NoReturn
 
-from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
+from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
 from airflow.api_fastapi.core_api.security import requires_access_dag
+from airflow.models.dag import DagModel
 from fastapi import Depends, HTTPException, Request
 from fastapi.params import Depends as Dependency
 from fastapi.responses import Response
+from sqlalchemy.orm import Session
 
 from graph_compiler.airflow_backend.settings import Settings
 from graph_compiler.airflow_backend.web.plans import PlanCards
@@ -44,6 +48,17 @@ def may_read(entity: DagAccessEntity) -> Dependency:
     """Let pass who may read the Dag that the path names, and this part of it; 401 and 403 for others."""
     dependency: Dependency = Depends(requires_access_dag("GET", entity))
     return dependency
+
+
+def may_also_read(user: BaseUser, dag_id: str, entity: DagAccessEntity, session: Session) -> bool:
+    """Say whether who may read a part of a Dag may read this one, too."""
+    team = DagModel.get_team_name(dag_id, session=session)
+    return get_auth_manager().is_authorized_dag(
+        method="GET",
+        access_entity=entity,
+        details=DagDetails(id=dag_id, team_name=team),
+        user=user,
+    )
 
 
 def refuse(words: str) -> NoReturn:

@@ -17,7 +17,7 @@ from graph_compiler.airflow_backend.web.plans import PlanCards
 
 def build_application(settings: Settings | None = None, static: Path = STATIC) -> ASGIApp:
     """Give the application; raises what `read_settings` raises."""
-    application = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    application = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     application.include_router(pages(static))
     application.include_router(plan_routes.router)
     application.include_router(run_routes.router)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +20,10 @@ from graph_compiler.deployment.staging_layout import (
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import RegionId
 
+_KEPT = 4_000
+"""Regions whose attempts are remembered; a run of fewer is read anew only where it has changed."""
+_MOST_BYTES = 64_000_000
+"""Of one document; that of 1,000 vertices has half a million."""
 Signature = tuple[tuple[str, int, int], ...]
 """Path, time and size of every document of a region: what was read from them holds until one differs."""
 
@@ -38,7 +42,7 @@ def read_documents(run: Path) -> Documents:
         if not run.is_dir():
             return Documents(are_there=False, attempts={})
         regions = regions_of(run)
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a region's folder has just been emptied
         return Documents(are_there=False, attempts={})
     return Documents(are_there=True, attempts={id: _attempts(run, id) for id in regions})
 
@@ -46,11 +50,11 @@ def read_documents(run: Path) -> Documents:
 def _attempts(run: Path, region_id: RegionId) -> tuple[RegionExecution, ...]:
     try:
         return _read(run, region_id, _signature(run, region_id))
-    except (OSError, GraphCompilerError, json.JSONDecodeError):
-        return ()  # another user's, another version's, or on its way to the trash
+    except (OSError, GraphCompilerError, ValueError, LookupError, TypeError):
+        return ()  # another user's, another version's, no document at all, or on its way to the trash
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=_KEPT)
 def _read(run: Path, region_id: RegionId, _signature: Signature) -> tuple[RegionExecution, ...]:
     return executions(run, region_id)
 
@@ -62,5 +66,7 @@ def _signature(run: Path, region_id: RegionId) -> Signature:
             path = folder / name
             if path.exists():
                 status = path.stat()
+                if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
+                    raise OSError(f"{path} is no document")
                 found.append((str(path), status.st_mtime_ns, status.st_size))
     return tuple(sorted(found))

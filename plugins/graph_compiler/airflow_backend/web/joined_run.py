@@ -5,8 +5,9 @@ Documents know why and how much; Airflow knows what became of a worker that died
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePath
 from urllib.parse import quote
@@ -71,8 +72,11 @@ def joined_run(
     links: Links,
 ) -> ViewRun:
     """Give the run as it is now."""
-    run, tries = found.run, found.tries
-    names = dict.fromkeys([*(row.task_id for row in tries), *documents.attempts])
+    run = found.run
+    tries = defaultdict[str, list[TryRow]](list)
+    for row in found.tries:
+        tries[row.task_id].append(row)
+    names = dict.fromkeys([*tries, *documents.attempts])
     return ViewRun(
         version=VERSION,
         pipeline=dag_id,
@@ -85,10 +89,11 @@ def joined_run(
         dag_version=run.dag_version,
         plan_id=plan_id,
         has_documents=documents.are_there,
+        reasons_are_shown=True,
         regions=tuple(
             _region(
                 name,
-                [row for row in tries if row.task_id == name],
+                tries[name],
                 documents.attempts.get(name, ()),
                 partial(links.log, dag_id, run.run_id, name),
                 links,
@@ -96,6 +101,18 @@ def joined_run(
             for name in names
         ),
     )
+
+
+def without_reasons(run: ViewRun) -> ViewRun:
+    """Give what may be seen without the right to read the tasks' logs, whose words the reasons are."""
+    regions = (
+        replace(
+            region,
+            attempts=tuple(replace(one, reason=None, recomputed=()) for one in region.attempts),
+        )
+        for region in run.regions
+    )
+    return replace(run, reasons_are_shown=False, regions=tuple(regions))
 
 
 def _region(
@@ -133,11 +150,19 @@ def _is_begun(row: TryRow, tries: Sequence[TryRow], left: Container[str]) -> boo
 
 
 def _region_state(current: TryRow | None, attempts: Sequence[ViewAttempt]) -> ExecutionState:
-    """Give the state of the execution the task is in; of the last attempt where Airflow has no such task."""
+    """Give the state of the execution the task is in; of the last attempt where Airflow has no such task.
+
+    Whether a task has succeeded is Airflow's word, though a person has marked it: what is behind it goes by that.
+    """
     if current is None:
         return attempts[-1].state if attempts else ExecutionState.CREATED
+    of_airflow = _airflow_state(current)
     own = next((one for one in attempts if one.execution_id == current.execution_id), None)
-    return own.state if own else _airflow_state(current)
+    if own is None:
+        return of_airflow
+    is_over = of_airflow.is_terminal
+    differs = (of_airflow is ExecutionState.FINISHED) != (own.state is ExecutionState.FINISHED)
+    return of_airflow if is_over and differs else own.state
 
 
 def _airflow_state(row: TryRow) -> ExecutionState:
@@ -150,7 +175,8 @@ def _state(row: TryRow | None, attempt: RegionExecution | None) -> ExecutionStat
     if row is None:
         return attempt.state if attempt else ExecutionState.CREATED
     of_airflow = _airflow_state(row)
-    if attempt is None or (of_airflow.is_terminal and not attempt.state.is_terminal):
+    is_ending = of_airflow.is_terminal or of_airflow is ExecutionState.CANCELING
+    if attempt is None or (is_ending and not attempt.state.is_terminal):
         return of_airflow
     return attempt.state
 

@@ -11,9 +11,15 @@ from airflow.api_fastapi.core_api.security import GetUserDep
 from fastapi import APIRouter, Header
 from fastapi.responses import Response
 
-from graph_compiler.airflow_backend.web.answers import ServerDep, answer, may_read, refuse
+from graph_compiler.airflow_backend.web.answers import (
+    ServerDep,
+    answer,
+    may_also_read,
+    may_read,
+    refuse,
+)
 from graph_compiler.airflow_backend.web.attempts import read_documents
-from graph_compiler.airflow_backend.web.joined_run import Links, joined_run
+from graph_compiler.airflow_backend.web.joined_run import Links, joined_run, without_reasons
 from graph_compiler.airflow_backend.web.plans import is_ours
 from graph_compiler.airflow_backend.web.row_permission import may_see_rows
 from graph_compiler.airflow_backend.web.runs import find_run, newest_runs
@@ -39,6 +45,7 @@ def run(  # what FastAPI hands over
     run_id: str,
     server: ServerDep,
     session: SessionDep,
+    user: GetUserDep,
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
     """Give a run as it is now; 304 where nothing has changed since the browser asked."""
@@ -54,7 +61,8 @@ def run(  # what FastAPI hands over
         read_documents(Path(server.layout(dag_id, run_id).run)),
         Links(history_server=server.settings.history_server),
     )
-    return answer(plain_json(view), if_none_match)
+    are_shown = may_also_read(user, dag_id, DagAccessEntity.TASK_LOGS, session)
+    return answer(plain_json(view if are_shown else without_reasons(view)), if_none_match)
 
 
 @router.get("/api/dags/{dag_id}/result", dependencies=[may_read(DagAccessEntity.TASK_INSTANCE)])

@@ -128,7 +128,10 @@ class ViewRegion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewRun:
-    """One run now. `has_documents` false: this server does not see what the attempts have left."""
+    """One run now. `has_documents` false: this server does not see what the attempts have left.
+
+    `reasons_are_shown` false: why attempts failed is not for this user.
+    """
 
     version: int
     pipeline: str
@@ -141,4 +144,5 @@ class ViewRun:
     dag_version: int | None
     plan_id: str | None
     has_documents: bool
+    reasons_are_shown: bool
     regions: tuple[ViewRegion, ...]
