@@ -139,6 +139,25 @@ def test_a_run_that_succeeded_leads_to_its_log_and_to_what_it_staged(
     )
 
 
+def test_the_address_names_what_is_shown_and_airflows_search_opens_from_it(
+    airflow_page: Page, runs: dict[str, str]
+) -> None:
+    airflow_page.goto(tab("flights", runs["flights"]))
+    view = airflow_page.frame_locator("iframe")
+    view.get_by_role("tab", name="Stream graph").click()
+    expect(airflow_page).to_have_url(re.compile(r"/plugin/graph-compiler-run-plan\?tab=stream$"))
+    airflow_page.reload()
+    expect(view.get_by_role("tab", name="Stream graph")).to_have_attribute(
+        "aria-selected", "true", timeout=SECONDS
+    )
+    view.get_by_role("tab", name="Execution graph").click()
+    airflow_page.go_back()
+    expect(view.get_by_role("tab", name="Stream graph")).to_have_attribute("aria-selected", "true")
+    expect(airflow_page).to_have_url(re.compile(r"\?tab=stream$"))
+    view.get_by_role("application").press("Control+k")
+    expect(airflow_page.get_by_role("dialog")).to_be_visible()
+
+
 def test_rows_are_shown_to_those_who_may_see_them_when_they_ask(
     airflow_page: Page, viewers_page: Page, runs: dict[str, str]
 ) -> None:

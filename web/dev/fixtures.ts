@@ -130,6 +130,7 @@ export function madeUpRun(plan: ViewPlan, runId: string, begun: number, now: num
     dag_version: 2,
     plan_id: plan.plan_id,
     has_documents: true,
+    reasons_are_shown: true,
     regions,
   }
 }

@@ -1,5 +1,7 @@
 /** What the server is asked. Every address is relative to the page, so a prefix before Airflow does no harm. */
 
+import { setByAnswer } from './clock'
+
 const API = '../api/'
 
 export class ServerError extends Error {
@@ -28,6 +30,7 @@ export async function ask<T>(path: string, signal: AbortSignal, etag: string | n
   const headers: Record<string, string> = { Accept: 'application/json' }
   if (etag) headers['If-None-Match'] = etag
   const response = await fetch(path, { headers, signal, credentials: 'same-origin', cache: 'no-store' })
+  setByAnswer(response.headers.get('Date'))
   if (response.status === 304) return { document: null, etag }
   if (!response.ok) throw new ServerError(response.status, await refusal(response))
   return { document: (await response.json()) as T, etag: response.headers.get('ETag') }

@@ -159,9 +159,8 @@ export interface Step {
 }
 
 export interface Attempt {
-  /** Flink's attempt number, from 0. */
   number: number
-  /** Airflow's try number, from 1: what people are shown. */
+  /** Airflow's, from 1: what people are shown; `number` is Flink's, from 0. */
   try_number: number
   execution_id: string
   state: ExecutionState
@@ -201,6 +200,7 @@ export interface ViewRun {
   dag_version: number | null
   plan_id: string | null
   has_documents: boolean
+  reasons_are_shown: boolean
   regions: RegionRun[]
 }
 

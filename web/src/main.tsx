@@ -3,6 +3,7 @@ import { createRoot } from 'react-dom/client'
 import type { ViewPlan } from './documents'
 import './styles.css'
 import { App } from './ui/App'
+import { ErrorBoundary } from './ui/ErrorBoundary'
 
 const written = document.getElementById('view-plan')?.textContent
 const plan = written ? (JSON.parse(written) as ViewPlan) : null
@@ -11,7 +12,9 @@ const root = document.getElementById('root')
 if (root) {
   createRoot(root).render(
     <StrictMode>
-      <App plan={plan} />
+      <ErrorBoundary>
+        <App plan={plan} />
+      </ErrorBoundary>
     </StrictMode>,
   )
 }

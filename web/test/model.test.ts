@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { madeUpDiff, madeUpPlan, madeUpRun } from '../dev/fixtures'
 import { namedOutside, outsideQuery } from '../src/surroundings'
 import { wrap } from '../src/model/textWidth'
+import { serverNow, setByAnswer } from '../src/clock'
 import { readAddress, writeAddress } from '../src/address'
 import { apiPath } from '../src/api'
 import { linkTarget } from '../src/links'
@@ -10,7 +11,7 @@ import { connections, gridSize, subtaskAt } from '../src/model/executionGrid'
 import { placeGraph } from '../src/model/graph'
 import { failureWords, jobGraph } from '../src/model/jobGraph'
 import { move, nextEdge } from '../src/model/navigate'
-import { attemptSeconds, changeMarks, hints, runMarks } from '../src/model/runState'
+import { attemptSeconds, changeMarks, currentAttempt, hints, runMarks } from '../src/model/runState'
 import { search } from '../src/model/search'
 import { streamGraph } from '../src/model/streamGraph'
 import { fit, textWidth } from '../src/model/textWidth'
@@ -242,4 +243,23 @@ it('hints at memory that was short and at tasks that the others waited for', () 
   expect(hints({ ...work, slowest_task: null })).toEqual([])
   expect(hints({ ...work, spilled_bytes: 2_000_000, slowest_task: { ...slow, longest_seconds: 5 } })).toEqual(['2.0 MB spilled'])
   expect(hints({ ...work, slowest_task: slow })).toEqual(['skew in joined: slowest task 40 s, median 2 s'])
+})
+
+it('times what runs by the clock of the server', () => {
+  setByAnswer('Sat, 21 Nov 2026 20:00:00 GMT', Date.UTC(2026, 10, 21, 21, 0, 0))
+  expect(serverNow(Date.UTC(2026, 10, 21, 21, 0, 10))).toBe(Date.UTC(2026, 10, 21, 20, 0, 10) / 1000)
+  setByAnswer('nonsense', 0)
+  setByAnswer(null, 0)
+  expect(serverNow(3_600_000)).toBe(0)
+  setByAnswer('Thu, 01 Jan 1970 00:00:01 GMT', 0)
+  expect(serverNow(0)).toBe(0)
+})
+
+it('shows nothing of what a task did before it was cleared', () => {
+  const run = madeUpRun(plan, 'success', 1000, 2000)
+  const cleared = { ...run, regions: run.regions.map((region, at) => (at ? region : { ...region, state: 'SCHEDULED' as const })) }
+  const id = plan.regions[0]!.id
+  expect(currentAttempt(run, id)).not.toBe(null)
+  expect(currentAttempt(cleared, id)).toBe(null)
+  expect(runMarks(plan, cleared, 2000).nodes.get(plan.regions[0]!.vertices[0]!)).toMatchObject({ state: 'SCHEDULED', attempt: null, foot: 'SCHEDULED' })
 })

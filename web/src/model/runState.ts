@@ -1,6 +1,6 @@
 /** What a run says about regions and vertices. */
 
-import type { Attempt, ExecutionState, PlanDiff, Vertex, VertexRun, ViewPlan, ViewRun, Work } from '../documents'
+import type { Attempt, ExecutionState, PlanDiff, RegionRun, Vertex, VertexRun, ViewPlan, ViewRun, Work } from '../documents'
 import { bytesWords, rowsWords, secondsWords, spanSeconds } from './words'
 
 export type ChangeMark = 'added' | 'removed' | 'changed' | 'affected'
@@ -18,8 +18,15 @@ export interface Marks {
   groups: Map<string, Mark>
 }
 
-export function currentAttempt(run: ViewRun, region: string): Attempt | null {
-  return run.regions.find((found) => found.id === region)?.attempts.at(-1) ?? null
+/** The attempt that a task's state is of; none while it waits for another, as when it was cleared. */
+export function currentAttempt(run: ViewRun, id: string): Attempt | null {
+  const region = run.regions.find((found) => found.id === id)
+  return region ? currentOf(region) : null
+}
+
+function currentOf(region: RegionRun): Attempt | null {
+  const isWaiting = region.state === 'CREATED' || region.state === 'SCHEDULED'
+  return isWaiting ? null : (region.attempts.at(-1) ?? null)
 }
 
 /** The last attempt that counted rows: while one runs, the one before it has none of the figures of this. */
@@ -46,7 +53,7 @@ export function runMarks(plan: ViewPlan, run: ViewRun, now: number): Marks {
   const nodes = new Map<string, Mark>()
   for (const vertex of plan.vertices) {
     const region = regions.get(vertex.region)
-    const attempt = region?.attempts.at(-1) ?? null
+    const attempt = region ? currentOf(region) : null
     const figures = vertexRun(attempt, vertex.id)
     const state = region?.state ?? 'CREATED'
     const { current } = attempt ?? { current: null }
@@ -60,7 +67,7 @@ export function runMarks(plan: ViewPlan, run: ViewRun, now: number): Marks {
   }
   const groups = new Map<string, Mark>()
   for (const region of run.regions) {
-    const attempt = region.attempts.at(-1)
+    const attempt = currentOf(region)
     const seconds = attempt ? attemptSeconds(attempt, now) : null
     const words = [
       region.state,

@@ -7,6 +7,7 @@ import type { Selection } from '../model/graph'
 import { runMarks } from '../model/runState'
 import { counted } from '../model/words'
 import { namedOutside } from '../surroundings'
+import { serverNow } from '../clock'
 import { useDocument, usePolled } from '../poll'
 import { ExecutionView } from './ExecutionView'
 import { GraphPane } from './GraphPane'
@@ -152,12 +153,12 @@ function firstSelection(plan: ViewPlan, address: Address): Selection | null {
 
 /** The time, moving on while the run does. */
 function useNow(run: ViewRun | null): number {
-  const [now, setNow] = useState(() => Date.now() / 1000)
+  const [now, setNow] = useState(() => serverNow())
   const isRunning = run !== null && !hasEnded(run)
   useEffect(() => {
     if (!isRunning) return
     const timer = setInterval(() => {
-      if (!document.hidden) setNow(Date.now() / 1000)
+      if (!document.hidden) setNow(serverNow())
     }, POLL_SECONDS * 1000)
     return () => clearInterval(timer)
   }, [isRunning])

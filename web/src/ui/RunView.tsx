@@ -22,6 +22,8 @@ export function RunView({ plan, run, now, theme, selection, onSelect }: Properti
   const marks = useMemo(() => runMarks(plan, run, now), [plan, run, now])
   const attempts = run.regions.map((region) => currentAttempt(run, region.id)).filter((attempt) => attempt !== null)
   const outputs = attempts.flatMap((attempt) => attempt.outputs)
+  const sinks = outputs.filter((output) => output.kind === 'sink')
+  const staged = outputs.filter((output) => output.kind === 'staged')
   const sum = (values: (number | null)[]): number => values.reduce<number>((total, value) => total + (value ?? 0), 0)
   const read = sum(attempts.map((attempt) => attempt.work?.input_bytes ?? null))
   const violations = attempts.flatMap((attempt) => attempt.contracts).reduce((sum, contract) => sum + contract.violations, 0)
@@ -36,9 +38,10 @@ export function RunView({ plan, run, now, theme, selection, onSelect }: Properti
           {run.regions.filter((region) => region.state === 'FINISHED').length} of {counted(run.regions.length, 'task')} finished
         </span>
         {read > 0 && <span>{bytesWords(read)} in</span>}
-        {outputs.length > 0 && (
+        {staged.length > 0 && <span>{bytesWords(sum(staged.map((output) => output.bytes)))} staged</span>}
+        {sinks.length > 0 && (
           <span>
-            {rowsWords(sum(outputs.map((output) => output.rows)))} rows, {bytesWords(sum(outputs.map((output) => output.bytes)))} out
+            {rowsWords(sum(sinks.map((output) => output.rows)))} rows, {bytesWords(sum(sinks.map((output) => output.bytes)))} out
           </span>
         )}
         {violations > 0 && <span className="reason">{counted(violations, 'contract violation')}</span>}
@@ -47,6 +50,7 @@ export function RunView({ plan, run, now, theme, selection, onSelect }: Properti
             {hint}
           </span>
         ))}
+        {!run.reasons_are_shown && <span className="faint">Why attempts failed is in the tasks' logs, which you may not read.</span>}
         {!run.has_documents && <span className="faint">This server does not see the staging root: states are Airflow's, and there are no figures.</span>}
       </div>
       <GraphPane plan={plan} run={run} kind="job" marks={marks} theme={theme} selection={selection} onSelect={onSelect} />
