@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -13,12 +15,29 @@ from tests.reference import REPORTS, assert_same_rows, expected, published
 pytestmark = pytest.mark.e2e
 
 
-def test_run_shows_tasks_outputs_and_the_headline_and_the_rows_are_right(home: Home) -> None:
+@dataclass(frozen=True)
+class FlightsRun:
+    """One run of the flights pipeline, which several tests look at."""
+
+    home: Home
+    done: subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="module")
+def flights_run(tmp_path_factory: pytest.TempPathFactory) -> FlightsRun:
+    home = Home(tmp_path_factory.mktemp("flights") / "airflow")
     params = [
         word for name, value in home.params.items() for word in ("--param", f"{name}={value}")
     ]
     done = home.cli("run", "flights", "--date", "2013-01-01", "--sort", "late_flights", *params)
     assert done.returncode == 0, done.stdout + done.stderr
+    return FlightsRun(home, done)
+
+
+def test_run_shows_tasks_outputs_and_the_headline_and_the_rows_are_right(
+    flights_run: FlightsRun,
+) -> None:
+    home, done = flights_run.home, flights_run.done
     for name, query in REPORTS.items():
         assert_same_rows(published(home.output / name), expected(query))
     assert {task: len(attempts) for task, attempts in home.executions().items()} == {
@@ -132,12 +151,9 @@ def test_env_is_a_shell_script(home: Home) -> None:
 
 
 def test_an_execution_is_replayed_with_its_inputs_and_touches_nothing_real(
-    home: Home, tmp_path: Path
+    flights_run: FlightsRun, tmp_path: Path
 ) -> None:
-    params = [
-        word for name, value in home.params.items() for word in ("--param", f"{name}={value}")
-    ]
-    assert home.cli("run", "flights", "--date", "2013-01-01", *params).returncode == 0
+    home = flights_run.home
     (folder,) = (home.folder / "staging" / "flights").iterdir()
     run_id = unquote(folder.name)
     before = tree(home.folder)

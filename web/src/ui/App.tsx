@@ -17,6 +17,11 @@ export function App({ plan }: { plan: ViewPlan | null }) {
     nameOutside(next)
   }
   useEffect(() => {
+    // What the page around has named is named here as well, so that Back leads to it.
+    if (plan === null) window.history.replaceState(null, '', writeAddress(address))
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- once: `go` does it from then on
+  }, [])
+  useEffect(() => {
     const onBack = (): void => {
       const before = readAddress(window.location.search)
       setAddress(before)

@@ -24,7 +24,7 @@ interface Properties {
   legend: ReactNode
 }
 
-const MANY = 25
+const MANY = 15
 
 /** A graph to pan, zoom, and walk through. */
 export function GraphView({ graph, marks, theme, label, selection, onSelect, onTurn, onFold, isFolded, legend }: Properties) {
