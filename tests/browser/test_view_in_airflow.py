@@ -203,8 +203,10 @@ def test_a_recovered_run_says_what_was_computed_again_and_why(
     expect(view.locator(".bar")).to_have_count(3)
     expect(view.locator(".bar.is-recomputed")).to_have_count(1)
     notes = view.locator(".notes li")
-    expect(notes.first).to_contain_text("<script>alert('message')</script> the disk of the stage")
-    expect(notes.last).to_contain_text("of stations again (readings, stations): 20,000 rows")
+    expect(notes.first).to_contain_text("the disk of the stage went away")
+    expect(notes.last).to_contain_text(
+        "computed the result of stations again (readings, stations): 20,000 rows"
+    )
 
 
 def test_the_tab_of_a_task_has_its_region_selected(airflow_page: Page, recovered: str) -> None:

@@ -15,7 +15,7 @@ import { attemptSeconds, changeMarks, currentAttempt, hints, runMarks } from '..
 import { search } from '../src/model/search'
 import { streamGraph } from '../src/model/streamGraph'
 import { fit, textWidth } from '../src/model/textWidth'
-import { shortReason, timeline } from '../src/model/timeline'
+import { shortReason, shortRecomputed, timeline } from '../src/model/timeline'
 import { bytesWords, counted, secondsWords } from '../src/model/words'
 
 const plan = madeUpPlan('flights', 3, 4)
@@ -145,6 +145,10 @@ describe('a run', () => {
     expect(shortReason({ reason, failed_operator: 'halved' })).toBe("operator 'halved': 5 of 9 rows violate 'even'")
     expect(shortReason({ reason: "pipeline 'p', operator 'x':\n  declared at p.py:3\n  no such file", failed_operator: 'x' })).toBe("operator 'x': no such file")
     expect(shortReason({ reason: 'the driver died', failed_operator: null })).toBe('the driver died')
+  })
+  it('says what was computed again without its id', () => {
+    const line = `computed ${'ab'.repeat(16)}-0 of stations again (readings): 7 rows`
+    expect(shortRecomputed(line)).toBe('computed the result of stations again (readings): 7 rows')
   })
   it('has a timeline before anything began', () => {
     const run = { ...madeUpRun(plan, 'success', 1000, 2000), started: null, ended: null, regions: [] }

@@ -53,3 +53,8 @@ export function shortReason({ reason, failed_operator }: Pick<Attempt, 'reason' 
   const words = cause && line.endsWith(':') ? `${line} ${cause}` : line
   return failed_operator && !words.includes(failed_operator) ? `${failed_operator}: ${words}` : words
 }
+
+/** What was computed again, in words without the id of the result, which the details have. */
+export function shortRecomputed(line: string): string {
+  return line.replace(/^computed [0-9a-f]{32}-\d+ of /, 'computed the result of ')
+}

@@ -2,7 +2,7 @@ import type { Attempt, ViewPlan, ViewRun } from '../documents'
 import { statePaint, type Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
 import { attemptSeconds, isOngoing } from '../model/runState'
-import { shortReason, timeline, type Bar } from '../model/timeline'
+import { shortReason, shortRecomputed, timeline, type Bar } from '../model/timeline'
 import { secondsWords } from '../model/words'
 
 interface Properties {
@@ -55,7 +55,7 @@ export function TimelineView({ plan, run, now, theme, selection, onSelect }: Pro
 function Notes({ attempts }: { attempts: Attempt[] }) {
   const lines = attempts.flatMap((attempt) => [
     ...(attempt.reason ? [{ kind: 'reason', words: `✕ attempt ${attempt.try_number}: ${shortReason(attempt)}`, whole: attempt.reason }] : []),
-    ...attempt.recomputed.map((line) => ({ kind: 'recomputed', words: `↻ attempt ${attempt.try_number}: ${line}`, whole: line })),
+    ...attempt.recomputed.map((line) => ({ kind: 'recomputed', words: `↻ attempt ${attempt.try_number}: ${shortRecomputed(line)}`, whole: line })),
   ])
   if (!lines.length) return null
   return (
