@@ -64,18 +64,10 @@ def start_run(dag_id: str, run_id: str = RUN, state: str = "running") -> None:
 
 def set_task(dag_id: str, task_id: str, run_id: str = RUN, **values: Any) -> str:
     """Set columns of a task instance, and give its id."""
-    from airflow.models.taskinstance import TaskInstance
     from airflow.utils.session import create_session
-    from sqlalchemy import select
 
     with create_session() as session:
-        task = session.scalars(
-            select(TaskInstance).where(
-                TaskInstance.dag_id == dag_id,
-                TaskInstance.task_id == task_id,
-                TaskInstance.run_id == run_id,
-            )
-        ).one()
+        task = _task(session, dag_id, task_id, run_id)
         for name, value in values.items():
             setattr(task, name, value)
         session.flush()
@@ -84,23 +76,28 @@ def set_task(dag_id: str, task_id: str, run_id: str = RUN, **values: Any) -> str
 
 def fail_and_wait(dag_id: str, task_id: str, run_id: str = RUN) -> None:
     """Let a task fail as the execution API does where it has another try: its row goes to the history."""
-    from airflow.models.taskinstance import TaskInstance
     from airflow.utils.session import create_session
     from airflow.utils.state import TaskInstanceState
-    from sqlalchemy import select
 
     with create_session() as session:
-        task = session.scalars(
-            select(TaskInstance).where(
-                TaskInstance.dag_id == dag_id,
-                TaskInstance.task_id == task_id,
-                TaskInstance.run_id == run_id,
-            )
-        ).one()
+        task = _task(session, dag_id, task_id, run_id)
         task.end_date = datetime(2013, 1, 1, 0, 1, tzinfo=UTC)
         task.state = TaskInstanceState.FAILED
         task.prepare_db_for_next_try(session)
         task.state = TaskInstanceState.UP_FOR_RETRY
+
+
+def _task(session: Any, dag_id: str, task_id: str, run_id: str) -> Any:
+    from airflow.models.taskinstance import TaskInstance
+    from sqlalchemy import select
+
+    return session.scalars(
+        select(TaskInstance).where(
+            TaskInstance.dag_id == dag_id,
+            TaskInstance.task_id == task_id,
+            TaskInstance.run_id == run_id,
+        )
+    ).one()
 
 
 def application() -> Any:
