@@ -10,17 +10,17 @@ graph is zoomed and dragged. Milliseconds, medians; of frames the slowest of twe
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from graph_compiler import Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.explain.page import plan_page
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from tests.browser.chromium import SIZE, chromium_of_this_machine
 
 STEPS = 4
 DRAWN = """() => new Promise(done => {
@@ -50,9 +50,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
     rounds = parser.parse_args().rounds
-    with TemporaryDirectory(prefix="first-paint-") as name, sync_playwright() as playwright:
-        arguments = ["--no-sandbox"] if os.getuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=os.environ["CHROMIUM"], args=arguments)
+    with TemporaryDirectory(prefix="first-paint-") as name, chromium_of_this_machine() as browser:
         print(
             f"{'vertices':>8} {'page kB':>8} {'first paint':>12} {'frame':>6} {'slowest of 20':>14}"
         )
@@ -67,12 +65,11 @@ def main() -> None:
                 f" {median(paint for paint, _ in found):>12.0f} {median(frames):>6.1f}"
                 f" {quantiles(frames, n=20)[-1]:>14.1f}"
             )
-        browser.close()
 
 
 def measured(browser: Browser, address: str) -> tuple[float, list[float]]:
     """Give the first paint, and the time of each frame of a movement."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context = browser.new_context(viewport=SIZE)
     page = context.new_page()
     page.goto(address)
     painted = float(page.evaluate(DRAWN))

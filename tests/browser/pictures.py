@@ -3,17 +3,17 @@
 scripts/with-java scripts/with-chromium .venv/bin/python -m tests.browser.pictures docs/pictures
 """
 
-import os
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, ViewportSize, expect
 
+from tests.browser.chromium import Scheme, chromium_of_this_machine, logged_in
 from tests.browser.shown import Shown, shown_airflow
 
-SIZE = {"width": 1440, "height": 860}
+SIZE: ViewportSize = {"width": 1440, "height": 860}
 SECONDS = 30_000
 
 
@@ -23,31 +23,22 @@ def main(target: Path) -> None:
     with (
         TemporaryDirectory(prefix="pictures-") as folder,
         shown_airflow(Path(folder)) as shown,
-        sync_playwright() as playwright,
+        chromium_of_this_machine() as browser,
     ):
         runs = {}
         for dag in ("recovered", "flights"):
             runs[dag] = shown.trigger(dag)
             assert shown.end_of(dag, runs[dag]) == "success"
-        arguments = ["--no-sandbox"] if os.getuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=os.environ["CHROMIUM"], args=arguments)
-        for name, scheme, dag, region in (
+        pictures: tuple[tuple[str, Scheme, str, str | None], ...] = (
             ("run", "light", "flights", None),
             ("recovered", "dark", "recovered", "climate"),
-        ):
-            context = browser.new_context(
-                viewport=SIZE,  # type: ignore[arg-type]  # Playwright's TypedDict
-                color_scheme=scheme,  # type: ignore[arg-type]  # one of its literals
-                base_url=shown.api.url,
-            )
-            context.add_cookies(
-                [{"name": "_token", "value": shown.api.token, "url": shown.api.url}]
-            )
+        )
+        for name, scheme, dag, region in pictures:
+            context = logged_in(browser, shown.api, scheme, SIZE)
             page = context.new_page()
             show(page, shown, dag, runs[dag], region)
             page.screenshot(path=target / f"{name}.png")
             context.close()
-        browser.close()
 
 
 def show(page: Page, shown: Shown, dag: str, run_id: str, region: str | None) -> None:

@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, Response, expect
 
-from tests.browser.conftest import accessibility_problems, logged_in, opened
+from tests.browser.chromium import Scheme, logged_in
+from tests.browser.conftest import accessibility_problems, opened
 from tests.browser.shown import Shown
 from tests.standalone import until
 
@@ -286,7 +287,7 @@ def test_a_viewer_sees_it_and_nobody_else_does(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(
-    chromium: Browser, shown: Shown, runs: dict[str, str], recovered: str, scheme: str
+    chromium: Browser, shown: Shown, runs: dict[str, str], recovered: str, scheme: Scheme
 ) -> None:
     run = quote(runs["flights"], safe="")
     again = quote(recovered, safe="")
