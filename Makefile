@@ -30,7 +30,7 @@ test: $(READY) $(DATA) ## run the tests (a few minutes)
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m 'not long and not browser'
 
 test-long: $(READY) $(DATA) ## run the tests that take long: a scheduled run under `airflow standalone`, operators in the other ways they can run
-	@$(WITH_JAVA) $(BIN)/python -m pytest -m 'long and not browser'
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m long
 
 test-browser: $(READY) $(DATA) ## look at the view in Chromium: in a real Airflow with real runs, and as a page without Airflow
 	@$(WITH_JAVA) scripts/with-chromium $(BIN)/python -m pytest -m browser
@@ -40,7 +40,7 @@ test-faults: $(READY) $(DATA) ## break more than forty real runs, and see that n
 
 test-core: $(READY) ## run the compiler's tests where neither airflow nor pyspark is installed
 	@scripts/make-venv .venv-core requirements-core.lock
-	@.venv-core/bin/python -m pytest -m 'not (spark or airflow or e2e or browser or long)' \
+	@.venv-core/bin/python -m pytest -m 'not (spark or airflow or e2e or long)' \
 		tests/architecture tests/declaration tests/graphs tests/compiler tests/deployment tests/explain tests/cli tests/conformance tests/properties tests/testing tests/yaml tests/bad_input
 
 mutants: $(READY) ## change each rule that follows Flink, and see that the tests notice

@@ -1,6 +1,7 @@
 /** Made-up documents, the same on each call: for the development server and for tests. */
 
-import type { Attempt, ExecutionState, JobEdge, Operator, PlanDiff, RegionRun, RowSample, StagedResult, StreamEdge, Vertex, ViewPlan, ViewRun } from '../src/documents'
+import type { Attempt, ExecutionState, JobEdge, Operator, RegionRun, RowSample, StagedResult, StreamEdge, Vertex, ViewPlan, ViewRun } from '../src/documents'
+import type { PlanDiff } from '../src/planDiff'
 
 function randomNumbers(): () => number {
   let seed = 7
@@ -177,7 +178,7 @@ function attempt(plan: ViewPlan, region: string, number: number, state: Executio
           input_bytes: 31_000_000,
           spilled_bytes: number * 5_000_000,
           shuffled_bytes: 120_000,
-          slowest_task: isFinished ? { operator: `operator_${own[0]?.operators[0] ?? 1}`, stage_id: 4, tasks: 24, median_seconds: 1.2, longest_seconds: 14.5 } : null,
+          slowest_task: isFinished ? { operator: `operator_${own[0]?.operators[0] ?? 1}`, stage_id: 4, tasks: 24, median_seconds: 1.2, longest_seconds: 14.5, is_skewed: true } : null,
         }
       : null,
     application_id: 'local-1700000000000',

@@ -139,6 +139,8 @@ export interface SlowestTask {
   tasks: number
   median_seconds: number
   longest_seconds: number
+  /** It held the others up for long enough to be worth a word. */
+  is_skewed: boolean
 }
 
 export interface Work {
@@ -229,47 +231,6 @@ export interface PlanVersion {
   number: number
   created: number | string | null
   plan_id: string | null
-}
-
-export interface FactChange {
-  fact: string
-  before: string | null
-  now: string | null
-}
-
-export interface OperatorChange {
-  kind: 'ADDED' | 'REMOVED' | 'CHANGED' | 'AFFECTED' | 'RENAMED' | 'MOVED'
-  name_before: string | null
-  name: string | null
-  id_before: string | null
-  id: string | null
-  facts: FactChange[]
-}
-
-export interface ResultChange {
-  kind: 'REUSABLE' | 'MOVED' | 'RECOMPUTED' | 'ADDED' | 'REMOVED'
-  name: string
-  id_before: string | null
-  id: string | null
-}
-
-export interface TaskChange {
-  kind: 'ADDED' | 'REMOVED' | 'CHANGED'
-  task: string
-  reasons: string[]
-}
-
-export interface PlanDiff {
-  summary: string
-  pipeline_before: string
-  pipeline: string
-  session: FactChange[]
-  /** What a run is given: parameters, a schedule. */
-  run: FactChange[]
-  operators: OperatorChange[]
-  results: ResultChange[]
-  tasks: TaskChange[]
-  tasks_now: number
 }
 
 export interface StagedResult {

@@ -242,10 +242,10 @@ it('breaks names where they may be broken, and never makes more lines than there
 
 it('hints at memory that was short and at tasks that the others waited for', () => {
   const work = { tasks: 9, failed_tasks: 0, repeated_stages: 0, input_bytes: 1, spilled_bytes: 0, shuffled_bytes: 0 }
-  const slow = { operator: 'joined', stage_id: 3, tasks: 9, median_seconds: 2, longest_seconds: 40 }
+  const slow = { operator: 'joined', stage_id: 3, tasks: 9, median_seconds: 2, longest_seconds: 40, is_skewed: true }
   expect(hints(null)).toEqual([])
   expect(hints({ ...work, slowest_task: null })).toEqual([])
-  expect(hints({ ...work, spilled_bytes: 2_000_000, slowest_task: { ...slow, longest_seconds: 5 } })).toEqual(['2.0 MB spilled'])
+  expect(hints({ ...work, spilled_bytes: 2_000_000, slowest_task: { ...slow, is_skewed: false } })).toEqual(['2.0 MB spilled'])
   expect(hints({ ...work, slowest_task: slow })).toEqual(['skew in joined: slowest task 40 s, median 2 s'])
 })
 

@@ -12,7 +12,6 @@ from typing import TypedDict
 from graph_compiler.deployment.report import (
     ActionMetrics,
     ExecutionReport,
-    SlowestTask,
     VertexMetrics,
 )
 
@@ -110,13 +109,8 @@ def _work(action: ActionMetrics) -> str:
     }
     parts += [f"{count:,} {what}" for what, count in counts.items() if count]
     slowest = action.slowest_task
-    if slowest is not None and _is_skewed(slowest):
+    if slowest is not None and slowest.is_skewed:
         parts.append(
             f"slowest task {slowest.longest_seconds:.1f} s, median {slowest.median_seconds:.1f} s"
         )
     return ", ".join(parts)
-
-
-def _is_skewed(slowest: SlowestTask) -> bool:
-    """Say whether a stage's slowest task is worth a word: it held the others up, and not for a moment only."""
-    return slowest.longest_seconds > max(10.0, 3 * slowest.median_seconds)

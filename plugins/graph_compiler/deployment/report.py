@@ -119,6 +119,11 @@ class SlowestTask:
         """Give the seconds that the others of its stage may have waited for it."""
         return self.longest_seconds - self.median_seconds
 
+    @property
+    def is_skewed(self) -> bool:
+        """Say whether it is worth a word: it held the others up, and not for a moment only."""
+        return self.longest_seconds > max(10.0, 3 * self.median_seconds)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionMetrics:

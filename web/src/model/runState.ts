@@ -1,6 +1,7 @@
 /** What a run says about regions and vertices. */
 
-import type { Attempt, ExecutionState, PlanDiff, RegionRun, Vertex, VertexRun, ViewPlan, ViewRun, Work } from '../documents'
+import type { Attempt, ExecutionState, RegionRun, Vertex, VertexRun, ViewPlan, ViewRun, Work } from '../documents'
+import type { PlanDiff } from '../planDiff'
 import { bytesWords, rowsWords, secondsWords, spanSeconds } from './words'
 
 export type ChangeMark = 'added' | 'removed' | 'changed' | 'affected'
@@ -84,18 +85,13 @@ function hasOperator(plan: ViewPlan, vertex: Vertex, name: string): boolean {
   return vertex.operators.some((id) => plan.operators.find((operator) => operator.id === id)?.name === name)
 }
 
-/** A task this long, and this much longer than the median, holds up the others. */
-const SLOW_SECONDS = 10
-const SLOW_TIMES = 3
-
 /** What Spark's work gives to think of: memory that was short, and a task that the others waited for. */
 export function hints(work: Work | null): string[] {
   if (!work) return []
   const { spilled_bytes: spilled, slowest_task: slowest } = work
-  const isSkewed = slowest && slowest.longest_seconds > SLOW_SECONDS && slowest.longest_seconds > SLOW_TIMES * slowest.median_seconds
   return [
     ...(spilled ? [`${bytesWords(spilled)} spilled`] : []),
-    ...(isSkewed ? [`skew in ${slowest.operator}: slowest task ${secondsWords(slowest.longest_seconds)}, median ${secondsWords(slowest.median_seconds)}`] : []),
+    ...(slowest?.is_skewed ? [`skew in ${slowest.operator}: slowest task ${secondsWords(slowest.longest_seconds)}, median ${secondsWords(slowest.median_seconds)}`] : []),
   ]
 }
 

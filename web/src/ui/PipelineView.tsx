@@ -132,7 +132,7 @@ export function PipelineView({ plan, run, runs, address, theme, onGo }: Properti
           {tab === 'job' && <GraphPane key="job" kind="job" {...pane} />}
           {tab === 'stream' && <GraphPane key="stream" kind="stream" {...pane} marks={null} />}
           {tab === 'execution' && <ExecutionView plan={plan} run={run} theme={theme} />}
-          {tab === 'run' && run && <RunView plan={plan} run={run} now={now} theme={theme} selection={selection} onSelect={setSelection} />}
+          {tab === 'run' && run && marks && <RunView plan={plan} run={run} marks={marks} now={now} theme={theme} selection={selection} onSelect={setSelection} />}
           {tab === 'versions' && <VersionsView dagId={address.dagId ?? ''} theme={theme} />}
         </div>
       </main>

@@ -1,8 +1,7 @@
-import { useMemo } from 'react'
 import type { ViewPlan, ViewRun } from '../documents'
 import { runStatePaint, type Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
-import { currentAttempt, hints, runMarks } from '../model/runState'
+import { currentAttempt, hints, type Marks } from '../model/runState'
 import { bytesWords, counted, rowsWords, secondsWords, spanSeconds, timeWords } from '../model/words'
 import { GraphPane } from './GraphPane'
 import { StateBadge } from './StateBadge'
@@ -11,6 +10,7 @@ import { TimelineView } from './TimelineView'
 interface Properties {
   plan: ViewPlan
   run: ViewRun
+  marks: Marks
   now: number
   theme: Theme
   selection: Selection | null
@@ -18,8 +18,7 @@ interface Properties {
 }
 
 /** A run: how it stands, the job graph with its states, and what ran when. */
-export function RunView({ plan, run, now, theme, selection, onSelect }: Properties) {
-  const marks = useMemo(() => runMarks(plan, run, now), [plan, run, now])
+export function RunView({ plan, run, marks, now, theme, selection, onSelect }: Properties) {
   const attempts = run.regions.map((region) => currentAttempt(run, region.id)).filter((attempt) => attempt !== null)
   const outputs = attempts.flatMap((attempt) => attempt.outputs)
   const sinks = outputs.filter((output) => output.kind === 'sink')

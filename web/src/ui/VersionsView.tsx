@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'react'
-import type { FactChange, PlanDiff, PlanVersion, ViewPlan } from '../documents'
+import type { PlanVersion, ViewPlan } from '../documents'
+import type { FactChange, PlanDiff } from '../planDiff'
 import { apiPath } from '../api'
 import type { Theme } from '../export/palette'
 import type { Selection } from '../model/graph'

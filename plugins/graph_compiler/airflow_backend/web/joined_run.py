@@ -34,7 +34,6 @@ from graph_compiler.deployment.report import (
     ActionMetrics,
     ExecutionReport,
     Output,
-    SlowestTask,
     VertexMetrics,
 )
 from graph_compiler.graphs.execution import ExecutionState
@@ -42,6 +41,8 @@ from graph_compiler.identifiers import IntermediateDataSetId
 
 _WAITING = (None, "scheduled", "up_for_retry")
 """States in which the current row of a task may stand for no try of its own."""
+_STATES = {None if key is None else key.value: state for key, state in EXECUTION_STATES.items()}
+"""By the names that Airflow's database has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,8 +167,7 @@ def _region_state(current: TryRow | None, attempts: Sequence[ViewAttempt]) -> Ex
 
 
 def _airflow_state(row: TryRow) -> ExecutionState:
-    by_name = {None if key is None else key.value: state for key, state in EXECUTION_STATES.items()}
-    return by_name[row.state]
+    return _STATES[row.state]
 
 
 def _state(row: TryRow | None, attempt: RegionExecution | None) -> ExecutionState:
@@ -273,21 +273,22 @@ def _work(actions: Sequence[ActionMetrics]) -> ViewWork:
         input_bytes=sum(one.input_bytes for one in actions),
         spilled_bytes=sum(one.spilled_bytes for one in actions),
         shuffled_bytes=sum(one.shuffle_written_bytes for one in actions),
-        slowest_task=max(
-            (_slowest_task(one.operator, one.slowest_task) for one in actions if one.slowest_task),
-            key=lambda found: found.longest_seconds - found.median_seconds,
-            default=None,
-        ),
+        slowest_task=_slowest_task(actions),
     )
 
 
-def _slowest_task(operator: str, found: SlowestTask) -> ViewSlowestTask:
+def _slowest_task(actions: Sequence[ActionMetrics]) -> ViewSlowestTask | None:
+    found = ((one.operator, one.slowest_task) for one in actions if one.slowest_task)
+    operator, slowest = max(found, key=lambda each: each[1].excess, default=(None, None))
+    if operator is None or slowest is None:
+        return None
     return ViewSlowestTask(
         operator=operator,
-        stage_id=found.stage_id,
-        tasks=found.tasks,
-        median_seconds=found.median_seconds,
-        longest_seconds=found.longest_seconds,
+        stage_id=slowest.stage_id,
+        tasks=slowest.tasks,
+        median_seconds=slowest.median_seconds,
+        longest_seconds=slowest.longest_seconds,
+        is_skewed=slowest.is_skewed,
     )
 
 

@@ -56,13 +56,17 @@ class ViewContract:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewSlowestTask:
-    """The task that exceeded the median of its stage most, and the operator Spark ran it for."""
+    """The task that exceeded the median of its stage most, and the operator Spark ran it for.
+
+    `is_skewed`: it held the others up for long enough to be worth a word.
+    """
 
     operator: str
     stage_id: int
     tasks: int
     median_seconds: float
     longest_seconds: float
+    is_skewed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,16 @@
+"""When a stage's slowest task is worth a word."""
+
+import pytest
+
+from graph_compiler.deployment.report import SlowestTask
+
+
+@pytest.mark.parametrize(
+    ("median", "longest", "is_skewed"),
+    [(1.0, 10.0, False), (1.0, 10.1, True), (20.0, 60.0, False), (20.0, 60.1, True)],
+)
+def test_it_held_the_others_up_and_not_for_a_moment_only(
+    median: float, longest: float, is_skewed: bool
+) -> None:
+    found = SlowestTask(stage_id=1, tasks=9, median_seconds=median, longest_seconds=longest)
+    assert found.is_skewed is is_skewed
