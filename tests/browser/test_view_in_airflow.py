@@ -2,6 +2,8 @@
 
 import json
 import re
+from http import HTTPStatus
+from itertools import pairwise
 from urllib.parse import quote
 from xml.etree import ElementTree
 
@@ -48,12 +50,15 @@ def recovered(shown: Shown, chromium: Browser) -> str:
         expect(view.locator(".summary")).to_contain_text("success", timeout=SECONDS)
         count = len(asked)
         page.wait_for_timeout(6_000)
-    unchanged = sum(answer.status == 304 for answer in asked)
+        assert len(asked) == count, "a run that has ended is not asked about again"
+        bodies = [answer.body() for answer in asked if answer.status == HTTPStatus.OK]
+    unchanged = sum(answer.status == HTTPStatus.NOT_MODIFIED for answer in asked)
     print(
-        f"{count} questions about a run of {page_seconds(shown, run_id):.0f} s, {unchanged} unchanged"
+        f"{count} questions about a run of {seconds_of(shown, run_id):.0f} s, {unchanged} unchanged"
     )
-    assert len(asked) == count, "a run that has ended is not asked about again"
-    assert unchanged > count / 2
+    assert len(bodies) + unchanged == count
+    assert unchanged > 0
+    assert all(one != other for one, other in pairwise(bodies)), "nothing is sent twice"
     return run_id
 
 
@@ -332,6 +337,6 @@ def node(view: FrameLocator, words: str) -> Locator:
     return view.locator("[data-kind=node]", has_text=words)
 
 
-def page_seconds(shown: Shown, run_id: str) -> float:
+def seconds_of(shown: Shown, run_id: str) -> float:
     run = shown.api.call("GET", of_run("recovered", run_id))
     return float(run["ended"] - run["started"])
