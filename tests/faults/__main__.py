@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -35,7 +36,7 @@ from {module} import env
 
 retries = {{"retries": 3, "retry_delay": timedelta(seconds=1)}}
 dag = build_dag(env, schedule={schedule!r}, start_date=datetime(2013, 1, 1), default_args=retries)
-dag.end_date = datetime(2013, 2, 1, tzinfo=UTC)  # no run starts by itself
+dag.end_date = {end}
 dag.max_active_tasks = {tasks}
 dag.max_active_runs = 32
 '''
@@ -44,6 +45,9 @@ dag.max_active_runs = 32
 def main() -> int:
     """Run what is not done yet; gives how many cases are not as they must be, 99 at most."""
     arguments = _arguments()
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(1)
+    )  # what was started and mounted is taken away
     folder = arguments.state.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     results = Results(folder)
@@ -87,7 +91,9 @@ def _dag_file(workload: Workload) -> str:
     many_runs = workload is SHARED_TARGET
     return _DAG_FILE.format(
         module=workload.module,
-        schedule="@daily" if many_runs else None,  # what is backfilled must have one
+        # What is backfilled must have a schedule, and must not start runs by itself.
+        schedule="@daily" if many_runs else None,
+        end="datetime(2013, 2, 1, tzinfo=UTC)" if many_runs else None,
         tasks=3 if many_runs else 1,
     )
 
