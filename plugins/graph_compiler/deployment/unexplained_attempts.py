@@ -54,6 +54,7 @@ def alive(root: str, target: str, explained: Collection[str]) -> tuple[Unexplain
     runs = (
         Path(root, pipeline, run)
         for pipeline in folders_in(root)
+        if not pipeline.startswith(".")
         for run in folders_in(str(Path(root, pipeline)))
     )
     found = (attempt for run in runs for attempt in _in_run(run, target, explained))

@@ -67,11 +67,12 @@ def names_in(folder: str, *, most: int = MOST_ENTRIES) -> list[str]:
 
     Raises DamagedDocumentError where there are too many, OSError where it cannot be told.
     """
-    return [entry.name for entry in _entries(folder, most)]
+    names = (entry.name for entry in _entries(folder, most))
+    return [name for name in names if not name.startswith(".")]
 
 
 def folders_in(folder: str, *, most: int = MOST_ENTRIES) -> list[str]:
-    """Return the names of the folders in a folder, links to folders left out; the rest is as `names_in` says."""
+    """Return the names of the folders in a folder, hidden ones too, and no links; the rest is as `names_in` says."""
     return sorted(
         entry.name for entry in _entries(folder, most) if entry.is_dir(follow_symlinks=False)
     )
@@ -83,8 +84,7 @@ def _entries(folder: str, most: int) -> Iterator[os.DirEntry[str]]:
             for number, entry in enumerate(entries):
                 if number >= most:
                     raise DamagedDocumentError(folder, f"has more than {most:,} entries")
-                if not entry.name.startswith("."):
-                    yield entry
+                yield entry
     except FileNotFoundError:
         return
 
