@@ -26,6 +26,7 @@ from graph_compiler.airflow_backend.execution_files import (
     write_privately,
 )
 from graph_compiler.airflow_backend.logical_dates import explaining_templates, with_run_date
+from graph_compiler.airflow_backend.other_places import check_places, check_recorded_places
 from graph_compiler.airflow_backend.plan_document import PLAN_DOCUMENT
 from graph_compiler.airflow_backend.process_group import end_driver, lead_a_group
 from graph_compiler.airflow_backend.region_summary import RegionSummary, log_lines, summarize
@@ -47,7 +48,6 @@ from graph_compiler.deployment.descriptor import (
 from graph_compiler.deployment.executions import failure_times
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.parameters import check_parameters, parse_parameter
-from graph_compiler.deployment.places import find_place_problems
 from graph_compiler.deployment.plan_record import PlanRecord, check_inputs, record_plan
 from graph_compiler.deployment.report import ThrowableType
 from graph_compiler.deployment.restart_strategy import RestartStrategy
@@ -56,7 +56,6 @@ from graph_compiler.deployment.submission import Submission
 from graph_compiler.deployment.templates import fill_places, find_places
 from graph_compiler.deployment.wire import to_json
 from graph_compiler.errors import (
-    InvalidPipelineError,
     ParameterError,
     SecretError,
     StaleResultError,
@@ -77,6 +76,8 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     template_fields_renderers: ClassVar[dict[str, str]] = {"places": "json", "parameters": "json"}
     custom_operator_name = "Deployment Region"
     plan_document: str | None = None
+    others: tuple[RegionDescriptor, ...] = ()
+    """The pipeline's other tasks, not rendered; they are not stored with the Dag."""
 
     def __init__(
         self,
@@ -128,12 +129,15 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     def execute(self, context: Context) -> RegionSummary:
         """Submit the region; gives what came out, or raises with the report's words."""
         task = self._task(context)
+        check_places(task, self.others, self, context)
         # Not in __init__: Airflow would store this host's paths in the Dag, and every host would make a Dag version.
         self.env_vars = driver_environment(task.region)
         see_run(task)
         descriptor = deploy(task)
         self.application_args = [str(descriptor)]
         with self._recording(descriptor.with_name(OUTCOME)):
+            # Once more: of two tasks that begin at the same moment, one sees what the other was told.
+            check_recorded_places(task, self.others)
             self._check_plan(task)
             try:
                 summary = self._submit(task, descriptor.parent, context)
@@ -228,8 +232,6 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         """Fill in what the run gives; raises AirflowFailException where that cannot be run, before anything is."""
         instance = context["ti"]
         region = fill_places(self._region, self.places)
-        if problems := find_place_problems(region):
-            raise AirflowFailException(str(InvalidPipelineError(region.pipeline, problems)))
         defaults = {RUN_DATE: "", **dict(self._pipeline.params)}
         try:
             parameters = {

@@ -30,6 +30,7 @@ from graph_compiler.deployment.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.driver_claim import claim_execution
+from graph_compiler.deployment.execution_order import begin
 from graph_compiler.deployment.in_process_run import (
     PREVIEW,
     PROGRESS,
@@ -111,7 +112,7 @@ def _attempt(task: TaskDeploymentDescriptor) -> Iterator[_Ended]:
         environment=tuple(settings.items()),
         host=socket.gethostname(),
     )
-    store.put_if_absent(str(descriptor), task.to_json().encode())
+    begin(store, task)
     store.put_if_absent(str(descriptor.with_name(SUBMISSION)), to_json(submission).encode())
     claim_execution(store, task)
     ended = _Ended()

@@ -21,12 +21,17 @@ from pyspark.sql import SparkSession
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.driver_claim import claim_execution
+from graph_compiler.deployment.executions import told
 from graph_compiler.deployment.release import release_inputs
 from graph_compiler.deployment.report import VERSION, ExecutionReport, ThrowableType
 from graph_compiler.deployment.resource_profiles import ignored_words
 from graph_compiler.deployment.run_marker import check_marker, not_shared
 from graph_compiler.deployment.wire import to_json
-from graph_compiler.errors import ExecutionClaimedError, StagingRootNotSharedError
+from graph_compiler.errors import (
+    ExecutionClaimedError,
+    StagingError,
+    StagingRootNotSharedError,
+)
 from graph_compiler.spark_runtime.failures import explain_failure
 from graph_compiler.spark_runtime.metrics import RegionMetrics
 from graph_compiler.spark_runtime.progress_file import told_in
@@ -38,8 +43,11 @@ from graph_compiler.spark_runtime.surroundings import PRODUCTION, Surroundings
 def main(descriptor_path: str) -> int:
     """Run the region a descriptor describes; gives the exit code."""
     try:
-        task = TaskDeploymentDescriptor.from_json(Path(descriptor_path).read_text())
-    except FileNotFoundError:  # nor would anybody find a report
+        task = told(Path(descriptor_path).parent)
+    except StagingError as error:
+        print(f"graph_compiler: {error}", file=sys.stderr)
+        return ThrowableType.NON_RECOVERABLE_ERROR.exit_code
+    if task is None:  # nor would anybody find a report
         print(f"graph_compiler: {_unseen(descriptor_path)}", file=sys.stderr)
         return ThrowableType.ENVIRONMENT_ERROR.exit_code
     try:

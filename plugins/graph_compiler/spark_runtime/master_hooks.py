@@ -16,7 +16,7 @@ from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.declaration.coordination import MasterHook
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.descriptor import OperatorDescriptor, VertexDescriptor
-from graph_compiler.deployment.places import local_path
+from graph_compiler.deployment.local_places import local_path
 from graph_compiler.errors import InitializeOnMasterError, Problem
 from graph_compiler.spark_runtime.java import java_class
 

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors.connector import SinkMode
 from graph_compiler.deployment.commit_store import CommitStore
-from graph_compiler.deployment.places import local_path
+from graph_compiler.deployment.local_places import local_path
 from graph_compiler.deployment.preparations import beside
 from graph_compiler.deployment.publications import Publication
 from graph_compiler.deployment.staging_layout import StagingLayout

@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.executions import told
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.main import session
@@ -71,7 +72,8 @@ def _add(found: dict[str, DataFrame], name: str, rows: DataFrame) -> None:
 
 def main(descriptor_path: str) -> int:
     """Open the session; ends with the terminal's end of file."""
-    task = TaskDeploymentDescriptor.from_json(Path(descriptor_path).read_text())
+    task = told(Path(descriptor_path).parent)
+    assert task is not None, "it was written just now"
     spark = session(task)
     try:
         rows = named_rows(task, spark)

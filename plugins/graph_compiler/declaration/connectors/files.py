@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -64,8 +65,10 @@ class FileConnector(Connector):
     @property
     def place(self) -> str | None:
         """Give the folder, written in one way; templates in it stay as they are."""
-        path = self.path.removeprefix("file://").removeprefix("file:")
+        path = re.sub(r"^file:(//(?=/|\{)|(?=/(?!/)|\{))", "", self.path, flags=re.IGNORECASE)
         scheme, separator, rest = path.rpartition("://")
+        if not separator and rest.startswith("//"):  # two slashes are one, but to PurePosixPath
+            rest = "/" + rest.lstrip("/")
         return f"{scheme}{separator}{PurePosixPath(rest)}"
 
     def meets(self, other: Connector) -> bool:
