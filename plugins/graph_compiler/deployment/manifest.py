@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from graph_compiler.deployment.descriptor import ExecutionAttempt
+from graph_compiler.deployment.wire import Json, from_wire
+from graph_compiler.errors import DescriptorError
 from graph_compiler.identifiers import IntermediateDataSetId
 
-VERSION = 2
+VERSION = 3
+_WITHOUT_CHECKSUMS = 2
+"""The version whose files had no `checksums`: a run that was on its way when this program was upgraded has them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFile:
-    """One file, relative to the manifest's `location`; rows and bytes as its footer and size say."""
+    """One file, relative to the manifest's `location`; rows and bytes as its footer and size say.
+
+    `checksums` is the digest of its checksum file (`hadoop_checksums.py`); None in manifests of version 2.
+    """
 
     name: str
     rows: int
     bytes: int
+    checksums: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,3 +109,32 @@ class Manifest:
 def rows_of(partitions: tuple[ManifestPartition, ...]) -> int:
     """Count the rows of all files."""
     return sum(file.rows for partition in partitions for file in partition.files)
+
+
+def manifest_from_json(text: str | bytes) -> Manifest:
+    """Decode a manifest of this version or of the one before; raises DescriptorError for all else.
+
+    What the version before has committed is read as it was then: its files are checked by their sizes.
+    """
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise DescriptorError(f"the Manifest is not JSON: {error}") from None
+    version = document.get("version") if isinstance(document, dict) else None
+    if version == _WITHOUT_CHECKSUMS:
+        document = _with_checksums(document)
+    elif version != VERSION:
+        raise DescriptorError(
+            f"the Manifest has version {version!r}; this program reads {_WITHOUT_CHECKSUMS} and {VERSION}"
+        )
+    return from_wire(Manifest, document)
+
+
+def _with_checksums(document: Json) -> Json:
+    """Return a document in which every DataFile has the field it did not have, with no value."""
+    if isinstance(document, list):
+        return [_with_checksums(item) for item in document]
+    if not isinstance(document, dict):
+        return document
+    found = {key: _with_checksums(value) for key, value in document.items()}
+    return {**found, "checksums": None} if found.get("type") == DataFile.__name__ else found

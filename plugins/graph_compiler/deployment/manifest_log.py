@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from graph_compiler.deployment.commit_store import CommitStore
-from graph_compiler.deployment.manifest import Manifest
+from graph_compiler.deployment.manifest import Manifest, manifest_from_json
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.deployment.wire import from_json, to_json
+from graph_compiler.deployment.wire import to_json
 from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import IntermediateDataSetId
 
@@ -41,7 +41,7 @@ class ManifestLog:
         """Give the manifest of an epoch that is committed."""
         content = self.store.get(self.layout.manifest(result_id, epoch))
         assert content is not None, "manifests are never deleted while their run lives"
-        return from_json(Manifest, content)
+        return manifest_from_json(content)
 
     def commit(self, manifest: Manifest) -> Manifest:
         """Commit an epoch, and give the manifest that holds: this one, or that of an equal winner.

@@ -20,7 +20,7 @@ from graph_compiler.deployment.executions import (
     last_descriptor,
     regions_of,
 )
-from graph_compiler.deployment.manifest import Manifest
+from graph_compiler.deployment.manifest import manifest_from_json
 from graph_compiler.deployment.preparations import PlaceKind, Preparation
 from graph_compiler.deployment.publications import is_published, undone_intents
 from graph_compiler.deployment.release import find_release
@@ -179,7 +179,7 @@ def _results(layout: StagingLayout, tasks: dict[RegionId, _Task]) -> Iterator[St
 
 
 def _epoch(layout: StagingLayout, path: Path) -> StagedEpoch:
-    manifest = from_json(Manifest, path.read_text())
+    manifest = manifest_from_json(path.read_text())
     return StagedEpoch(
         epoch=manifest.epoch,
         execution_id=manifest.attempt.execution_id,
