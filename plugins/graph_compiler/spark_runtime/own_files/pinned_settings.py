@@ -19,6 +19,8 @@ _CHECKSUMS = {
 _ANY_FILE = {
     "ignoreCorruptFiles": "false",
     "ignoreMissingFiles": "false",
+    "ignoreInvalidPartitionPaths": "false",
+    "ignoredPathSegmentRegex": "^[._]",
     # Takes every file that Spark writes; there is no value for "no filter".
     "mapreduce.input.pathFilter.class": "org.apache.hadoop.mapred.OutputLogFilter",
 }
@@ -38,11 +40,14 @@ WRITE_OPTIONS: Mapping[str, str] = {
     "parquet.page.write-checksum.enabled": "true",  # for who reads them without Hadoop
 }
 """Options of a write of staged Parquet files."""
-TARGET_OPTIONS: Mapping[str, str] = _ANY_FILE
+TARGET_OPTIONS: Mapping[str, str] = {
+    **_ANY_FILE,
+    "orc.skip.corrupt.data": "false",
+    "orc.force.positional.evolution": "false",
+}
 """Options of a read of rows that a sink keeps: a merge publishes what it has read in place of what was there."""
 
 READ_SESSION: Mapping[str, str] = {
-    "spark.sql.files.ignoredPathSegmentRegex": "^[._]",
     "spark.sql.sources.useV1SourceList": "avro,csv,json,kafka,orc,parquet,text",
     "spark.sql.caseSensitive": "false",
     "spark.sql.parquet.binaryAsString": "false",

@@ -28,7 +28,7 @@ def read_staged_files(
     reader = pinned_reader(spark).options(**(options or {}))
     rows = reader.schema(schema).parquet(*paths)
     _check_listing(rows, manifest, files)
-    return with_schema(rows, schema)
+    return with_schema(rows, schema, spark)
 
 
 def pinned_reader(spark: SparkSession) -> DataFrameReader:
