@@ -19,7 +19,7 @@ from pathlib import PurePath
 
 from graph_compiler.deployment.commit_store import CommitStore
 from graph_compiler.deployment.documents.read_document import decode_object, get_document
-from graph_compiler.deployment.manifest import VERSION, Manifest
+from graph_compiler.deployment.manifest import VERSION, Manifest, upgraded
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import to_json
 from graph_compiler.errors import DamagedDocumentError, StagingError
@@ -71,7 +71,7 @@ class ManifestLog:
         Raises DamagedDocumentError where it counts as lost, OtherVersionError for one of another version.
         """
         key = self.layout.manifest(result_id, epoch)
-        found = get_document(self.store, key, Manifest, version=VERSION)
+        found = get_document(self.store, key, Manifest, version=VERSION, upgrade=upgraded)
         if found is None:
             raise DamagedDocumentError(key, "is gone")
         if why := _why_damaged(found, result_id, epoch):

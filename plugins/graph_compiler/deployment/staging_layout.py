@@ -11,6 +11,7 @@
     data/<operator id>-sink/<execution id>/   rows on their way to a table of Spark's catalog
     manifests/<data set id>/<e>.json          apart from the data: losing data leaves the record
     released/<data set id>/<e>.json           its last consumer has taken the data away
+    damaged/<data set id>/<e>.json            a reader has found the data damaged: it counts as lost
 <root>/.targets/<digest of a sink's target>/  shared by all runs and pipelines that write it
     <n>.intent.json, <n>.done.json
 <root>/.trash/                                what `staging gc` is removing
@@ -97,6 +98,10 @@ class StagingLayout:
     def released(self, result_id: IntermediateDataSetId, epoch: int) -> str:
         """Give the key of the record that an epoch's data was taken away on purpose."""
         return f"{self.run}/released/{result_id}/{epoch}.json"
+
+    def damaged(self, result_id: IntermediateDataSetId, epoch: int) -> str:
+        """Return the key of the record that an epoch's data was found damaged."""
+        return f"{self.run}/damaged/{result_id}/{epoch}.json"
 
     def preparation(
         self, region_id: RegionId, execution_id: str, operator_id: OperatorId, ending: str = ".json"

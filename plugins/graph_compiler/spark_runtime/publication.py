@@ -30,6 +30,7 @@ from graph_compiler.identifiers import OperatorId, path_segment
 from graph_compiler.spark_runtime.carry_out import carry_out, remove_empty
 from graph_compiler.spark_runtime.intent import WHOLE, Intent, data_files
 from graph_compiler.spark_runtime.ledger import Ledger
+from graph_compiler.spark_runtime.own_files.pinned_settings import TARGET_OPTIONS
 from graph_compiler.spark_runtime.written_files import (
     PARQUET,
     FileFormat,
@@ -116,7 +117,7 @@ class Publisher:
         """Write rows where `prepare` can read them as often as it must; gives them, and how many they are."""
         folder = str(self.prepared_folder(ticket) / _ASIDE)
         _, count = write_files(rows, folder, FileFormat(name=format.name, options=format.options))
-        reader = self.spark.read.format(format.name).options(**format.options)
+        reader = self.spark.read.format(format.name).options(**{**format.options, **TARGET_OPTIONS})
         return reader.schema(rows.schema).load(folder), count
 
     def prepare(self, ticket: Ticket, rows: DataFrame, format: FileFormat = PARQUET) -> Intent:

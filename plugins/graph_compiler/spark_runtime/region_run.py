@@ -37,7 +37,8 @@ class RegionRun:
         except Exception as cause:
             chain = self.evaluation.graph.chain_of(operator)
             writes = phase is not Phase.EVALUATE
-            raise OperatorFailedError(chain, self.evaluation.schemas, writes=writes) from cause
+            failed = OperatorFailedError(chain, self.evaluation.schemas, writes=writes)
+            raise failed from self.area.as_lost(cause)
 
     def evaluate(self, operator: OperatorDescriptor) -> None:
         """Make one operator's rows a plan."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -22,6 +23,23 @@ from graph_compiler.identifiers import listing
 
 TABLE_FORMATS = ("delta", "hudi", "iceberg")
 """Formats whose tables are a log beside files: to publish the files alone would break the table."""
+
+
+_MICROSECONDS: Mapping[str, str] = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+"""Spark's readers take these without being told, and its writers cut to milliseconds."""
+WRITE_OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "csv": {
+        **_MICROSECONDS,
+        "ignoreLeadingWhiteSpace": "false",
+        "ignoreTrailingWhiteSpace": "false",
+    },
+    "json": {**_MICROSECONDS, "ignoreNullFields": "false"},
+    "xml": _MICROSECONDS,
+}
+"""What Spark's writers of a format are told so that they keep values as they are (docs/formats.md)."""
 
 
 class SchemaInFiles(StrEnum):
@@ -86,6 +104,10 @@ class FileConnector(Connector):
         """Give what is only said to the reader; `options` win over it."""
         return {}
 
+    def write_options(self) -> Mapping[str, SecretText]:
+        """Return what is only said to the writer; `options` win over it."""
+        return WRITE_OPTIONS.get(self.spark_format.lower(), {})
+
     def mistakes(self) -> tuple[Problem, ...]:
         """Refuse an empty path, and to follow a schema that files do not tell."""
         found = []
@@ -138,7 +160,7 @@ class Csv(FileConnector):
 
 @dataclass(frozen=True, slots=True)
 class Json(FileConnector):
-    """JSON, one object on each line. A key that is missing is NULL; Spark writes no key for a NULL.
+    """JSON, one object on each line. A key that is missing is NULL, as is one that says so.
 
     So files do not tell which columns they have. With `schema`, other keys are left out, and a value that does not fit
     its type fails the task (`on_schema_change="ignore"` reads it as NULL); without, Spark infers one in a pass of its

@@ -11,6 +11,7 @@ A damaged document may be given up, by rules of its own kind. One of another ver
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
 from graph_compiler.deployment.commit_store import CommitStore
@@ -21,12 +22,25 @@ from graph_compiler.errors import DamagedDocumentError, DescriptorError, OtherVe
 Document = TypeVar("Document")
 
 
+Upgrade = Callable[[dict[str, Json]], dict[str, Json]]
+"""Returns a document of an earlier version as one of this version."""
+
+
+def _as_it_is(document: dict[str, Json]) -> dict[str, Json]:
+    return document
+
+
 def get_document(
-    store: CommitStore, key: str, kind: type[Document], *, version: int | None = None
+    store: CommitStore,
+    key: str,
+    kind: type[Document],
+    *,
+    version: int | None = None,
+    upgrade: Upgrade = _as_it_is,
 ) -> Document | None:
     """Return the document under a key of a store, None where there is none; raises as the table above says."""
     content = store.get(key)
-    return None if content is None else decode(kind, content, key, version=version)
+    return None if content is None else decode(kind, content, key, version=version, upgrade=upgrade)
 
 
 def read_document(
@@ -38,10 +52,15 @@ def read_document(
 
 
 def decode(
-    kind: type[Document], content: bytes, where: str, *, version: int | None = None
+    kind: type[Document],
+    content: bytes,
+    where: str,
+    *,
+    version: int | None = None,
+    upgrade: Upgrade = _as_it_is,
 ) -> Document:
     """Return the value of a document's content; raises DamagedDocumentError and OtherVersionError."""
-    document = decode_object(content, where)
+    document = upgrade(decode_object(content, where))
     found = document.get("version")
     if version is not None and isinstance(found, int) and found != version:
         raise OtherVersionError(

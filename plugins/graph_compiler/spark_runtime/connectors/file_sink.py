@@ -23,12 +23,14 @@ from graph_compiler.spark_runtime.connectors.sink import (
     conform_to_target,
     open_sink,
 )
+from graph_compiler.spark_runtime.formats.values import watch_values
 from graph_compiler.spark_runtime.merge_keys import (
     key_columns,
     merge,
     refuse_keys,
     unusable_keys,
 )
+from graph_compiler.spark_runtime.own_files.pinned_settings import TARGET_OPTIONS
 from graph_compiler.spark_runtime.publication import Publisher, Ticket
 from graph_compiler.spark_runtime.schema_change import FILES_EVOLVE, ChangeKind
 from graph_compiler.spark_runtime.secret_values import reveal_all
@@ -77,16 +79,21 @@ class FileSink:
         """Write the files beside the target; what is merged is first written aside, and counted there."""
         format = FileFormat(
             name=self.connector.spark_format,
-            options=reveal_all(self.connector.spark_options()),
+            options=reveal_all(
+                {**self.connector.write_options(), **self.connector.spark_options()}
+            ),
             partition_by=self.sink.partition_by,
             files=self.sink.files,
         )
-        merged = None
+        watched = watch_values(rows, format.name, format.options, format.partition_by)
+        merged, rows = None, watched.rows
         if self.sink.mode is SinkMode.MERGE:
             new, merged = self.publisher.set_aside(self.ticket, rows, format)
+            watched.check()
             rows = self._merge(new)
         behind_others = self.ticket if self.sink.mode in _KEEPS_FILES else None
         intent = self.publisher.prepare(self.ticket, rows, format)
+        watched.check()
         return PreparedSink(
             location=intent.target,
             rows=intent.rows if merged is None else merged,
@@ -104,7 +111,7 @@ class FileSink:
         refuse_keys(unusable_keys(new, keys), keys)
         if not self.ticket.old_files:
             return new
-        options = reveal_all(self.connector.spark_options())
+        options = {**reveal_all(self.connector.spark_options()), **TARGET_OPTIONS}
         reader = self.publisher.spark.read.format(self.connector.spark_format).options(**options)
         return merge(reader.schema(self._held_schema(new)).load(self.ticket.target), new, keys)
 
