@@ -57,6 +57,7 @@ class DryRun:
             read_source=self._source,
             read_staged=self._staged,
             fix=lambda _operator, _name, rows, _partitions: rows,
+            stop_clock=lambda _operator, rows: rows,  # nothing is run
             contracts=[],
             is_dry=True,
         )

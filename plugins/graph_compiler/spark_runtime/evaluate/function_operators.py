@@ -79,7 +79,7 @@ def _process(operator: Process, inputs: list[DataFrame]) -> dict[str | None, Dat
 
 
 def _holds(condition: str, state: DataFrame, scope: Scope) -> bool:
-    answer = scope.select(on_lines(condition), state)
+    answer = scope.stop_clock(scope.select(on_lines(condition), state))
     row = None if scope.is_dry else answer.first()
     return row is not None and row[0] is True
 
