@@ -84,6 +84,11 @@ def test_every_spelling_of_the_current_time_is_the_runs(
     assert dict(zip(SPELLINGS, row, strict=True)) == SPELLINGS
 
 
+def utc(value: object) -> datetime:
+    assert isinstance(value, datetime)
+    return value.astimezone(UTC)
+
+
 def through_a_function(rows: DataFrame) -> DataFrame:
     later = rows.withColumn("t", F.current_timestamp())
     return later.where(later["t"] <= F.now()).select(later["t"], rows["id"])
@@ -125,7 +130,7 @@ def test_the_current_time_is_the_runs_wherever_it_stands(
     (report,) = run_pipeline(env.pipeline())
     assert report.failure is None, report.failure
     ((found,),) = published(tmp_path / "out")[1]
-    assert found.astimezone(UTC) == NOW
+    assert utc(found) == NOW
     assert all(count.violations == 0 for count in report.contracts)
 
 
@@ -137,7 +142,7 @@ def test_a_view_that_asks_for_the_time_is_given_the_runs(
     env.from_source(Table("timed"), "in").sink_to(Parquet(f"{tmp_path}/out")).name("out")
     assert run_pipeline(env.pipeline())[-1].failure is None
     ((found,),) = published(tmp_path / "out")[1]
-    assert found.astimezone(UTC) == NOW
+    assert utc(found) == NOW
 
 
 def test_two_sinks_and_the_next_task_see_the_same_time(
@@ -158,7 +163,7 @@ def test_two_sinks_and_the_next_task_see_the_same_time(
     layout = StagingLayout(root=f"{tmp_path}/staging", pipeline="p", run_id="run")
     marker = find_marker(LocalCommitStore(), layout)
     assert marker is not None
-    assert first.astimezone(UTC) == moment(marker.time)
+    assert utc(first) == moment(marker.time)
 
 
 def rows_around_now(spark: SparkSession, folder: Path) -> str:

@@ -56,7 +56,7 @@ class InputDescriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorDescriptor:
-    """One operator. `parallelism` None: adaptive execution decides. `deterministic`: the declaration says that it is."""
+    """One operator. `parallelism` None: adaptive execution decides. `deterministic`: so the declaration says."""
 
     node_id: int
     operator_id: OperatorId
