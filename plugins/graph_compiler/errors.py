@@ -15,6 +15,7 @@
     ├── InitializeOnMasterError     inputs or targets of a task are not as they must be; carries every Problem found
     ├── SecretError                 a secret cannot be handed to the driver, or has not reached it
     ├── SchemaChangedError          a source or a target has other columns than are expected
+    ├── SourceChangedError          a source changed while it was read; trying again is right
     └── PublicationError            a sink's target cannot take what was written for it
         └── PublicationConflictError    another execution was first; trying again is right
             └── DecisionLostError       it was known before anything was decided
@@ -215,6 +216,10 @@ class SecretError(GraphCompilerError):
 
 class SchemaChangedError(GraphCompilerError):
     """Columns are not those that a source or a sink expects; the message has all of them."""
+
+
+class SourceChangedError(GraphCompilerError):
+    """What a source was listed to have is not what it has now: some of its rows may be old, and some new."""
 
 
 class PublicationError(GraphCompilerError):

@@ -18,6 +18,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from jinja2 import Environment
 
 from graph_compiler.airflow_backend.assets import describe_events, inlets, outlets, published
+from graph_compiler.airflow_backend.driver_end import why_failed
 from graph_compiler.airflow_backend.driver_environment import PACKAGE, driver_environment
 from graph_compiler.airflow_backend.execution_files import (
     deploy,
@@ -25,6 +26,7 @@ from graph_compiler.airflow_backend.execution_files import (
     read_report,
     write_privately,
 )
+from graph_compiler.airflow_backend.log_limit import limit_log
 from graph_compiler.airflow_backend.logical_dates import explaining_templates, with_run_date
 from graph_compiler.airflow_backend.other_places import check_places, check_recorded_places
 from graph_compiler.airflow_backend.plan_document import PLAN_DOCUMENT
@@ -49,7 +51,6 @@ from graph_compiler.deployment.executions import failure_times
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.parameters import check_parameters, parse_parameter
 from graph_compiler.deployment.plan_record import PlanRecord, check_inputs, record_plan
-from graph_compiler.deployment.report import ThrowableType
 from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.deployment.staging_layout import OUTCOME, REPORT, SUBMISSION, StagingLayout
 from graph_compiler.deployment.submission import Submission
@@ -178,7 +179,9 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         except SecretError as error:
             raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
         except AirflowException as error:
-            raise self._explained(report_path, error) from None
+            raise why_failed(self._region, report_path, error, self._hook) or error from None
+        if (failed := why_failed(self._region, report_path, None, self._hook)) is not None:
+            raise failed
         report = read_report(report_path)
         for line in log_lines(report):
             self.log.info("graph_compiler: %s", line)
@@ -259,22 +262,11 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         """Give secrets to the hook alone: the operator's own `env_vars` is a field that Airflow renders and shows."""
         hook = super()._get_hook()
         lead_a_group(hook)
+        limit_log(hook)
         if self._secrets:
             check_way_to_driver(hook)
             hook._env_vars = {**(hook._env_vars or {}), **self._secrets}
         return hook
-
-    def _explained(self, report_path: Path, error: AirflowException) -> AirflowException:
-        """Turn spark-submit's exit code into the report's words; without a report the driver died."""
-        if not report_path.exists():
-            return AirflowException(f"the Spark driver ended without a report: {error}")
-        failure = read_report(report_path).failure
-        if failure is None:
-            return error
-        message = failure.words(self._region.pipeline, self._region.region_id)
-        if failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR:
-            return AirflowFailException(message)
-        return AirflowException(message)
 
 
 def _vertex_list(region: RegionDescriptor) -> list[str]:

@@ -211,7 +211,8 @@ def _follow(
         step=lambda: _step(folder / wire.PROGRESS),
     )
     found = follow(followed, console)
-    came_through = process.returncode == 0
+    # A function may end the process with any exit code; the reports say what came through.
+    came_through = process.returncode == 0 and all(map(_came_through, found.values()))
     return FinishedRun(
         compiled=run.compiled,
         run_id=tasks[0].attempt.run_id if run.until is None else None,
@@ -221,6 +222,11 @@ def _follow(
         preview=_preview(run, found, folder) if came_through else None,
         log=log,
     )
+
+
+def _came_through(attempts: Sequence[RegionExecution]) -> bool:
+    report = attempts[-1].report if attempts else None
+    return report is not None and report.failure is None
 
 
 def _own(task: TaskDeploymentDescriptor) -> tuple[RegionExecution, ...]:

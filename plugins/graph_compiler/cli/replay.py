@@ -19,6 +19,7 @@ from typing import Annotated
 import typer
 
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.plain_words import AsJson, speaking_plainly
 from graph_compiler.cli.runs import DagName, RunId, layout_of
 from graph_compiler.deployment.commit_store import LocalCommitStore
@@ -95,6 +96,9 @@ def replay(
         stdout=sys.stderr.fileno() if as_json else None,
         check=False,
     ).returncode
+    if exit_code == 0 and not shell and not _reports(found):
+        typer.echo("Spark's driver ended with exit code 0, and left no report", err=True)
+        exit_code = ExitCode.LEFT_TO_DO
     if as_json:
         typer.echo(json.dumps(_outcome_json(found, exit_code), indent=1))
     else:
@@ -170,9 +174,13 @@ def _task(execution: Path) -> TaskDeploymentDescriptor:
     return found
 
 
+def _reports(found: Replay) -> list[bytes]:
+    return [path.read_bytes() for path in found.scratch.glob(f"staging/*/*/tasks/*/*/{REPORT}")]
+
+
 def _outcome_json(found: Replay, exit_code: int) -> Json:
     """Give what became of a replay; its report is null where the driver left none."""
-    reports = [path.read_bytes() for path in found.scratch.glob(f"staging/*/*/tasks/*/*/{REPORT}")]
+    reports = _reports(found)
     return {
         "command": found.shown,
         "exit_code": exit_code,

@@ -37,7 +37,8 @@ VERSION = 1
 class RunMarker:
     """What the first task knew: where it was, when (seconds since the epoch), and which plan it ran.
 
-    `ttl` is the pipeline's `staging.ttl` in seconds.
+    `time` is what `current_timestamp()` is in all tasks of the run (`run_time.py`). `ttl` is the pipeline's
+    `staging.ttl` in seconds.
     """
 
     version: int

@@ -32,7 +32,8 @@ from graph_compiler.errors import (
     StagingError,
     StagingRootNotSharedError,
 )
-from graph_compiler.spark_runtime.failures import explain_failure
+from graph_compiler.spark_runtime.driver_process import bound_output, end_process
+from graph_compiler.spark_runtime.failures import explain_failure, root_cause
 from graph_compiler.spark_runtime.metrics import RegionMetrics
 from graph_compiler.spark_runtime.progress_file import told_in
 from graph_compiler.spark_runtime.region import run_region
@@ -42,6 +43,7 @@ from graph_compiler.spark_runtime.surroundings import PRODUCTION, Surroundings
 
 def main(descriptor_path: str) -> int:
     """Run the region a descriptor describes; gives the exit code."""
+    bound_output()
     try:
         task = told(Path(descriptor_path).parent)
     except StagingError as error:
@@ -110,16 +112,22 @@ def execute(
             recomputed=result.recomputed,
             failure=None,
         )
-    except Exception as error:  # whatever a user's function or Spark raises is reported, in words
+    except (
+        BaseException
+    ) as error:  # whatever ends it is reported: a function may call sys.exit(0), too
         print(redact(traceback.format_exc()), file=sys.stderr)
         report = _failed(error, application_id, metrics)
+        _leave(task, report)
+        if isinstance(root_cause(error), KeyboardInterrupt):  # somebody wants this process to end
+            raise
+        return report
     _leave(task, report)
     _release(task, report)
     return report
 
 
 def _failed(
-    error: Exception, application_id: str | None, metrics: RegionMetrics | None = None
+    error: BaseException, application_id: str | None, metrics: RegionMetrics | None = None
 ) -> ExecutionReport:
     """Say why, and how far it came: nothing of it is published, so it has no outputs."""
     return ExecutionReport(
@@ -168,4 +176,4 @@ def _say_what_is_ignored(task: TaskDeploymentDescriptor, spark: SparkSession) ->
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    end_process(main(sys.argv[1]))

@@ -34,7 +34,7 @@ class RegionRun:
                 yield
         except OperatorFailedError:  # of an operator that this one needed computed again
             raise
-        except Exception as cause:
+        except BaseException as cause:  # SystemExit is a failure of the operator's, too
             chain = self.evaluation.graph.chain_of(operator)
             writes = phase is not Phase.EVALUATE
             failed = OperatorFailedError(chain, self.evaluation.schemas, writes=writes)

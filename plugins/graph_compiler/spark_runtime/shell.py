@@ -28,6 +28,7 @@ from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.main import session
 from graph_compiler.spark_runtime.metrics import RegionMetrics
 from graph_compiler.spark_runtime.region_evaluation import RegionEvaluation
+from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.shared_rows import FixedRows
 from graph_compiler.spark_runtime.staging import StagingArea
 
@@ -48,6 +49,7 @@ def named_rows(task: TaskDeploymentDescriptor, spark: SparkSession) -> dict[str,
         read_source=lambda connector, parallelism: read_source(connector, spark, parallelism),
         read_staged=lambda staged, partitions: area.read(area.find(staged), partitions=partitions),
         fix=FixedRows(area, RegionMetrics(spark, task.region)).fix,
+        stop_clock=run_clock(area.log.store, task, spark).stop_for,
         contracts=[],
     )
     found: dict[str, DataFrame] = {}

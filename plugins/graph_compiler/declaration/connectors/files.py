@@ -14,6 +14,7 @@ from graph_compiler.declaration.connectors.connector import (
     OnSchemaChange,
     Options,
     SinkMode,
+    WhenReadTwice,
     as_pairs,
 )
 from graph_compiler.declaration.connectors.secret import SecretText
@@ -61,6 +62,7 @@ class FileConnector(Connector):
         SinkMode.ERROR_IF_EXISTS,
     )
     has_folders: ClassVar[bool] = True
+    when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.LISTED
     source_hooks: ClassVar[tuple[MasterHook, ...]] = (MasterHook.INPUT_EXISTS,)
     sink_hooks: ClassVar[tuple[MasterHook, ...]] = (MasterHook.TARGET_CAN_BE_MADE,)
     path: str
