@@ -87,8 +87,9 @@ def test_bounds_that_turn_out_to_be_none_are_told_before_spark_starts() -> None:
 
 
 def test_a_password_that_comes_by_a_template_is_refused_all_the_same() -> None:
-    found = region(Jdbc("jdbc:x://{{ params.a }}", table="t"), Parquet("/out"))
-    (problem,) = find_place_problems(rendered(found, a="etl:pw@db/x"))
+    found = region(Jdbc("{{ var.value.a }}", table="t"), Parquet("/out"))
+    url = {"in.url": "jdbc:x://etl:pw@db/x"}
+    (problem,) = find_place_problems(fill_places(found, find_places(found) | url))
     assert problem.message == "its url holds a password"
     assert "pw" not in str(problem)
 

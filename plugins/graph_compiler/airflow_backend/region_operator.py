@@ -234,7 +234,10 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     def _task(self, context: Context) -> TaskDeploymentDescriptor:
         """Fill in what the run gives; raises AirflowFailException where that cannot be run, before anything is."""
         instance = context["ti"]
-        region = fill_places(self._region, self.places)
+        try:
+            region = fill_places(self._region, self.places)
+        except InvalidPipelineError as error:
+            raise AirflowFailException(str(error)) from None
         defaults = {RUN_DATE: "", **dict(self._pipeline.params)}
         try:
             parameters = {

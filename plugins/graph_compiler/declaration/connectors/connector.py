@@ -147,6 +147,10 @@ class Connector:
             if isinstance(value, str) and value
         }
 
+    def why_not_rendered(self, rendered: Mapping[str, str]) -> tuple[Problem, ...]:  # noqa: ARG002  # most take any text
+        """Return what is wrong with rendered texts, by what is declared; `rendered` has keys of `texts`."""
+        return ()
+
     def with_texts(self, rendered: Mapping[str, str]) -> Self:
         """Give the same with these texts; `rendered` has keys of `texts`."""
         changes: dict[str, object] = {
