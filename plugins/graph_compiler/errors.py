@@ -14,6 +14,7 @@
     ├── SecretError                 a secret cannot be handed to the driver, or has not reached it
     ├── SchemaChangedError          a source or a target has other columns than are expected
     └── PublicationError            a sink's target cannot take what was written for it
+        ├── PublicationPendingError     it was decided, and the system refuses a step: whoever comes next goes on
         └── PublicationConflictError    another execution was first; trying again is right
             └── DecisionLostError       it was known before anything was decided
 
@@ -185,6 +186,10 @@ class SchemaChangedError(GraphCompilerError):
 
 class PublicationError(GraphCompilerError):
     """A sink's target cannot take what was written for it."""
+
+
+class PublicationPendingError(PublicationError):
+    """What was decided cannot be carried out yet: a full disk, a missing permission, something in its place."""
 
 
 class PublicationConflictError(PublicationError):

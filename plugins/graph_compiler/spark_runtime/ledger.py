@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -80,6 +80,11 @@ class Ledger:
                 self._refuse_another_sink(document, operator_id)
                 found.append(from_json(Publication, content))
         return tuple(found)
+
+    def documents(self, target: str, before: int) -> Iterator[Mapping[str, object]]:
+        """Yield what was decided to publish to the target, in order, as it was recorded."""
+        for number in range(before):
+            yield json.loads(self._content(target, number))
 
     def decide(self, publication: Publication) -> None:
         """Record what will be done; raises DecisionLostError if another execution was first."""
