@@ -17,6 +17,7 @@
     ├── SchemaChangedError          a source or a target has other columns than are expected
     ├── SourceChangedError          a source changed while it was read; trying again is right
     └── PublicationError            a sink's target cannot take what was written for it
+        ├── PublicationPendingError     it was decided, and the system refuses a step: whoever comes next goes on
         └── PublicationConflictError    another execution was first; trying again is right
             └── DecisionLostError       it was known before anything was decided
 
@@ -224,6 +225,10 @@ class SourceChangedError(GraphCompilerError):
 
 class PublicationError(GraphCompilerError):
     """A sink's target cannot take what was written for it."""
+
+
+class PublicationPendingError(PublicationError):
+    """What was decided cannot be carried out yet: a full disk, a missing permission, something in its place."""
 
 
 class PublicationConflictError(PublicationError):

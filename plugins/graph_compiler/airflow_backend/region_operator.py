@@ -57,6 +57,7 @@ from graph_compiler.deployment.submission import Submission
 from graph_compiler.deployment.templates import fill_places, find_places
 from graph_compiler.deployment.wire import to_json
 from graph_compiler.errors import (
+    InvalidPipelineError,
     ParameterError,
     SecretError,
     StaleResultError,

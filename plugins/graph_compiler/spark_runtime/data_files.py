@@ -61,6 +61,24 @@ def footer_rows(spark: SparkSession) -> Callable[[Path], int]:
     return rows
 
 
+def orc_rows(spark: SparkSession) -> Callable[[Path], int]:
+    """Return a function that counts an ORC file's rows by its footer, on the driver: no Spark job, and exact."""
+    assert spark._jsc is not None
+    hadoop_path = java_class(spark, "org.apache.hadoop.fs.Path")
+    orc = java_class(spark, "org.apache.orc.OrcFile")
+    configuration = spark._jsc.hadoopConfiguration()
+
+    def rows(path: Path) -> int:
+        # A reader leaves its file's footer in its options: each file has its own.
+        reader = orc.createReader(hadoop_path(str(path)), orc.readerOptions(configuration))
+        try:
+            return int(reader.getNumberOfRows())
+        finally:
+            reader.close()
+
+    return rows
+
+
 def required_columns(spark: SparkSession, files: list[str]) -> frozenset[str]:
     """Give the top-level columns that every one of these Parquet files declares REQUIRED; reads all their footers."""
     open_file = _opener(spark)

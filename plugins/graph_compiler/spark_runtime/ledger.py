@@ -16,7 +16,7 @@ while an attempt lives that may have it in its memory. In both cases a run that 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -104,6 +104,12 @@ class Ledger:
                 self._refuse_another_sink(document, operator_id)
                 found.append(self._publication(target, number))
         return tuple(found)
+
+    def documents(self, target: str, before: int) -> Iterator[Mapping[str, object]]:
+        """Yield what was decided to publish to the target, in order, as it was recorded; not what nobody can read."""
+        for number in range(before):
+            with suppress(DamagedDocumentError):
+                yield self._document(target, number)
 
     def decide(self, publication: Publication) -> None:
         """Record what will be done; raises DecisionLostError if another execution was first."""

@@ -155,7 +155,7 @@ class StagingArea:
             return self.spark.createDataFrame([], schema)
         return read_staged_files(self.spark, manifest, schema, manifest.files)
 
-    def as_lost(self, error: Exception) -> Exception:
+    def as_lost(self, error: BaseException) -> BaseException:
         """Return a failure as the loss of what it read, recorded for the next attempt, where that is damaged."""
         if not self.read_manifests or isinstance(error, GraphCompilerError):
             return error

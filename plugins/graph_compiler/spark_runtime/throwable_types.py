@@ -36,6 +36,7 @@ from graph_compiler.errors import (
     PartitionNotFoundError,
     PublicationConflictError,
     PublicationError,
+    PublicationPendingError,
     SchemaChangedError,
     SecretError,
     StagingRootNotSharedError,
@@ -46,11 +47,12 @@ from graph_compiler.spark_runtime.causes import PYTHON_WORKER, Cause
 from graph_compiler.spark_runtime.contracts import ContractViolatedError
 from graph_compiler.spark_runtime.evaluate import ColumnsError
 
-# In this order: a conflict is a PublicationError too.
+# In this order: a conflict is a PublicationError too, and so is what is pending.
 _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
     (PartitionNotFoundError, ThrowableType.PARTITION_DATA_MISSING_ERROR),
     (UpstreamMustRerunError, ThrowableType.PARTITION_DATA_MISSING_ERROR),
     (PublicationConflictError, ThrowableType.RECOVERABLE_ERROR),
+    (PublicationPendingError, ThrowableType.RECOVERABLE_ERROR),
     (PublicationError, ThrowableType.NON_RECOVERABLE_ERROR),
     # Another worker may have the folder mounted: a retry that lands there goes on.
     (StagingRootNotSharedError, ThrowableType.ENVIRONMENT_ERROR),

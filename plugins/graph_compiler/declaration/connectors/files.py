@@ -24,6 +24,10 @@ from graph_compiler.identifiers import listing
 
 TABLE_FORMATS = ("delta", "hudi", "iceberg")
 """Formats whose tables are a log beside files: to publish the files alone would break the table."""
+_SAY_WHERE = frozenset(
+    {"path", "paths", "mapreduce.output.basename", "mapreduce.output.fileoutputformat.outputdir"}
+)
+"""Options of Spark's and Hadoop's writers that give files other names or another folder, in lower case."""
 
 
 _MICROSECONDS: Mapping[str, str] = {
@@ -97,6 +101,15 @@ class FileConnector(Connector):
             return False
         mine, theirs = PurePosixPath(self.place), PurePosixPath(other.place)
         return mine.is_relative_to(theirs) or theirs.is_relative_to(mine)
+
+    def why_not_writable(self) -> str | None:
+        """Return why a sink cannot have its options: those that say where files go would take them elsewhere."""
+        wrong = [name for name, _ in as_pairs(self.options) if name.lower() in _SAY_WHERE]
+        return (
+            f"option '{wrong[0]}' cannot be given to a sink: it says where files go"
+            if wrong
+            else None
+        )
 
     def spark_options(self) -> dict[str, SecretText]:
         """Give the options for reading and for writing alike."""
@@ -252,5 +265,5 @@ class Files(FileConnector):
     def why_not_writable(self) -> str | None:
         """Refuse table formats."""
         if self.format.lower() not in TABLE_FORMATS:
-            return None
+            return FileConnector.why_not_writable(self)
         return f"a {self.format} table cannot be written: it is a log beside its files ({listing(TABLE_FORMATS)} are)"

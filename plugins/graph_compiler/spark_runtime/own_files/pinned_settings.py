@@ -42,6 +42,7 @@ WRITE_OPTIONS: Mapping[str, str] = {
 """Options of a write of staged Parquet files."""
 TARGET_OPTIONS: Mapping[str, str] = {
     **_ANY_FILE,
+    "recursiveFileLookup": "false",
     "orc.skip.corrupt.data": "false",
     "orc.force.positional.evolution": "false",
 }
