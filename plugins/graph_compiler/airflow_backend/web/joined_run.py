@@ -39,6 +39,12 @@ from graph_compiler.deployment.report import (
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId
 
+
+def _quoted(name: str) -> str:
+    """Write a name as a part of a URL, whatever a document says that it is."""
+    return quote(name, safe="", errors="replace")
+
+
 _WAITING = (None, "scheduled", "up_for_retry")
 """States in which the current row of a task may stand for no try of its own."""
 _STATES = {None if key is None else key.value: state for key, state in EXECUTION_STATES.items()}
@@ -58,11 +64,11 @@ class Links:
 
     def spark(self, application_id: str | None, live: str | None) -> str | None:
         """Give Spark's own UI while there is one; else its history server's page, where one is configured."""
-        if live is not None:
+        if live is not None and live.startswith(("http://", "https://")):
             return live
         if self.history_server is None or application_id is None:
             return None
-        return f"{self.history_server.rstrip('/')}/history/{quote(application_id, safe='')}/jobs/"
+        return f"{self.history_server.rstrip('/')}/history/{_quoted(application_id)}/jobs/"
 
 
 def joined_run(
