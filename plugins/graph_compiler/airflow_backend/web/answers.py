@@ -34,6 +34,8 @@ class Server:
     settings: Settings
     cards: PlanCards
     reads: StagingReads = field(default_factory=StagingReads)
+    row_reads: StagingReads = field(default_factory=lambda: StagingReads(running=1, waiting=4))
+    """Rows are read one request after the other: a page may unfold to more than its file says, up to 2 GB."""
 
     def layout(self, dag_id: str, run_id: str) -> StagingLayout:
         """Give the paths of a run."""

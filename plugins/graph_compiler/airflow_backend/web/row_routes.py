@@ -42,7 +42,7 @@ def rows(dag_id: str, run_id: str, result: str, server: ServerDep, session: Sess
         return None if found is None else read_sample(found, most)
 
     try:
-        sample = server.reads(read)
+        sample = server.row_reads(read)
     except StagingError as error:
         refuse(str(error))
     except UNREADABLE as error:
