@@ -85,7 +85,8 @@ def asked_for_a_run(layout: StagingLayout) -> Any:
     """Ask as /run does; gives the document."""
     from graph_compiler.airflow_backend.web.answers import answer
     from graph_compiler.airflow_backend.web.attempts import read_documents
-    from graph_compiler.airflow_backend.web.joined_run import Links, joined_run
+    from graph_compiler.airflow_backend.web.joined_run import joined_run
+    from graph_compiler.airflow_backend.web.links import Links
     from graph_compiler.airflow_backend.web.runs import RunRow, RunWithTries
     from graph_compiler.explain.plain_json import plain_json
 

@@ -79,7 +79,8 @@ def joined(
     tries: list["TryRow"], attempts: list[RegionExecution], history: str | None = None
 ) -> "ViewRun":
     from graph_compiler.airflow_backend.web.attempts import Documents
-    from graph_compiler.airflow_backend.web.joined_run import Links, joined_run
+    from graph_compiler.airflow_backend.web.joined_run import joined_run
+    from graph_compiler.airflow_backend.web.links import Links
     from graph_compiler.airflow_backend.web.runs import RunRow, RunWithTries
 
     run = RunRow(

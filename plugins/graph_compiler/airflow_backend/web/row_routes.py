@@ -11,7 +11,7 @@ from graph_compiler.airflow_backend.web.answers import ServerDep, answer, may_re
 from graph_compiler.airflow_backend.web.row_permission import requires_rows
 from graph_compiler.airflow_backend.web.runs import find_run
 from graph_compiler.airflow_backend.web.staged_files import find_rows
-from graph_compiler.errors import StagingError
+from graph_compiler.errors import PartitionNotFoundError, StagingError
 from graph_compiler.explain.plain_json import plain_json
 
 _OFF = "no rows are shown here: setting [graph_compiler] row_samples is 0"
@@ -43,9 +43,9 @@ def rows(dag_id: str, run_id: str, result: str, server: ServerDep, session: Sess
 
     try:
         sample = server.row_reads(read)
-    except StagingError as error:
+    except PartitionNotFoundError as error:
         refuse(str(error))
-    except UNREADABLE as error:
+    except (*UNREADABLE, StagingError) as error:
         refuse(f"the rows cannot be read here: {error}")
     if sample is None:
         refuse(f"run '{run_id}' has committed no result '{result}' that this server can see")

@@ -19,7 +19,8 @@ from graph_compiler.airflow_backend.web.answers import (
     refuse,
 )
 from graph_compiler.airflow_backend.web.attempts import read_documents
-from graph_compiler.airflow_backend.web.joined_run import Links, joined_run, without_reasons
+from graph_compiler.airflow_backend.web.joined_run import joined_run, without_reasons
+from graph_compiler.airflow_backend.web.links import Links
 from graph_compiler.airflow_backend.web.plans import is_ours
 from graph_compiler.airflow_backend.web.row_permission import may_see_rows
 from graph_compiler.airflow_backend.web.runs import find_run, newest_runs
