@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import stat
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from graph_compiler.airflow_backend.web.staged_result import find_manifest
 from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.documents.bounded_read import open_regular
 from graph_compiler.deployment.manifest import DataFile, Manifest
 from graph_compiler.deployment.release import find_release
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.errors import PartitionNotFoundError
+from graph_compiler.errors import DamagedDocumentError, PartitionNotFoundError
+
+_MOST = 2**62  # its pages are read, and not the file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,28 +26,30 @@ class StagedFiles:
     manifest: Manifest
     folder: Path
 
-    def paths(self) -> Iterator[Path]:
-        """Give the files that hold rows, in the order of partitions, each looked at when it is asked for.
+    def opened(self) -> Iterator[BinaryIO]:
+        """Give the files that hold rows, in the order of partitions, each opened when it is asked for.
 
         Raises PartitionNotFoundError for one that is not as it was committed, and OSError.
         """
         for file in self.manifest.files:
             if file.rows:
-                yield self._path(file)
+                yield self._open(file)
 
-    def _path(self, file: DataFile) -> Path:
+    def _open(self, file: DataFile) -> BinaryIO:
+        """Open a file that lies in this very folder, and is no link: what is looked at is what is read."""
         if Path(file.name).name != file.name:
             raise PartitionNotFoundError(f"'{file.name}' is no file of a staged result")
         try:
-            path = (self.folder / file.name).resolve(strict=True)
-            status = path.stat()
-        except FileNotFoundError:
-            raise self._gone(file, "is not there any more") from None
-        if path.parent != self.folder.resolve() or not stat.S_ISREG(status.st_mode):
-            raise self._gone(file, "lies elsewhere")
-        if status.st_size != file.bytes:
-            raise self._gone(file, f"has {status.st_size} bytes, not {file.bytes}")
-        return path
+            opened = open_regular(str(self.folder / file.name), most=_MOST)
+        except DamagedDocumentError as error:
+            raise self._gone(file, error.why) from None
+        if opened is None:
+            raise self._gone(file, "is not there any more")
+        found = open(opened, "rb")  # noqa: SIM115  # whoever reads it closes it
+        if (size := os.fstat(opened).st_size) != file.bytes:
+            found.close()
+            raise self._gone(file, f"has {size} bytes, not {file.bytes}")
+        return found
 
     def _gone(self, file: DataFile, words: str) -> PartitionNotFoundError:
         manifest = self.manifest
@@ -55,7 +61,7 @@ class StagedFiles:
 def find_rows(layout: StagingLayout, result: str) -> StagedFiles | None:
     """Give the last committed epoch of a result, None where there is none.
 
-    Raises PartitionNotFoundError for one that was released, DescriptorError, OSError.
+    Raises StagingError for one that was released or cannot be read, OSError.
     """
     manifest = find_manifest(layout, result)
     if manifest is None:
