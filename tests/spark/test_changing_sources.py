@@ -199,4 +199,4 @@ def test_the_documentation_says_what_each_source_does() -> None:
     rows = re.findall(r"^\| ([^|]+) \| ([a-z]+) \|", table, re.MULTILINE)
     said = {name: answer for names, answer in rows for name in re.findall(r"`(\w+)`", names)}
     assert said == {kind.__name__: kind.when_read_twice.value for kind in CONNECTORS}
-    assert {answer for _, answer in rows} <= {str(each) for each in WhenReadTwice}
+    assert {answer for _, answer in rows[1:]} <= {str(each) for each in WhenReadTwice}

@@ -343,7 +343,9 @@ def test_parameters_are_those_of_the_pipeline(pipeline_run: Run) -> None:
 def test_the_current_time_is_the_days(
     day: str | date, now: datetime, orders: DataStream, pipeline_run: Run
 ) -> None:
-    timed = orders.select(now="localtimestamp()", day="current_date()", ds=":run_date").name("timed")
+    timed = orders.select(now="localtimestamp()", day="current_date()", ds=":run_date").name(
+        "timed"
+    )
     result = pipeline_run(sink(timed), {"orders": [{"k": "a"}]}, day=day)
     assert result.rows("timed") == [{"now": now, "day": date(2013, 1, 31), "ds": "2013-01-31"}]
 

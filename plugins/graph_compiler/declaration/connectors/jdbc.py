@@ -6,7 +6,13 @@ import re
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from graph_compiler.declaration.connectors.connector import Connector, Options, SinkMode, as_pairs
+from graph_compiler.declaration.connectors.connector import (
+    Connector,
+    Options,
+    SinkMode,
+    WhenReadTwice,
+    as_pairs,
+)
 from graph_compiler.declaration.connectors.input_splits import (
     PredicateSplit,
     parse_bound,
@@ -42,6 +48,7 @@ class Jdbc(Connector):
         SinkMode.ERROR_IF_EXISTS,
         SinkMode.MERGE,
     )
+    when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.SNAPSHOT
     never_rendered: ClassVar[tuple[str, ...]] = (
         *("schema", "on_schema_change"),
         *("query", "driver", "partition_column"),
