@@ -13,6 +13,7 @@
     ├── InitializeOnMasterError     inputs or targets of a task are not as they must be; carries every Problem found
     ├── SecretError                 a secret cannot be handed to the driver, or has not reached it
     ├── SchemaChangedError          a source or a target has other columns than are expected
+    ├── RepeatedReadError           a source is read more than once, and nothing keeps its rows the same
     └── PublicationError            a sink's target cannot take what was written for it
         └── PublicationConflictError    another execution was first; trying again is right
             └── DecisionLostError       it was known before anything was decided
@@ -181,6 +182,10 @@ class SecretError(GraphCompilerError):
 
 class SchemaChangedError(GraphCompilerError):
     """Columns are not those that a source or a sink expects; the message has all of them."""
+
+
+class RepeatedReadError(GraphCompilerError):
+    """A source is read more than once, and may have other rows each time: rows would be lost or doubled."""
 
 
 class PublicationError(GraphCompilerError):
