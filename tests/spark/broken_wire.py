@@ -67,7 +67,9 @@ def _lead(client: socket.socket, to_port: int, wire: Wire) -> None:
         answers.start()
         while sent := client.recv(65536):
             if wire.is_cut(wire.cut_before, sent):
-                server.shutdown(socket.SHUT_RDWR)  # closing is not enough while another thread listens
+                server.shutdown(
+                    socket.SHUT_RDWR
+                )  # closing is not enough while another thread listens
                 _reset(client)
                 return
             if wire.is_cut(wire.cut_behind, sent):

@@ -178,7 +178,7 @@ def test_carriers_of_one_decision_at_once_write_its_rows_once(
     wire.breaks(before=b"INSERT INTO")
     with pytest.raises(Py4JJavaError):
         prepared.publish()
-    together(lambda: sinks.open(table, run="r2", mode="append"), times=4)
+    together(spark, lambda: sinks.open(table, run="r2", mode="append"), times=4)
     assert ids(postgres) == ["1", "2"]
     assert postgres.sql(f"SELECT outcome FROM {MARKS}") == [("published",)]
 
@@ -189,15 +189,20 @@ def test_drivers_that_make_the_table_of_marks_at_once_all_have_it(
     marks = Marks(
         database=Database(spark=spark, connector=jdbc(postgres, "sales")), table=f"public.{MARKS}"
     )
-    together(marks.make_ready, times=4)
+    together(spark, marks.make_ready, times=4)
     assert postgres.sql(f"SELECT * FROM {MARKS}") == []
 
 
-def together(action: Any, *, times: int) -> None:
-    """Do one thing in several threads at once; raises what any of them raised."""
-    barrier, errors = threading.Barrier(times), []
+def together(spark: SparkSession, action: Any, *, times: int) -> None:
+    """Do one thing in several threads at once; none of them may fail."""
+    barrier: threading.Barrier = threading.Barrier(times)
+    errors: list[Exception] = []
+    jvm = spark._jvm
+    assert jvm is not None
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()  # which has the driver
 
     def run() -> None:
+        jvm.java.lang.Thread.currentThread().setContextClassLoader(loader)
         barrier.wait()
         try:
             action()
@@ -290,7 +295,8 @@ def test_a_table_that_is_replaced_by_one_alike_takes_the_rows(
     [
         ("GRANT USAGE ON SCHEMA public TO other", "permission denied for schema public"),
         (
-            f"GRANT ALL ON SCHEMA public TO other; CREATE TABLE {MARKS} (mark VARCHAR(64))",
+            f"GRANT ALL ON SCHEMA public TO other; CREATE TABLE {MARKS} (mark TEXT, outcome TEXT, "
+            "target TEXT, pipeline TEXT, run_id TEXT, execution_id TEXT, marked_at TEXT)",
             f"permission denied for table {MARKS}",
         ),
     ],

@@ -21,7 +21,6 @@ from pyspark.sql import SparkSession
 from graph_compiler.declaration.connectors import Connector, Jdbc
 from graph_compiler.declaration.connectors.connector import as_pairs
 from graph_compiler.errors import RepeatedReadError
-from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.databases.sql_errors import database_words, is_refusal
 
@@ -80,9 +79,9 @@ class _Snapshots:
             return _reading(connector, snapshot.id)
         splits = len(connector.create_input_splits(parallelism or 1))
         if times > 1 or splits > 1:
-            how = counted(splits, "query", "queries") if splits > 1 else f"{times} times"
+            how = f"in {splits} queries" if splits > 1 else f"{times} times"
             raise RepeatedReadError(
-                f"it is read in {how} by this task, and rows that change in between would be lost or doubled: "
+                f"it is read {how} by this task, and rows that change in between would be lost or doubled: "
                 f"{snapshot.why_not}\n{_WAYS_OUT}"
             )
         return connector
