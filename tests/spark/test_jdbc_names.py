@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -149,7 +148,7 @@ def test_a_source_reads_the_table_its_name_means(postgres: Postgres, spark: Spar
 
 
 def test_what_was_decided_before_tables_were_resolved_is_finished_under_its_old_key(
-    sinks: Sinks, postgres: Postgres, tmp_path: Path
+    sinks: Sinks, postgres: Postgres
 ) -> None:
     postgres.sql(
         "CREATE TABLE sales (id BIGINT); CREATE TABLE graph_compiler_old AS SELECT 1::BIGINT AS id"
