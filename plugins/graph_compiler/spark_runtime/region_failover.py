@@ -45,6 +45,7 @@ from graph_compiler.errors import (
 )
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId, listing
 from graph_compiler.spark_runtime.connectors import read_source
+from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
 from graph_compiler.spark_runtime.contracts import Contract, check_contracts
 from graph_compiler.spark_runtime.lineage import lineage
 from graph_compiler.spark_runtime.metrics import RegionMetrics
@@ -91,6 +92,7 @@ class RegionFailover:
 
     task: TaskDeploymentDescriptor
     area: StagingArea
+    pin: Pin = as_it_is
     reads: list[StagedRead] = field(default_factory=list)
     recomputed: list[RecomputedResult] = field(default_factory=list)
     _recomputing: list[IntermediateDataSetId] = field(default_factory=list)
@@ -216,6 +218,7 @@ class RegionFailover:
             fix=FixedRows(self.area, metrics).fix,
             stop_clock=run_clock(self.area.log.store, producer, spark).stop_for,
             mark=metrics.mark,
+            pin=self.pin,
             contracts=contracts,
         )
 

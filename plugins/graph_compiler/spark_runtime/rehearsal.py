@@ -116,6 +116,7 @@ class Rehearsal:
         return Surroundings(
             read_source=read,
             open_sink=self._open_sink,
+            pins=False,
             observed=frozenset(
                 (operator.node_id, tag)
                 for operator in operators
