@@ -120,7 +120,11 @@ def _sample(
 def _row_groups(paths: Iterator[Path]) -> Iterator[_RowGroup]:
     for path in paths:
         with parquet.ParquetFile(
-            path, pre_buffer=False, buffer_size=_BUFFER, coerce_int96_timestamp_unit="us"
+            path,
+            pre_buffer=False,
+            buffer_size=_BUFFER,
+            coerce_int96_timestamp_unit="us",
+            page_checksum_verification=True,
         ) as file:
             for index in range(file.num_row_groups):
                 yield _RowGroup(file=file, index=index)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from graph_compiler.airflow_backend.web.staged_result import find_manifest
 from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.damage import find_damage
+from graph_compiler.deployment.hadoop_checksums import why_checksums_differ
 from graph_compiler.deployment.manifest import DataFile, Manifest
 from graph_compiler.deployment.release import find_release
 from graph_compiler.deployment.staging_layout import StagingLayout
@@ -43,6 +45,8 @@ class StagedFiles:
             raise self._gone(file, "lies elsewhere")
         if status.st_size != file.bytes:
             raise self._gone(file, f"has {status.st_size} bytes, not {file.bytes}")
+        if file.checksums is not None and (why := why_checksums_differ(path, file.checksums)):
+            raise self._gone(file, f"cannot be trusted: {why}")
         return path
 
     def _gone(self, file: DataFile, words: str) -> PartitionNotFoundError:
@@ -60,9 +64,10 @@ def find_rows(layout: StagingLayout, result: str) -> StagedFiles | None:
     manifest = find_manifest(layout, result)
     if manifest is None:
         return None
-    released = find_release(LocalCommitStore(), layout, manifest.result_id, manifest.epoch)
-    if released is not None:
-        raise PartitionNotFoundError(released.words())
+    key = (LocalCommitStore(), layout, manifest.result_id, manifest.epoch)
+    gone = find_release(*key) or find_damage(*key)
+    if gone is not None:
+        raise PartitionNotFoundError(gone.words())
     if manifest.result_id != result:
         raise PartitionNotFoundError(f"the manifest of {result} is of {manifest.result_id}")
     folder = layout.data(
