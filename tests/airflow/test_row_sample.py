@@ -9,7 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
+from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.damage import DamagedResult, record_damage
+from graph_compiler.deployment.hadoop_checksums import checksum_file, checksums_digest
 from graph_compiler.deployment.manifest import DataFile
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError
@@ -284,4 +288,48 @@ def test_what_arrow_cannot_read_is_known_as_such(staged: Any, content: bytes) ->
 def test_a_file_without_a_column_of_its_manifest_says_so(layout: StagingLayout) -> None:
     stage_rows(layout, schema_of(("id", "long"), ("other", "long")), [ids(1)])
     with pytest.raises(PartitionNotFoundError, match="has no other"):
+        sample(layout)
+
+
+def test_a_file_whose_checksums_were_changed_is_not_shown(staged: Any) -> None:
+    layout, manifest, path = staged
+    (file,) = manifest.files
+    checksum_file(path).write_bytes(b"crc\0 and checksums")
+    digest = checksums_digest(path)
+    recommit(layout, manifest, files=(replace(file, checksums=digest),))
+    assert sample(layout).rows
+    checksum_file(path).unlink()
+    with pytest.raises(PartitionNotFoundError, match="cannot be trusted: its checksum file"):
+        sample(layout)
+
+
+def test_a_page_that_was_changed_is_not_shown(layout: StagingLayout) -> None:
+    manifest = stage_rows(layout, schema_of(("id", "long")), [ids(1)])
+    path = Path(manifest.location, manifest.files[0].name)
+    parquet.write_table(
+        pa.table({"id": pa.array([7])}), path, write_page_checksum=True, compression="none",
+        use_dictionary=False, write_statistics=False,
+    )  # fmt: skip
+    content = path.read_bytes()
+    at = content.index((7).to_bytes(8, "little"))
+    path.write_bytes(content[:at] + b"\x08" + content[at + 1 :])
+    recommit(layout, manifest, files=(replace(manifest.files[0], bytes=len(content)),))
+    from graph_compiler.airflow_backend.web.row_sample import UNREADABLE
+
+    with pytest.raises(UNREADABLE, match="checksum"):
+        sample(layout)
+
+
+def test_what_a_task_found_damaged_is_not_shown(staged: Any) -> None:
+    layout, manifest, path = staged
+    damaged = DamagedResult(
+        result_id=RESULT,
+        epoch=manifest.epoch,
+        file=path.name,
+        reason="its bytes do not match their checksums",
+        execution_id="e1",
+        time=0.0,
+    )
+    record_damage(LocalCommitStore(), layout, damaged)
+    with pytest.raises(PartitionNotFoundError, match="was found damaged by execution e1"):
         sample(layout)

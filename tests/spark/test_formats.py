@@ -182,9 +182,7 @@ def test_a_column_keeps_its_name_or_is_refused(
 
 
 @pytest.mark.parametrize("options", [{"timestampFormat": "yyyy"}, {"TIMESTAMPFORMAT": "yyyy"}])
-def test_an_option_of_the_users_wins(
-    options: dict[str, str], sinks: Sinks, tmp_path: Path
-) -> None:
+def test_an_option_of_the_users_wins(options: dict[str, str], sinks: Sinks, tmp_path: Path) -> None:
     sinks.write(Csv(f"{tmp_path}/out", options=options), "SELECT TIMESTAMP '2013-01-01 00:00:00' c")
     (file,) = (tmp_path / "out").glob("part-*")
     assert file.read_text() == "c\n2013\n"
@@ -215,7 +213,7 @@ def test_other_engines_read_parquet_as_it_was_written(
     wanted = border_values(spark, SHARED).toArrow().sort_by("id")
     found = parquet.read_table(f"{tmp_path}/out").sort_by("id")
     assert _plain(found) == _plain(wanted)
-    by_duckdb = duckdb.sql(f"FROM '{tmp_path}/out/*.parquet' ORDER BY id").to_arrow_table()
+    by_duckdb = _by_duckdb(f"FROM '{tmp_path}/out/*.parquet' ORDER BY id")
     assert by_duckdb.num_rows == wanted.num_rows
     for kind in ("bigint", "string", "binary", "date", "decimal(38,18)"):
         name = name_of(kind)
@@ -240,15 +238,21 @@ def test_other_engines_read_the_lines_of_csv_and_json_as_they_were_written(
     rows = border_values(spark, kinds)
     wanted = rows.toArrow().sort_by("id")
     sinks.write(Json(f"{tmp_path}/json"), rows)
-    types = "{id: 'INT', string: 'VARCHAR', timestamp_ntz: 'TIMESTAMP', bigint: 'BIGINT', date: 'DATE'}"
+    types = (
+        "{id: 'INT', string: 'VARCHAR', timestamp_ntz: 'TIMESTAMP', bigint: 'BIGINT', date: 'DATE'}"
+    )
     lines = f"read_json('{tmp_path}/json/*.json', columns = {types}, format = 'newline_delimited')"
-    found = duckdb.sql(f"FROM {lines} ORDER BY id").to_arrow_table()
+    found = _by_duckdb(f"FROM {lines} ORDER BY id")
     for name in ("string", "timestamp_ntz", "bigint", "date"):
         assert found[name].cast(wanted[name].type).to_pylist() == wanted[name].to_pylist(), name
 
 
+def _by_duckdb(query: str) -> pa.Table:
+    found = duckdb.sql(query)
+    assert found is not None
+    return found.to_arrow_table()
+
+
 def _plain(table: pa.Table) -> list[dict[str, object]]:
     """Return rows as Python's values in which NaN equals itself, -0.0 is not 0.0, and order of columns is nothing."""
-    return [
-        {name: repr(value) for name, value in sorted(row.items())} for row in table.to_pylist()
-    ]
+    return [{name: repr(value) for name, value in sorted(row.items())} for row in table.to_pylist()]

@@ -70,9 +70,7 @@ WORST_OF_HADOOP = {
 }
 # Settings whose names say that they could change rows, and that do not change those of staged files: each was set in
 # turn to what it is not, and every type of tests/spark/border_values.py was read and written.
-HARMLESS = frozenset(
-    Path(__file__).with_name("harmless_settings.txt").read_text().split()
-)
+HARMLESS = frozenset(Path(__file__).with_name("harmless_settings.txt").read_text().split())
 _COULD_CHANGE_ROWS = re.compile(
     r"^spark\.sql\.(files|sources|parquet|legacy\.parquet)\.|(ignore|rebase|corrupt|missing)", re.I
 )
@@ -163,7 +161,11 @@ def test_a_merge_keeps_the_targets_rows_whatever_the_cluster_ignores(
     connector: type[Parquet | Orc], spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
     sinks.write(connector(f"{tmp_path}/out"), "SELECT id, id AS v FROM range(10)")
-    ignores = {key: value for key, value in WORST.items() if ".ignore" in key and "regex" not in key.lower()}
+    ignores = {
+        key: value
+        for key, value in WORST.items()
+        if ".ignore" in key and "regex" not in key.lower()
+    }
     of_orc = {key: value for key, value in WORST_OF_HADOOP.items() if key.startswith("orc.")}
     with pinned(spark, ignores), hadoop_settings(spark, of_orc):
         rows = "SELECT id, -1L AS v FROM range(9, 11)"
