@@ -10,7 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
+from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.damage import DamagedResult, record_damage
+from graph_compiler.deployment.hadoop_checksums import checksum_file, checksums_digest
 from graph_compiler.deployment.manifest import DataFile
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError, StagingError
@@ -303,4 +307,48 @@ def test_a_fifo_in_place_of_a_file_is_not_waited_for(staged: Any) -> None:
     os.mkfifo(path)
     recommit(layout, manifest, files=(replace(manifest.files[0], bytes=0),))
     with pytest.raises(PartitionNotFoundError, match="is a FIFO"):
+        sample(layout)
+
+
+def test_a_file_whose_checksums_were_changed_is_not_shown(staged: Any) -> None:
+    layout, manifest, path = staged
+    (file,) = manifest.files
+    checksum_file(path).write_bytes(b"crc\0 and checksums")
+    digest = checksums_digest(path)
+    recommit(layout, manifest, files=(replace(file, checksums=digest),))
+    assert sample(layout).rows
+    checksum_file(path).unlink()
+    with pytest.raises(PartitionNotFoundError, match="cannot be trusted: its checksum file"):
+        sample(layout)
+
+
+def test_a_page_that_was_changed_is_not_shown(layout: StagingLayout) -> None:
+    manifest = stage_rows(layout, schema_of(("id", "long")), [ids(1)])
+    path = Path(manifest.location, manifest.files[0].name)
+    parquet.write_table(
+        pa.table({"id": pa.array([7])}), path, write_page_checksum=True, compression="none",
+        use_dictionary=False, write_statistics=False,
+    )  # fmt: skip
+    content = path.read_bytes()
+    at = content.index((7).to_bytes(8, "little"))
+    path.write_bytes(content[:at] + b"\x08" + content[at + 1 :])
+    recommit(layout, manifest, files=(replace(manifest.files[0], bytes=len(content)),))
+    from graph_compiler.airflow_backend.web.row_sample import UNREADABLE
+
+    with pytest.raises(UNREADABLE, match="checksum"):
+        sample(layout)
+
+
+def test_what_a_task_found_damaged_is_not_shown(staged: Any) -> None:
+    layout, manifest, path = staged
+    damaged = DamagedResult(
+        result_id=RESULT,
+        epoch=manifest.epoch,
+        file=path.name,
+        reason="its bytes do not match their checksums",
+        execution_id="e1",
+        time=0.0,
+    )
+    record_damage(LocalCommitStore(), layout, damaged)
+    with pytest.raises(PartitionNotFoundError, match="was found damaged by execution e1"):
         sample(layout)

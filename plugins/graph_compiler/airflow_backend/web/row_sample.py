@@ -138,6 +138,7 @@ def _row_groups(files: Iterator[BinaryIO]) -> Iterator[_RowGroup]:
                 pre_buffer=False,
                 buffer_size=_BUFFER,
                 coerce_int96_timestamp_unit="us",
+                page_checksum_verification=True,
                 thrift_string_size_limit=_MOST_FOOTER,
                 thrift_container_size_limit=_MOST_LISTED,
             ) as file:

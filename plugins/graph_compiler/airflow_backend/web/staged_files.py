@@ -11,12 +11,17 @@ from typing import BinaryIO
 from graph_compiler.airflow_backend.web.staged_result import find_manifest
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.documents.bounded_read import open_regular
+from graph_compiler.deployment.damage import find_damage
+from graph_compiler.deployment.hadoop_checksums import why_checksums_differ
 from graph_compiler.deployment.manifest import DataFile, Manifest
 from graph_compiler.deployment.release import find_release
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import DamagedDocumentError, PartitionNotFoundError
 
 _MOST = 2**62  # its pages are read, and not the file
+
+_MOST_VOUCHED_FOR = 1 << 30
+"""Bytes of a file whose checksums are read, 1/128 of it; of larger ones only the pages that are shown are compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +54,9 @@ class StagedFiles:
         if (size := os.fstat(opened).st_size) != file.bytes:
             found.close()
             raise self._gone(file, f"has {size} bytes, not {file.bytes}")
+        if why := _why_not_trusted(self.folder / file.name, file):
+            found.close()
+            raise self._gone(file, f"cannot be trusted: {why}")
         return found
 
     def _gone(self, file: DataFile, words: str) -> PartitionNotFoundError:
@@ -66,12 +74,18 @@ def find_rows(layout: StagingLayout, result: str) -> StagedFiles | None:
     manifest = find_manifest(layout, result)
     if manifest is None:
         return None
-    released = find_release(LocalCommitStore(), layout, manifest.result_id, manifest.epoch)
-    if released is not None:
-        raise PartitionNotFoundError(released.words())
+    key = (LocalCommitStore(), layout, manifest.result_id, manifest.epoch)
+    gone = find_release(*key) or find_damage(*key)
+    if gone is not None:
+        raise PartitionNotFoundError(gone.words())
     if manifest.result_id != result:
         raise PartitionNotFoundError(f"the manifest of {result} is of {manifest.result_id}")
     folder = layout.data(
         manifest.result_id, epoch=manifest.epoch, execution_id=manifest.attempt.execution_id
     )
     return StagedFiles(manifest=manifest, folder=Path(folder))
+
+
+def _why_not_trusted(path: Path, file: DataFile) -> str | None:
+    digest = file.checksums if file.bytes <= _MOST_VOUCHED_FOR else None
+    return None if digest is None else why_checksums_differ(path, digest)
