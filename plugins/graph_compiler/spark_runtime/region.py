@@ -24,6 +24,7 @@ from graph_compiler.deployment.executions import is_superseded
 from graph_compiler.deployment.manifest import ContractCount, StagedRead
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.report import Output, Phase, RecomputedResult
+from graph_compiler.deployment.run_marker import same_root
 from graph_compiler.errors import SupersededError
 from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.connectors.databases.snapshots import (
@@ -97,6 +98,7 @@ def _run(
         plan_id=region.plan_id,
         region_id=region.region_id,
         execution_id=attempt.execution_id,
+        is_same_root=same_root(store, layout),
     )
     failover = RegionFailover(task=task, area=area, pin=pin)
     area = replace(area, inputs=lambda: tuple(failover.reads))

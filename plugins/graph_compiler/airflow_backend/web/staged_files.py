@@ -10,8 +10,8 @@ from typing import BinaryIO
 
 from graph_compiler.airflow_backend.web.staged_result import find_manifest
 from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.documents.bounded_read import open_regular
 from graph_compiler.deployment.damage import find_damage
+from graph_compiler.deployment.documents.bounded_read import open_regular
 from graph_compiler.deployment.hadoop_checksums import why_checksums_differ
 from graph_compiler.deployment.manifest import DataFile, Manifest
 from graph_compiler.deployment.release import find_release
