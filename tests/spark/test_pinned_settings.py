@@ -12,13 +12,13 @@ from pyspark.sql import SparkSession
 from graph_compiler import Orc, Parquet
 from graph_compiler.errors import PartitionNotFoundError
 from graph_compiler.spark_runtime.connectors import read_source
-from graph_compiler.spark_runtime.local_session import pinned
 from graph_compiler.spark_runtime.own_files.pinned_settings import (
     READ_OPTIONS,
     READ_SESSION,
     WRITE_OPTIONS,
     WRITE_SESSION,
 )
+from graph_compiler.spark_runtime.own_files.session_settings import pinned
 from tests.spark.border_values import VALUES, as_texts, border_values
 from tests.spark.sinks import Sinks
 from tests.spark.test_damaged_data import RESULT, STAGED, area_of

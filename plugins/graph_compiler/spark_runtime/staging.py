@@ -36,10 +36,10 @@ from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.causes import read_cause
 from graph_compiler.spark_runtime.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.data_files import written_partitions
-from graph_compiler.spark_runtime.local_session import pinned
 from graph_compiler.spark_runtime.own_files.damage import find_damaged_file
 from graph_compiler.spark_runtime.own_files.pinned_settings import WRITE_OPTIONS, WRITE_SESSION
 from graph_compiler.spark_runtime.own_files.reading import read_staged_files
+from graph_compiler.spark_runtime.own_files.session_settings import pinned
 from graph_compiler.spark_runtime.pointwise_read import read_pointwise
 from graph_compiler.spark_runtime.row_checksum import ObservedChecksum
 
