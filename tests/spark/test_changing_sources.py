@@ -26,7 +26,7 @@ from graph_compiler.deployment.report import ThrowableType
 from tests.reference import published
 from tests.spark import changing_sources
 from tests.spark.conftest import RunPipeline
-from tests.spark.test_region_failover import Tasks
+from tests.spark.test_region_failover import Tasks, remove_data
 
 pytestmark = pytest.mark.spark
 ROOT = Path(__file__).parents[2]
@@ -166,6 +166,23 @@ def test_what_a_function_reads_is_read_twice_where_it_is_declared_deterministic(
     env = two_sinks(source(given).deterministic(), tmp_path)
     assert run_pipeline(env.pipeline())[-1].failure is None
     assert not (tmp_path / "staging" / "p" / "run" / "data").exists()
+
+
+def test_other_rows_of_a_source_do_not_stand_in_for_lost_ones_that_went_to_a_sink(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = source(FunctionSource(changing_sources.other_rows_each_time))
+    rows.sink_to(Parquet(f"{tmp_path}/raw")).name("raw")
+    rows.filter("x < 0.5").name("some").stage("dear").sink_to(Parquet(f"{tmp_path}/out")).name(
+        "out"
+    )
+    tasks = Tasks(rows.environment, tmp_path, spark)
+    first, second = tasks.regions
+    assert tasks.run(first).failure is None
+    remove_data(tasks.data(first)[0])
+    failure = tasks.run(second).failure
+    assert failure is not None
+    assert "it cannot be computed again here: its rows would be others" in failure.message
 
 
 def test_files_that_a_function_reads_are_listed_not_staged(

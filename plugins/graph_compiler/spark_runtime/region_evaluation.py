@@ -151,8 +151,8 @@ class RegionEvaluation:
         return self.variations.ever(output)
 
     def is_repeatable(self, output: Output) -> bool:
-        """Say whether computing an output again from the same sources gives the same, as far as anybody can tell."""
-        return not any(each.is_in_operators for each in self.variations.of([output]))
+        """Say whether computing an output again gives the same rows, as far as Spark and the declaration tell."""
+        return self.variations.why_two_readers_differ(output) is None
 
     def replace_by_staged(self, output: Output, rows: DataFrame) -> None:
         """Let whoever reads an output here read what was committed of it: one result, however often it is read (D9)."""
