@@ -1,9 +1,8 @@
 """What we take for the files of a folder is what Spark's own listing finds there."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlparse
 
 import pytest
@@ -60,18 +59,19 @@ def _inside(folder: Path, uri: str) -> str:
 
 
 @pytest.fixture
-def sparks_rule(spark: SparkSession) -> Iterator[Any]:
+def sparks_rule(spark: SparkSession) -> Callable[[str], bool]:
     assert spark._jvm is not None
     module = getattr(getattr(spark._jvm, "org.apache.spark.util.HadoopFSUtils$"), "MODULE$")
-    yield lambda name: module.shouldFilterOutPathName(
-        name, module.defaultIgnoredPathSegmentRegexPattern()
-    )
+    hidden = module.defaultIgnoredPathSegmentRegexPattern()
+    return lambda name: bool(module.shouldFilterOutPathName(name, hidden))
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_is_hidden_where_spark_says_so(name: str, sparks_rule: Any) -> None:
-    assert is_hidden(name) is bool(sparks_rule(name))
+def test_a_name_is_hidden_where_spark_says_so(
+    name: str, sparks_rule: Callable[[str], bool]
+) -> None:
+    assert is_hidden(name) is sparks_rule(name)
 
 
 @pytest.mark.spark
