@@ -42,9 +42,16 @@ LINKS = ("none", "same disk", "other disk")
 ALIASES = ("{}/", "file:{}", "file://{}", "//{}")
 """Other ways to write a path."""
 
-TABLES = ("orders", "public.orders", "ORDERS", '"Or ders"', '"_x"', '"empty-x"', '"größe"')
-"""Names of tables; some are the same table."""
+TABLES = (
+    ("orders", "public.orders", "ORDERS"),
+    ("public.orders", '"orders"', "Public.Orders"),
+    ('"Or ders"', 'public."Or ders"'),
+    ('"_x"', "_x"),
+)
+"""Names of tables; those in a row are the same table."""
 
+TABLE_COLUMNS = ("day", "Day", "_day", "a b", "a=b", "a.b", "it's", "größe", "🙂", "order", "a`b")
+"""Columns of tables."""
 
 OPTIONS: tuple[tuple[tuple[str, str], ...], ...] = (
     (),

@@ -24,6 +24,7 @@ from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.spark_runtime.connectors import SinkContext, open_sink
 from graph_compiler.spark_runtime.coordination import SinkCommitter
 from tests.machine.faults import Died, Fate
+from tests.machine.proxy import Proxy
 from tests.machine.seam import meeting
 from tests.machine.store import FatefulStore
 
@@ -62,6 +63,7 @@ class Execution:
     execution_id: str
     fate: Fate
     folders: tuple[Path, ...]
+    proxy: Proxy | None = None
     error: BaseException | None = None
     rows: int | None = None
     _committer: SinkCommitter = field(init=False)
@@ -115,6 +117,8 @@ class Execution:
     def _do(self, work: Callable[[], None]) -> bool:
         with ExitStack() as stack:
             stack.enter_context(meeting(self.fate, *self.folders))
+            if self.proxy is not None:
+                stack.enter_context(self.proxy.meeting(self.fate))
             try:
                 work()
             except Died as death:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,10 @@ CALLS = (
     *("put", "get", "keys"),
 )
 """Calls to a file system, and to the commit store above it."""
+
+DATABASE_KINDS = ("reset", "answer lost", "death", "death after", "slow")
+DATABASE_CALLS = ("query", "query", "query", "connect", "put", "get", "keys")
+"""What may go wrong in the conversation with a database, and with the store beside it."""
 
 _ERRORS: dict[str, tuple[type[OSError], int]] = {
     "denied": (PermissionError, errno.EACCES),
@@ -58,6 +63,7 @@ class Fate:
     is_dead: bool = False
     calls: dict[str, int] = field(default_factory=dict)
     trace: list[str] = field(default_factory=list)
+    thread: int = field(default_factory=threading.get_ident)
 
     def call(self, name: str, what: str, do: Callable[[], Any]) -> Any:
         """Make a call, unless fate has it otherwise."""
@@ -85,7 +91,8 @@ class Fate:
             self.is_dead = True
             raise Died
         if kind == "slow":
-            self.meanwhile()
+            if threading.get_ident() == self.thread:  # others' turn is the driver's to give
+                self.meanwhile()
             return do()
         if kind in ("answer lost", "answered twice"):
             do()

@@ -12,10 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 from pyarrow import parquet
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.connectors import Csv, FileConnector, Json, Orc, Parquet
 from graph_compiler.deployment.commit_store import LocalCommitStore
@@ -23,6 +21,7 @@ from graph_compiler.identifiers import OperatorId
 from tests.machine.alphabet import PLAIN_VALUES
 from tests.machine.execution import Execution, Place, Request
 from tests.machine.faults import Fate
+from tests.machine.frames import frame, schema, table
 from tests.machine.model import Row, State, Written, in_folders
 from tests.machine.reading import rows_in
 from tests.spark.stepping import InMemoryStore
@@ -114,7 +113,7 @@ class FilesWorld:
             run=written.run,
             connector=FORMATS[self.ground.format](path, options=options),
             mode=written.mode,
-            rows=self.frame(written.rows),
+            rows=frame(self.spark, written.rows, self.ground.column),
             keys=tuple(self.ground.column if key == "part" else key for key in written.keys),
             partition_by=(self.ground.column,) if self.ground.partitioned else (),
             plan=written.sink[0],
@@ -152,26 +151,14 @@ class FilesWorld:
             ]
         return [one.with_rows(run, rows) for one in states]
 
+    def adds_nothing(self, state: State, written: Written) -> bool:  # noqa: ARG002  # files say who wrote them
+        """Whether an execution leaves the target as it is: none does."""
+        return False
+
     def as_seen(self, row: Row) -> Row:
         """Return a row as it comes out of a folder."""
         id, part, number = row
         return (id, in_folders(part) if self.ground.partitioned else part, number)
-
-    def frame(self, rows: Sequence[Row]) -> DataFrame:
-        """Give rows to Spark, without a job."""
-        table = _table(rows, self.ground.column)
-        return self.spark.createDataFrame(table, self.schema).coalesce(1)
-
-    @property
-    def schema(self) -> StructType:
-        """The columns of the target."""
-        return StructType(
-            [
-                StructField("id", LongType()),
-                StructField(self.ground.column, StringType()),
-                StructField("number", LongType()),
-            ]
-        )
 
     def seen(self) -> Counter[Row]:
         """Count the rows in the target, without Spark."""
@@ -182,7 +169,7 @@ class FilesWorld:
         if not self.target.exists():
             return Counter()
         path = "".join(f"\\{c}" if c in _ESCAPED_IN_GLOBS else c for c in str(self.target))
-        reader = self.spark.read.format(self.ground.format).schema(self.schema)
+        reader = self.spark.read.format(self.ground.format).schema(schema(self.ground.column))
         if self.ground.format == "csv":
             reader = reader.options(header="true")
         rows = reader.load(path).collect()
@@ -206,10 +193,10 @@ class FilesWorld:
 
     def _put(self, folder: Path, name: str, rows: list[Row]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        table = _table(rows, self.ground.column)
+        data = table(rows, self.ground.column)
         if self.ground.partitioned:
-            table = table.drop_columns([self.ground.column])
-        parquet.write_table(table, folder / f"{name}.parquet")
+            data = data.drop_columns([self.ground.column])
+        parquet.write_table(data, folder / f"{name}.parquet")
 
     def _folder_of(self, part: str | None) -> str:
         if not self.ground.partitioned:
@@ -217,16 +204,6 @@ class FilesWorld:
         value = part if part not in ("", None) else "__HIVE_DEFAULT_PARTITION__"
         assert value is not None
         return f"{_escaped(self.ground.column)}={_escaped(value)}"
-
-
-def _table(rows: Sequence[Row], column: str) -> pa.Table:
-    return pa.table(
-        {
-            "id": pa.array([row[0] for row in rows], pa.int64()),
-            column: pa.array([row[1] for row in rows], pa.string()),
-            "number": pa.array([row[2] for row in rows], pa.int64()),
-        }
-    )
 
 
 def _escaped(name: str) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import socket
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from tests.machine.faults import Died, Fate
@@ -32,6 +33,15 @@ class Proxy:
     def port(self) -> int:
         """Return where to connect."""
         return int(self._listener.getsockname()[1])
+
+    @contextmanager
+    def meeting(self, fate: Fate) -> Iterator[None]:
+        """Let everything that is said from here meet a fate."""
+        before, self.fate = self.fate, fate
+        try:
+            yield
+        finally:
+            self.fate = before
 
     def close(self) -> None:
         """Listen no more."""
