@@ -7,13 +7,17 @@
     ├── StagingError                staged data cannot be committed or found
     │   ├── PartitionNotFoundError  a committed result is gone or damaged (Flink's noun)
     │   ├── StagingRootNotSharedError   a run's documents are not where this worker looks for them
+    │   ├── DamagedDocumentError    a document below the staging root cannot be read by anybody
+    │   ├── OtherVersionError       a document below the staging root was written by another version of this program
     │   └── StaleResultError        a committed result was computed by another version of the pipeline
     ├── ConfigurationError          what a deployment sets is wrong; names where, and carries every Problem found
     ├── ParameterError              a run's parameter has a value of another type
     ├── InitializeOnMasterError     inputs or targets of a task are not as they must be; carries every Problem found
     ├── SecretError                 a secret cannot be handed to the driver, or has not reached it
     ├── SchemaChangedError          a source or a target has other columns than are expected
+    ├── SourceChangedError          a source changed while it was read; trying again is right
     └── PublicationError            a sink's target cannot take what was written for it
+        ├── PublicationPendingError     it was decided, and the system refuses a step: whoever comes next goes on
         └── PublicationConflictError    another execution was first; trying again is right
             └── DecisionLostError       it was known before anything was decided
 
@@ -146,6 +150,38 @@ class StagingRootNotSharedError(StagingError):
     """What other tasks of the run have left in the staging root is not there for this worker."""
 
 
+class DamagedDocumentError(StagingError):
+    """A document is empty, torn, of another kind, or too large: nobody can read it any more."""
+
+    def __init__(self, path: str, why: str, hint: str | None = None) -> None:
+        super().__init__(path, why, hint)
+        self.path, self.why, self.hint = path, why, hint
+
+    def __str__(self) -> str:
+        """Name the document, what is wrong with it, and what to do."""
+        return f"{self.path} {self.why}" + (f"\n  hint: {self.hint}" if self.hint else "")
+
+    def hinting(self, hint: str) -> DamagedDocumentError:
+        """Return the same with what to do about it."""
+        return DamagedDocumentError(self.path, self.why, hint)
+
+
+class OtherVersionError(StagingError):
+    """A document was written by another version of this program: it is refused, and never given up."""
+
+    def __init__(self, path: str, why: str, otherwise: str | None = None) -> None:
+        super().__init__(path, why, otherwise)
+        self.path, self.why, self.otherwise = path, why, otherwise
+
+    def __str__(self) -> str:
+        """Name the document and say who can read it."""
+        words = (
+            f"{self.path} was written by another version of graph_compiler: {self.why}\n"
+            "  hint: use the version that wrote it; all workers and the API server need the same one"
+        )
+        return words + (f"\n  or {self.otherwise}" if self.otherwise else "")
+
+
 class ExecutionClaimedError(StagingError):
     """Another driver runs this execution."""
 
@@ -183,8 +219,16 @@ class SchemaChangedError(GraphCompilerError):
     """Columns are not those that a source or a sink expects; the message has all of them."""
 
 
+class SourceChangedError(GraphCompilerError):
+    """What a source was listed to have is not what it has now: some of its rows may be old, and some new."""
+
+
 class PublicationError(GraphCompilerError):
     """A sink's target cannot take what was written for it."""
+
+
+class PublicationPendingError(PublicationError):
+    """What was decided cannot be carried out yet: a full disk, a missing permission, something in its place."""
 
 
 class PublicationConflictError(PublicationError):

@@ -6,11 +6,12 @@ nearly anything, but a person reads these paths: run ids keep their letters, the
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import NewType
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 OperatorId = NewType("OperatorId", str)
 """32 hex digits: the hash of a stream node (Flink's StreamGraphHasherV2)."""
@@ -23,6 +24,9 @@ RegionId = NewType("RegionId", str)
 
 TASK_ID_LENGTH = 250
 _LONGEST = 60
+_LONGEST_SEGMENT = 255
+"""Bytes of a name in nearly every file system."""
+_SHORTENED, _DIGEST = 200, 40
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -53,9 +57,21 @@ def distinct(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def path_segment(name: str) -> str:
-    """Encode any name as one path segment, readable where that is safe: run ids keep `_`, `-` and digits."""
-    encoded = quote(name, safe="").replace("~", "%7E")
-    return encoded if encoded.strip(".") else encoded.replace(".", "%2E")
+    """Encode any name as one path segment, readable where that is safe: run ids keep `_`, `-` and digits.
+
+    What would be longer than a file system takes ends in `~` and a digest, which no other segment has. Two names never
+    have one segment, unless a file system does not tell upper from lower case.
+    """
+    whole = quote(name, safe="", errors="surrogatepass").replace("~", "%7E")
+    if len(whole) > _LONGEST_SEGMENT:
+        digest = hashlib.sha256(whole.encode()).hexdigest()[:_DIGEST]
+        return f"{whole[: _SHORTENED - _DIGEST - 1]}~{digest}"
+    return whole if whole.strip(".") else whole.replace(".", "%2E")
+
+
+def name_of_segment(segment: str) -> str | None:
+    """Return the name that a segment encodes, None where it was shortened."""
+    return None if "~" in segment else unquote(segment, errors="surrogatepass")
 
 
 def quoted(name: str) -> str:

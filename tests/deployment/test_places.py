@@ -1,15 +1,35 @@
 """What must hold between the places of a region, once they are rendered; and what is found inside one."""
 
+import sys
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
+import graph_compiler
 from graph_compiler import Jdbc, Parquet, Range, Secret, StreamExecutionEnvironment, Table
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration import Connector
+from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import RegionDescriptor
-from graph_compiler.deployment.places import find_place_problems
+from graph_compiler.deployment.descriptor import (
+    VERSION,
+    ExecutionAttempt,
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.execution_order import begin
+from graph_compiler.deployment.own_folders import own_folders
+from graph_compiler.deployment.places import (
+    Endpoint,
+    endpoints_of,
+    find_place_problems,
+    recorded_endpoints,
+)
+from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.templates import fill_places, find_places
 from graph_compiler.deployment.values_within import values_within
+from graph_compiler.errors import SourceLocation
 
 PARAMS = {"a": "a", "b": "b"}
 
@@ -67,8 +87,9 @@ def test_bounds_that_turn_out_to_be_none_are_told_before_spark_starts() -> None:
 
 
 def test_a_password_that_comes_by_a_template_is_refused_all_the_same() -> None:
-    found = region(Jdbc("jdbc:x://{{ params.a }}", table="t"), Parquet("/out"))
-    (problem,) = find_place_problems(rendered(found, a="etl:pw@db/x"))
+    found = region(Jdbc("{{ var.value.a }}", table="t"), Parquet("/out"))
+    url = {"in.url": "jdbc:x://etl:pw@db/x"}
+    (problem,) = find_place_problems(fill_places(found, find_places(found) | url))
     assert problem.message == "its url holds a password"
     assert "pw" not in str(problem)
 
@@ -82,3 +103,106 @@ def test_secrets_are_found_wherever_they_are_in_the_order_of_the_declaration() -
 
 def test_a_region_without_places_has_none() -> None:
     assert find_places(region(Range(0, 9), Table("t"))) == {"out.name": "t"}
+
+
+def of_task(connector: Connector, name: str = "other") -> tuple[Endpoint, ...]:
+    """Return the endpoints of another task, which writes there."""
+    env = StreamExecutionEnvironment("p")
+    env.from_source(Range(0, 9), "numbers").sink_to(connector).name(name)
+    (found,) = describe_regions(compile_pipeline(env.pipeline()))
+    return endpoints_of(found)
+
+
+@pytest.mark.parametrize("other", ["/out/a", "/out/a/b", "//out", "file:/out/a/", "/"])
+def test_targets_of_two_tasks_that_meet_are_refused(other: str) -> None:
+    own = region(Parquet("/in"), Parquet("/out/a"))
+    (problem,) = find_place_problems(own, others=of_task(Parquet(other)))
+    assert problem.message.startswith("it replaces /out/a, and 'other' of task 'other' writes /")
+    assert find_place_problems(own, others=of_task(Parquet("/out/b"))) == ()
+
+
+def test_targets_of_two_tasks_that_meet_by_a_link_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "link-to-a").symlink_to("a")
+    own = region(Parquet("/in"), Parquet(f"{tmp_path}/a"))
+    (problem,) = find_place_problems(own, others=of_task(Parquet(f"{tmp_path}/link-to-a/x")))
+    assert "writes" in problem.message
+
+
+def begin_task(root: Path, found: RegionDescriptor, execution_id: str, plan_id: str) -> None:
+    task = TaskDeploymentDescriptor(
+        version=VERSION,
+        region=replace(found, plan_id=plan_id),
+        attempt=ExecutionAttempt(run_id="r", execution_id=execution_id, attempt_number=0),
+        staging_root=str(root),
+        parameters=(),
+    )
+    assert begin(LocalCommitStore(), task)
+
+
+def test_what_the_last_attempt_at_another_task_was_told_counts(tmp_path: Path) -> None:
+    env = StreamExecutionEnvironment("p")
+    env.from_source(Range(0, 9), "in").sink_to(Parquet("/out/{{ ti.try_number }}")).name("other")
+    (other,) = describe_regions(compile_pipeline(env.pipeline()))
+    own = replace(region(Parquet("/in"), Parquet("/out/2/x")), plan_id="plan")
+    layout = StagingLayout(root=str(tmp_path), pipeline="p", run_id="r")
+
+    def problems() -> int:
+        ends = recorded_endpoints(layout, own, [other.region_id])
+        return len(find_place_problems(own, others=ends))
+
+    assert problems() == 0
+    for execution, place, count in (("e1", "/out/1", 0), ("e2", "/out/2", 1), ("e3", "/out/3", 0)):
+        begin_task(tmp_path, fill_places(other, {"other.path": place}), execution, "plan")
+        assert problems() == count
+    begin_task(tmp_path, fill_places(other, {"other.path": "/out/2"}), "e4", "another plan")
+    assert problems() == 0, "it was deployed again since"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "project/staging/.targets").mkdir(parents=True)
+    (tmp_path / "link-to-staging").symlink_to("project/staging")
+    return tmp_path / "project/staging"
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("project/staging", "is the staging root"),
+        ("project/staging/flights/run", "lies in the staging root, "),
+        ("project", "contains the staging root, "),
+        ("link-to-staging/x", "lies in the staging root, "),
+        ("/", "contains the staging root, "),
+        (str(Path.home()), "is a home folder"),
+        (str(Path(graph_compiler.__file__).parent / "x"), "lies in graph_compiler itself, "),
+        (sys.prefix, "is Python's folder"),
+    ],
+)
+def test_a_target_over_a_folder_of_ours_is_refused(
+    root: Path, tmp_path: Path, target: str, words: str
+) -> None:
+    own = region(Range(0, 9), Parquet(str(tmp_path / target)))
+    folders = own_folders(str(root))
+    (problem,) = find_place_problems(own, folders=folders)
+    assert words in problem.message
+
+
+def test_a_target_beside_the_staging_root_is_not(root: Path) -> None:
+    own = region(Range(0, 9), Parquet(f"{root}-out"))
+    assert find_place_problems(own, folders=own_folders(str(root))) == ()
+
+
+def test_the_pipelines_folder_is_ours_and_the_project_beside_it_is_not(tmp_path: Path) -> None:
+    file = tmp_path / "pipelines/flights.py"
+    file.parent.mkdir()
+    file.touch()
+    folders = own_folders("/staging", [SourceLocation(str(file), 1)])
+
+    def problems(target: Path) -> int:
+        own = region(Range(0, 9), Parquet(str(target)))
+        return len(find_place_problems(own, folders=folders))
+
+    assert problems(tmp_path / "pipelines/out") == 1
+    assert problems(tmp_path) == 1
+    assert problems(tmp_path / "out") == 0

@@ -8,14 +8,18 @@ import os
 import resource
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
 
-from tests.faults.plan import LOSSES, Fault, Firing, Plan
+from tests.faults.outages import begin_outage
+from tests.faults.plan import LOSSES, OUTAGES, Fault, Firing, Plan
 
 _NOBODY = 65534
 _FILE_SIZE_LIMIT = 1024  # less than any staged partition has
+_SOME_MEMORY = 4 * 1024 * 1024  # less than the driver needs to go on
 _SIGNALS = {
     Fault.KILL_JVM: (signal.SIGKILL, ("jvm",)),
     Fault.KILL_DRIVER: (signal.SIGKILL, ("driver",)),
@@ -47,8 +51,24 @@ def act(plan: Plan, run: Path, firing: Firing) -> None:
         signal_number, names = _SIGNALS[plan.fault]
         for name in names:
             os.kill(getattr(firing, name), signal_number)
+    elif plan.fault in OUTAGES:
+        begin_outage(plan.fault, run.parents[1], firing.driver)
+    elif plan.fault is Fault.STARTED_TWICE:
+        _start_again()
     else:
         _deny(plan.fault, firing)
+
+
+def _start_again() -> None:
+    """Start what this process is a second time, as a queue or supervisor does that has lost its answer."""
+    program, *arguments = sys.orig_argv
+    inherited = {
+        key: value for key, value in os.environ.items() if not key.startswith("PYSPARK_GATEWAY")
+    }
+    subprocess.Popen(
+        [str(Path(program).with_name("spark-submit")), "--master", "local[1]", *arguments[-2:]],
+        env=inherited | {"PYSPARK_PYTHON": program, "PYSPARK_DRIVER_PYTHON": program},
+    )
 
 
 def _deny(fault: Fault, firing: Firing) -> None:
@@ -66,6 +86,10 @@ def _deny(fault: Fault, firing: Firing) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         case Fault.OUT_OF_MEMORY:
             _exhaust_heap()
+        case Fault.DRIVER_MEMORY:
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            limit = pages * resource.getpagesize() + _SOME_MEMORY
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         case _:
             raise AssertionError(f"nothing to do in a driver for {fault}")
 

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.faults.plan import WAYS_TO_LOSE, Fault, Point
-from tests.faults.workloads import DIAMOND, FLIGHTS, WORKLOADS, Workload
+from tests.faults.workloads import (
+    DIAMOND,
+    FLIGHTS,
+    SHARED_TARGET,
+    SINK_MODES,
+    Workload,
+)
 
 KILLS = (Fault.KILL_JVM, Fault.KILL_DRIVER, Fault.KILL_RUNNER, Fault.KILL_SUPERVISOR)
 KILL_POINTS = (
@@ -29,7 +35,13 @@ _ELSEWHERE = (
     ),
     (Fault.HANG_AND_FAIL, (Point.WHILE_WRITING, Point.MID_PUBLISH)),
     (Fault.OUT_OF_MEMORY, (Point.SPARK_UP, Point.SPARK_UP)),
+    (Fault.DRIVER_MEMORY, (Point.SPARK_UP, Point.BEFORE_INTENT)),
+    (Fault.STARTED_TWICE, (Point.BEFORE_WORK, Point.SPARK_UP)),
+    (Fault.ROOT_FULL, (Point.BEFORE_MANIFEST, Point.BEFORE_INTENT)),
+    (Fault.ROOT_READ_ONLY, (Point.BEFORE_WORK, Point.AFTER_INTENT)),
+    (Fault.ROOT_GONE, (Point.AFTER_MANIFEST, Point.MID_PUBLISH)),
 )
+_SUPERSEDED_POINTS = (Point.BEFORE_INTENT, Point.AFTER_INTENT)
 # The task that finds something lost, and whose results are: one step up, two steps up, and what others have read too.
 _LOST = (
     (FLIGHTS, "late_routes", ("with_weather",)),
@@ -68,9 +80,15 @@ def undisturbed(workload: Workload) -> Case:
 def all_cases(seed: int) -> tuple[Case, ...]:
     """Give every case of a seed, first the undisturbed runs; of the rest neighbours differ, for who stops early."""
     random = Random(seed)
-    cases = [*_kills(random, seed), *_losses(random, seed), *_others(random, seed)]
+    cases = [
+        *_kills(random, seed),
+        *_losses(random, seed),
+        *_others(random, seed),
+        *_superseded(seed),
+    ]
     random.shuffle(cases)
-    return (*map(undisturbed, WORKLOADS.values()), *cases, *_clearing(seed))
+    first = map(undisturbed, (FLIGHTS, DIAMOND, SINK_MODES))
+    return (*first, *cases, *_clearing(seed), *_from_outside(seed))
 
 
 def _kills(random: Random, seed: int) -> Iterator[Case]:
@@ -108,8 +126,30 @@ def _losses(random: Random, seed: int) -> Iterator[Case]:
     )
 
 
+def _superseded(seed: int) -> Iterator[Case]:
+    """Stop a driver before and after it decides, in every sink mode; it goes on when its successor has published."""
+    for task in SINK_MODES.tasks:
+        for point in _SUPERSEDED_POINTS:
+            yield Case(
+                workload=SINK_MODES.name,
+                fault=Fault.HANG_AND_WAKE,
+                point=point,
+                task=task,
+                seed=seed,
+            )
+
+
+def _from_outside(seed: int) -> Iterator[Case]:
+    for workload, fault, point in (
+        (DIAMOND, Fault.GC_WHILE_PAUSED, Point.BETWEEN_TASKS),
+        (SHARED_TARGET, Fault.MANY_RUNS, Point.WHOLE_RUN),
+        (SHARED_TARGET, Fault.BACKFILL, Point.WHOLE_RUN),
+    ):
+        yield Case(workload=workload.name, fault=fault, point=point, task="", seed=seed)
+
+
 def _clearing(seed: int) -> Iterator[Case]:
-    for workload in WORKLOADS.values():
+    for workload in (FLIGHTS, DIAMOND):
         for point in (Point.AT_ONCE, Point.ONE_BY_ONE):
             yield Case(workload=workload.name, fault=Fault.CLEAR, point=point, task="", seed=seed)
 

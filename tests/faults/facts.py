@@ -9,14 +9,14 @@ from pathlib import Path
 from graph_compiler.deployment.executions import executions, regions_of
 from graph_compiler.graphs.execution import ExecutionState
 from tests.faults.cases import KILLS, Case, every_order
-from tests.faults.plan import LOSSES, Fault, Point
+from tests.faults.plan import LOSSES, OUTAGES, Fault, Point
 from tests.faults.points import is_visible
 from tests.faults.workloads import WORKLOADS
 
 REFUSED = "airflow tasks clear"
 _ALL = 100
 # The first execution goes on beside the second, which may lose to it and be tried again.
-_LIVES_ON = (Fault.KILL_RUNNER, Fault.KILL_SUPERVISOR, Fault.HANG_AND_WAKE)
+_LIVES_ON = (Fault.KILL_RUNNER, Fault.KILL_SUPERVISOR, Fault.HANG_AND_WAKE, Fault.STARTED_TWICE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,14 +126,17 @@ def problems(case: Case, facts: Facts) -> Iterator[str]:
 def expected_attempts(case: Case, facts: Facts) -> dict[str, range]:
     """Give how often each task runs: once, but for the one that is hit, and what must be cleared."""
     tasks = WORKLOADS[case.workload].tasks
+    if case.fault in (Fault.MANY_RUNS, Fault.BACKFILL):
+        return {}  # of each run; who comes second to a target takes the next turn
     if case.fault is Fault.CLEAR:
         order = every_order(tasks) if case.point is Point.ONE_BY_ONE else tasks
         return {task: range(1 + order.count(task), 2 + order.count(task)) for task in tasks}
     least = dict.fromkeys(tasks, 1)
-    if case.task and case.fault not in LOSSES:
+    if case.task and case.fault not in (*LOSSES, Fault.STARTED_TWICE):
         least[case.task] = 2
     least |= {task: ran + 1 for task, ran in facts.cleared.items()}
-    most = 1 if case.fault in _LIVES_ON else 0
+    # An outage lasts longer than an attempt may take to fail.
+    most = 2 if case.fault in OUTAGES else 1 if case.fault in _LIVES_ON else 0
     return {
         task: range(count, count + 1 + (most if task == case.task else 0))
         for task, count in least.items()

@@ -30,12 +30,24 @@ class Fault(StrEnum):
     HANG_AND_WAKE = "worker hangs, is superseded, wakes"
     HANG_AND_FAIL = "application hangs, is marked failed"
     OUT_OF_MEMORY = "driver out of memory"
+    STARTED_TWICE = "the same try started twice"
+    ROOT_FULL = "staging root full, then not"
+    ROOT_READ_ONLY = "staging root read-only, then not"
+    ROOT_GONE = "staging root unmounted, then back"
+    DRIVER_MEMORY = "Python driver out of memory"
     CLEAR = "finished tasks cleared"
+    GC_WHILE_PAUSED = "gc while the paused run waits"
+    MANY_RUNS = "twenty runs at once"
+    BACKFILL = "backfill of five days beside two manual runs"
 
 
 WAYS_TO_LOSE = (Fault.LOSE_FILE, Fault.TRUNCATE, Fault.LOSE_FOLDER)
 LOSSES = (*WAYS_TO_LOSE, Fault.LOSE_AND_CHANGE)
 """Of data that is committed, before its consumer reads it."""
+OUTAGES = (Fault.ROOT_FULL, Fault.ROOT_READ_ONLY, Fault.ROOT_GONE)
+"""Of the staging root; they end after the execution they began in."""
+FROM_OUTSIDE = (Fault.CLEAR, Fault.GC_WHILE_PAUSED, Fault.MANY_RUNS, Fault.BACKFILL)
+"""Done through Airflow, not in a driver."""
 
 
 class Point(StrEnum):
@@ -46,10 +58,13 @@ class Point(StrEnum):
     WHILE_WRITING = "while writing a partition"
     BEFORE_MANIFEST = "between data and manifest"
     AFTER_MANIFEST = "after the manifest"
+    BEFORE_INTENT = "between prepared rows and intent"
     AFTER_INTENT = "between intent and publish"
     MID_PUBLISH = "in the middle of publishing"
     ONE_BY_ONE = "after the run, one by one in every order"
     AT_ONCE = "after the run, last to first, without waiting"
+    BETWEEN_TASKS = "when the first task has ended"
+    WHOLE_RUN = "all the time"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,6 +51,8 @@ class FilePoints:
         match self._point:
             case Point.BEFORE_MANIFEST:
                 return self._manifest.match(made) is not None
+            case Point.BEFORE_INTENT:
+                return _INTENT.search(made) is not None
             case Point.AFTER_MANIFEST if self._manifest.match(made):
                 self._awaited = made
             case Point.AFTER_INTENT if _INTENT.search(made):

@@ -8,7 +8,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe import describe_regions
 from tests.faults.cases import KILL_POINTS, KILLS, all_cases, every_order
 from tests.faults.plan import Fault, Plan, Point
-from tests.faults.workloads import WORKLOADS, Workload
+from tests.faults.workloads import SINK_MODES, WORKLOADS, Workload
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -24,7 +24,16 @@ def test_at_least_forty_real_cases_in_both_pipelines(seed: int) -> None:
 def test_every_process_is_killed_at_every_point_and_in_both_pipelines(fault: Fault) -> None:
     cases = [case for case in all_cases(1) if case.fault is fault]
     assert sorted(case.point for case in cases) == sorted(KILL_POINTS)
-    assert {case.workload for case in cases} == set(WORKLOADS)
+    assert {case.workload for case in cases} == {"flights", "diamond"}
+
+
+def test_a_driver_is_superseded_before_and_after_it_decides_in_every_sink_mode() -> None:
+    cases = [case for case in all_cases(1) if case.workload == SINK_MODES.name and case.task]
+    assert {(case.task, case.point) for case in cases} == {
+        (task, point)
+        for task in ("appended", "by_class", "merged", "created")
+        for point in (Point.BEFORE_INTENT, Point.AFTER_INTENT)
+    }
 
 
 def test_a_seed_gives_the_same_cases_again_and_another_seed_others() -> None:

@@ -39,6 +39,7 @@ def link(hook: FilePoints, source: Path, destination: Path) -> None:
     [
         (Point.BEFORE_MANIFEST, [""]),
         (Point.AFTER_MANIFEST, ["0.json"]),
+        (Point.BEFORE_INTENT, ["0.json"]),
         (Point.AFTER_INTENT, ["0.intent.json,0.json"]),
     ],
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,10 +19,13 @@ from graph_compiler.deployment.staging_layout import StagingLayout
 from tests.faults.cases import Case, every_order
 from tests.faults.facts import REFUSED, Facts, attempts_of, difference, leftovers
 from tests.faults.plan import Fault, Firing, Plan, Point, firing_path, plan_path
-from tests.faults.workloads import WORKLOADS, Workload
+from tests.faults.workloads import DAYS, WORKLOADS, Workload
 from tests.standalone import Api, processes_of, until
 
 _RUN_SECONDS = 420
+_MANY_SECONDS = 1200
+_MANY = 20
+_BACKFILLED = 5
 _END_SECONDS = 12
 """A task that is marked failed notices with its next heartbeat; then TERM, five seconds, KILL."""
 
@@ -37,6 +41,7 @@ class Trial:
     plans: Path
     input: Path
     output: Path
+    collect_garbage: Callable[[], None]
 
     @property
     def workload(self) -> Workload:
@@ -57,9 +62,12 @@ class Trial:
         if self.case.task:
             plan_path(self.plans, self.run_id).write_text(self._plan().to_json())
         started = time.monotonic()
-        self._trigger()
-        late = self._fail_by_hand() if self.case.fault is Fault.HANG_AND_FAIL else ""
-        state = self._ended()
+        if self.case.fault in (Fault.MANY_RUNS, Fault.BACKFILL):
+            late, state = "", self._run_many()
+        else:
+            self._trigger()
+            late = self._disturb()
+            state = self._ended()
         cleared: dict[str, int] = {}
         if state == "failed" and self.case.lost:
             cleared = self._clear_as_told()
@@ -95,14 +103,76 @@ class Trial:
             lost=tuple(id for task in self.case.lost for id in staged[task]),
         )
 
-    def _trigger(self) -> None:
-        conf = {"input": str(self.input), "output": str(self.output)}
+    @property
+    def _conf(self) -> dict[str, str]:
+        return {"input": str(self.input), "output": str(self.output)}
+
+    def _trigger(self, date: str | None = None, suffix: str = "") -> None:
         body = {
-            "logical_date": datetime.now(UTC).isoformat(),
-            "dag_run_id": self.run_id,
-            "conf": conf,
+            "logical_date": date or datetime.now(UTC).isoformat(),
+            "dag_run_id": self.run_id + suffix,
+            "conf": self._conf,
         }
         self.api.call("POST", f"/api/v2/dags/{self.workload.name}/dagRuns", body)
+
+    def _disturb(self) -> str:
+        """Do from outside what the case wants done while the run goes on; returns what did not happen in time."""
+        try:
+            match self.case.fault:
+                case Fault.HANG_AND_FAIL:
+                    self._fail_by_hand()
+                case Fault.GC_WHILE_PAUSED:
+                    self._pause_and_collect()
+        except AssertionError as error:
+            return str(error)
+        return ""
+
+    def _pause_and_collect(self) -> None:
+        """Pause the Dag behind its first task, collect garbage as old as a second, and let the run go on."""
+        dag, (first, *_) = f"/api/v2/dags/{self.workload.name}", self.workload.tasks
+
+        def has_ended() -> bool:
+            found = self.api.call("GET", f"{self.path}/taskInstances/{first}")
+            return bool(found["state"] == "success")
+
+        until(has_ended, f"{first} to end", seconds=_RUN_SECONDS)
+        self.api.call("PATCH", dag, {"is_paused": True})
+        try:
+            until(lambda: not self._processes(), "other tasks to end", seconds=_RUN_SECONDS)
+            time.sleep(2)
+            self.collect_garbage()
+        finally:
+            self.api.call("PATCH", dag, {"is_paused": False})
+
+    def _run_many(self) -> str:
+        """Start many runs that share a target, and wait for all; returns the state of the worst."""
+        dag = f"/api/v2/dags/{self.workload.name}"
+        days = [f"2013-01-{day:02}" for day in range(1, _MANY + 1)]
+        by_hand = days if self.case.fault is Fault.MANY_RUNS else days[_BACKFILLED:][:2]
+        backfilled = [] if self.case.fault is Fault.MANY_RUNS else days[:_BACKFILLED]
+        (self.output / DAYS).write_text(json.dumps(backfilled + by_hand))
+        if backfilled:
+            asked = {
+                "dag_id": self.workload.name,
+                "from_date": f"{backfilled[0]}T00:00:00Z",
+                "to_date": f"{backfilled[-1]}T00:00:00Z",
+                "reprocess_behavior": "none",
+                "max_active_runs": _BACKFILLED,
+                "dag_run_conf": self._conf,
+            }
+            self.api.call("POST", "/api/v2/backfills", asked)
+        for number, day in enumerate(by_hand):
+            self._trigger(f"{day}T00:00:00Z", f".{number}")
+        since = f"{dag}/dagRuns?limit=100&logical_date_lte=2013-02-01T00:00:00Z"
+
+        def states() -> list[str]:
+            runs = self.api.call("GET", since)["dag_runs"]
+            found = [run["state"] for run in runs if run["conf"] == self._conf]
+            are_ended = all(state in ("success", "failed") for state in found)
+            return found if len(found) == len(backfilled + by_hand) and are_ended else []
+
+        found = until(states, "all runs to end", seconds=_MANY_SECONDS)
+        return "failed" if "failed" in found else "success"
 
     def _ended(self) -> str:
         """Wait for the end of the run; give its state."""
@@ -123,19 +193,15 @@ class Trial:
         path = firing_path(self.plans, self.run_id)
         return Firing.from_json(path.read_text()) if path.exists() else None
 
-    def _fail_by_hand(self) -> str:
-        """Mark the task failed that hangs, see its application end, and clear it; gives what did not happen in time."""
-        try:
-            until(self._firing, "the fault", seconds=_RUN_SECONDS)
-            self.api.call(
-                "PATCH", f"{self.path}/taskInstances/{self.case.task}", {"new_state": "failed"}
-            )
-            until(lambda: not self._processes(), "its application to end", seconds=_END_SECONDS)
-        except AssertionError as error:
-            return str(error)
+    def _fail_by_hand(self) -> None:
+        """Mark the task failed that hangs, see its application end, and clear it."""
+        until(self._firing, "the fault", seconds=_RUN_SECONDS)
+        self.api.call(
+            "PATCH", f"{self.path}/taskInstances/{self.case.task}", {"new_state": "failed"}
+        )
+        until(lambda: not self._processes(), "its application to end", seconds=_END_SECONDS)
         self._ended()
         self._clear([self.case.task], downstream=True)
-        return ""
 
     def _clear_as_told(self) -> dict[str, int]:
         """Clear what the failed task's message says; give all that runs again, and how often it has run."""

@@ -1,7 +1,8 @@
-"""The two pipelines that faults happen to: their tasks, input, and what must be in their targets."""
+"""The pipelines that faults happen to: their tasks, input, and what must be in their targets."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -15,7 +16,7 @@ from tests.reference import DATA, REPORTS, assert_same_rows, expected, published
 
 EVERYWHERE = (Point.BEFORE_WORK, Point.SPARK_UP, Point.WHILE_WRITING)
 STAGES = (Point.BEFORE_MANIFEST, Point.AFTER_MANIFEST)
-PUBLISHES = (Point.AFTER_INTENT, Point.MID_PUBLISH)
+PUBLISHES = (Point.BEFORE_INTENT, Point.AFTER_INTENT, Point.MID_PUBLISH)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,11 +97,52 @@ def _compare_diamond(input: Path, output: Path) -> None:
         assert_same_rows(published(output / name), expected(query))
 
 
+def _rows_before(output: Path) -> None:
+    """Fill the targets that keep rows of others with rows that must stay, and with some that must go."""
+    columns = "id::INTEGER AS id, customer::INTEGER AS customer, NULL::INTEGER AS amount"
+    before = {
+        "appended/before.parquet": f"SELECT {columns}, 0 AS class_ FROM (VALUES (-1, 0)) t(id, customer)",
+        "merged/before.parquet": f"SELECT {columns}, 0 AS class_ FROM (VALUES (-1, 0), (7, 0)) t(id, customer)",
+        "by_class/class_=0/before.parquet": f"SELECT {columns} FROM (VALUES (-1, 0)) t(id, customer)",
+        "by_class/class_=9/before.parquet": f"SELECT {columns} FROM (VALUES (-2, 9)) t(id, customer)",
+    }
+    with duckdb.connect() as connection:
+        for name, query in before.items():
+            (output / name).parent.mkdir(parents=True)
+            connection.execute(f"COPY ({query}) TO '{output / name}' (FORMAT parquet)")
+
+
+def _compare_sink_modes(input: Path, output: Path) -> None:
+    columns = "id::INTEGER AS id, customer::INTEGER AS customer, amount::INTEGER AS amount"
+    orders = f"SELECT {columns}, (customer % 3)::INTEGER AS class_ FROM '{input}/orders.csv'"
+    kept = "UNION ALL SELECT {id}, {class_}, NULL, {class_}"
+    wanted = {
+        "appended": orders + kept.format(id=-1, class_=0),
+        "merged": orders + kept.format(id=-1, class_=0),
+        "by_class": orders + kept.format(id=-2, class_=9),
+        "created": orders,
+    }
+    for name, query in wanted.items():
+        files = f"read_parquet('{output / name}/**/*.parquet', hive_partitioning = true)"
+        found = expected(f"SELECT id, customer, amount, class_::INTEGER AS class_ FROM {files}")
+        assert_same_rows(found, expected(query))
+
+
+DAYS = "days.json"
+"""Beside the targets of a workload that many runs write: their days."""
+
+
+def _compare_shared_target(_: Path, output: Path) -> None:
+    days = ", ".join(f"('{day}')" for day in json.loads((output / DAYS).read_text()))
+    wanted = f"SELECT id, day FROM range(100) ids(id), (VALUES {days}) days(day)"
+    assert_same_rows(published(output / "appended"), expected(wanted))
+
+
 FLIGHTS = Workload(
     name="flights",
     module="pipelines.flights",
     points={
-        "with_weather": (*EVERYWHERE, *STAGES, Point.AFTER_INTENT),  # its sink has one file
+        "with_weather": (*EVERYWHERE, *STAGES, *PUBLISHES[:2]),  # its sink has one file
         "late_routes": EVERYWHERE + PUBLISHES,
     },
     reads={"with_weather": (), "late_routes": ("with_weather",)},
@@ -127,4 +169,22 @@ DIAMOND = Workload(
     fill_targets=_rejected_before,
     compare=_compare_diamond,
 )
-WORKLOADS = {workload.name: workload for workload in (FLIGHTS, DIAMOND)}
+SINK_MODES = Workload(
+    name="sink_modes",
+    module="tests.faults.sink_modes",
+    points=dict.fromkeys(("appended", "by_class", "merged", "created"), EVERYWHERE + PUBLISHES),
+    reads=dict.fromkeys(("appended", "by_class", "merged", "created"), ()),
+    make_input=_orders,
+    fill_targets=_rows_before,
+    compare=_compare_sink_modes,
+)
+SHARED_TARGET = Workload(
+    name="shared_target",
+    module="tests.faults.shared_target",
+    points={"appended": EVERYWHERE + PUBLISHES},
+    reads={"appended": ()},
+    make_input=lambda folder: folder.mkdir(parents=True, exist_ok=True),
+    fill_targets=lambda _: None,
+    compare=_compare_shared_target,
+)
+WORKLOADS = {workload.name: workload for workload in (FLIGHTS, DIAMOND, SINK_MODES, SHARED_TARGET)}

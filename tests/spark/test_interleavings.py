@@ -1,19 +1,23 @@
 """Two writers of one result, or of one target, in every order of their steps, with what may befall a machine."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame
 
+from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor
 from graph_compiler.deployment.manifest import VERSION as MANIFEST_VERSION
 from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.deployment.manifest_log import ManifestLog
+from graph_compiler.deployment.preparations import PlaceKind, Preparation, PreparedPlace
 from graph_compiler.deployment.publications import Publication
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.staging_layout import DESCRIPTOR, OUTCOME, StagingLayout
+from graph_compiler.deployment.wire import to_json
 from graph_compiler.errors import PublicationConflictError, StagingError
-from graph_compiler.identifiers import IntermediateDataSetId, OperatorId
+from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
 from graph_compiler.spark_runtime.ledger import Ledger
 from graph_compiler.spark_runtime.staging import StagingArea
 from tests.spark.stepping import InMemoryStore, Run, Scheduler, every_order
@@ -237,3 +241,88 @@ def test_a_run_counts_once_in_a_target_whatever_the_order(faults: int) -> None:
         target.publish("retry")  # whoever comes next rolls forward what was begun
         assert target.rows == {"retry"}, run
     assert conflicts
+
+
+@dataclass
+class Replaced:
+    """A target that executions of two runs replace; the first one's intent is torn while it carries it out."""
+
+    world: World
+    root: Path
+    rows: str = ""
+    prepared: set[str] = field(default_factory=set)
+
+    def publish(self, run_id: str, *, is_torn: bool) -> int:
+        layout = replace(LAYOUT, root=str(self.root), run_id=run_id)
+        ledger = Ledger(store=self.world.store, layout=layout, plan_id="plan")
+        number = ledger.settle("t", OperatorId("o"), self._carry_out)
+        note = Preparation(
+            operator_id=OperatorId("o"),
+            execution_id=run_id,
+            prepared=PreparedPlace(kind=PlaceKind.FOLDER, place="f", target="t"),
+        )
+        key = layout.preparation(RegionId("out"), run_id, OperatorId("o"))
+        LocalCommitStore().put_if_absent(key, to_json(note).encode())
+        self.prepared.add(run_id)
+        publication = Publication(
+            number=number,
+            pipeline="p",
+            run_id=run_id,
+            plan_id="plan",
+            operator_id=OperatorId("o"),
+            execution_id=run_id,
+            target="t",
+            rows=1,
+            bytes=1,
+        )
+        try:
+            ledger.decide(publication)
+            if is_torn:
+                torn = {layout.intent("t", number): b""}
+                self._step("tear", lambda: self.world.store.content.update(torn))
+            self._carry_out(publication)
+            ledger.finish(publication)
+        finally:
+            LocalCommitStore().put_if_absent(
+                layout.descriptor(RegionId("out"), run_id).replace(DESCRIPTOR, OUTCOME), b"{}"
+            )
+        return number
+
+    def _carry_out(self, publication: Publication) -> None:
+        def change() -> None:
+            """As folders are exchanged: once, by whoever is first."""
+            execution_id = publication.execution_id
+            if execution_id in self.prepared:
+                self.prepared.remove(execution_id)
+                self.rows = execution_id
+            elif self.rows != execution_id:
+                raise PublicationConflictError("its rows are gone")
+
+        self._step("carry out", change)
+
+    def _step(self, what: str, do: Callable[[], None]) -> None:
+        scheduler = self.world.store.scheduler
+        scheduler.step(what, do) if scheduler else do()
+
+
+def test_rows_of_a_run_that_succeeded_stay_whoever_tears_an_intent(tmp_path: Path) -> None:
+    targets: list[Replaced] = []
+
+    def make(scheduler: Scheduler) -> dict[str, Callable[[], object]]:
+        root = tmp_path / str(len(targets))
+        target = Replaced(World(InMemoryStore(scheduler)), root)
+        targets.append(target)
+        return {
+            "torn": lambda: target.publish("torn", is_torn=True),
+            "whole": lambda: target.publish("whole", is_torn=False),
+        }
+
+    kinds = set()
+    for run in every_order(make):
+        succeeded = {name: number for name, number in run.outcomes.items() if type(number) is int}
+        failed = [error for error in run.outcomes.values() if type(error) is not int]
+        assert all(isinstance(error, PublicationConflictError) for error in failed), run
+        assert succeeded, run
+        assert targets[-1].rows == max(succeeded, key=lambda name: succeeded[name]), run
+        kinds.add(tuple(sorted(succeeded)))
+    assert kinds == {("torn",), ("whole",), ("torn", "whole")}

@@ -18,6 +18,7 @@ from graph_compiler.errors import (
 from graph_compiler.explain.text import explain_text
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.database import Database
+from graph_compiler.spark_runtime.connectors.databases.marks import MARKS
 from graph_compiler.spark_runtime.partition_counts import with_exactly
 from tests.postgres import DRIVER, JAR, Postgres, running_postgres
 from tests.spark.conftest import RunPipeline
@@ -253,9 +254,9 @@ def test_a_driver_that_dies_while_publishing_doubles_nothing(
     prepared = sinks.prepare(sales, spark.range(1, 3), run="r1", **settings)
     real = Database.execute
 
-    def dying(self: Database, table: str, statements: list[str]) -> None:
+    def dying(self: Database, statements: list[str], **settings: bool) -> list[int]:
         if dies == "after the transaction":
-            real(self, table, statements)
+            real(self, statements, **settings)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Database, "execute", dying)
@@ -457,6 +458,7 @@ def tables(server: Postgres) -> list[str]:
     return [
         row[0]
         for row in server.sql(
-            "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1"
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'public' "
+            f"AND tablename <> '{MARKS}' ORDER BY 1"
         )
     ]

@@ -1,16 +1,27 @@
 """Whose publications those of a target are, and what becomes of those that were not carried out. No Spark."""
 
+import os
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.preparations import PlaceKind, Preparation, PreparedPlace, beside
 from graph_compiler.deployment.publications import Publication
-from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.errors import DecisionLostError, PublicationError
-from graph_compiler.identifiers import OperatorId
+from graph_compiler.deployment.staging_layout import OUTCOME, PREPARED, REMOVED, StagingLayout
+from graph_compiler.deployment.unexplained_attempts import TAKEN_AWAY
+from graph_compiler.deployment.wire import to_json
+from graph_compiler.errors import (
+    DamagedDocumentError,
+    DecisionLostError,
+    OtherVersionError,
+    PublicationConflictError,
+    PublicationError,
+)
+from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.spark_runtime.carry_out import carry_out
 from graph_compiler.spark_runtime.intent import Intent
 from graph_compiler.spark_runtime.ledger import Ledger
@@ -140,3 +151,140 @@ def test_a_decision_is_lost_to_another_and_not_to_ones_own_answer_that_was_lost(
     ledger.decide(intent)
     with pytest.raises(DecisionLostError, match="nothing of this one is visible"):
         ledger.decide(replace(intent, execution_id="second"))
+
+
+DAMAGES = {
+    "empty": b"",
+    "torn": b'{"type": "Intent", "numb',
+    "no JSON": b"\x00\x00",
+    "no object": b"[]",
+    "a FIFO": None,
+}
+
+
+def damage(ledger: Ledger, target: Path, number: int, content: bytes | None) -> Path:
+    intent = Path(ledger.layout.intent(str(target), number))
+    intent.unlink()
+    if content is None:
+        os.mkfifo(intent)
+    else:
+        intent.write_bytes(content)
+    return intent
+
+
+def record(ledger: Ledger, target: Path, execution_id: str) -> Path:
+    """Leave what a sink records before it prepares anything; gives the execution's folder."""
+    folder = Path(ledger.layout.descriptor(RegionId("out"), execution_id)).parent
+    place = PreparedPlace(
+        kind=PlaceKind.FOLDER,
+        place=str(beside(target) / execution_id),
+        target=str(target),
+    )
+    note = Preparation(operator_id=SINK, execution_id=execution_id, prepared=place)
+    (folder / PREPARED).mkdir(parents=True)
+    (folder / PREPARED / f"{SINK}.json").write_text(to_json(note))
+    return folder
+
+
+@pytest.mark.parametrize("content", DAMAGES.values(), ids=DAMAGES)
+def test_an_intent_that_nobody_can_read_stops_nobody_once_it_is_done(
+    ledger: Ledger, target: Path, content: bytes | None
+) -> None:
+    publish(ledger, target, "first")
+    damage(ledger, target, 0, content)
+    later = replace(ledger, layout=replace(ledger.layout, run_id="later"))
+    publish(later, target, "second")
+    assert own(later, target, SINK) == ["second"]
+
+
+@pytest.mark.parametrize("content", DAMAGES.values(), ids=DAMAGES)
+def test_an_intent_that_nobody_can_read_is_given_up_before_it_is_done(
+    ledger: Ledger, target: Path, content: bytes | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    decided(ledger, target, "first")
+    damage(ledger, target, 0, content)
+    later = replace(ledger, layout=replace(ledger.layout, run_id="later"))
+    assert settle(later, target) == 1
+    assert "gave up a publication to" in capsys.readouterr().err
+    publish(later, target, "second")
+    assert own(later, target, SINK) == ["second"]
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+def test_a_run_that_may_have_made_an_unreadable_publication_is_told_so_with_a_way_out(
+    ledger: Ledger, target: Path, is_done: bool
+) -> None:
+    record(ledger, target, "first")
+    (publish if is_done else decided)(ledger, target, "first")
+    damage(ledger, target, 0, b"")
+    for _ in range(2):
+        with pytest.raises(PublicationError, match="could double its rows") as raised:
+            own(ledger, target, SINK)
+    subprocess.run(str(raised.value).partition("; then: ")[2], shell=True, check=True)
+    assert own(ledger, target, SINK) == []
+    publish(ledger, target, "second")
+    assert own(ledger, target, SINK) == ["second"]
+
+
+def test_what_an_attempt_took_away_before_it_decided_is_no_reason_to_stop(
+    ledger: Ledger, target: Path
+) -> None:
+    folder = record(ledger, target, "lost")
+    (folder / PREPARED / f"{SINK}{REMOVED}").write_text(TAKEN_AWAY)
+    other = replace(ledger, layout=replace(ledger.layout, run_id="other"))
+    publish(other, target, "others")
+    damage(ledger, target, 0, b"")
+    assert own(ledger, target, SINK) == []
+
+
+def test_an_unreadable_intent_is_not_given_up_while_an_attempt_lives_that_may_carry_it_out(
+    ledger: Ledger, target: Path
+) -> None:
+    folder = record(ledger, target, "alive")
+    decided(ledger, target, "alive")
+    damage(ledger, target, 0, b"")
+    later = replace(ledger, layout=replace(ledger.layout, run_id="later"))
+    with pytest.raises(DecisionLostError, match="execution alive may be carrying it out"):
+        settle(later, target)
+    (folder / OUTCOME).write_text("{}")
+    assert settle(later, target) == 1
+
+
+def test_who_carries_out_what_others_gave_up_as_unreadable_is_not_done(
+    ledger: Ledger, target: Path
+) -> None:
+    intent = decided(ledger, target, "slow")
+    damage(ledger, target, 0, b"")
+    later = replace(ledger, layout=replace(ledger.layout, run_id="later"))
+    settle(later, target)
+    carry_out(intent)
+    with pytest.raises(PublicationConflictError, match="others have given it up"):
+        ledger.finish(intent)
+
+
+def test_an_intent_of_another_version_is_refused_and_never_given_up(
+    ledger: Ledger, target: Path
+) -> None:
+    decided(ledger, target, "first")
+    damage(ledger, target, 0, b'{"type": "Exchange", "number": 0}')
+    for _ in range(2):
+        with pytest.raises(OtherVersionError, match="use the version that wrote it"):
+            settle(ledger, target)
+
+
+def test_an_end_that_cannot_be_read_is_not_taken_for_success(ledger: Ledger, target: Path) -> None:
+    publish(ledger, target, "first")
+    done = Path(ledger.layout.done(str(target), 0))
+    done.write_text('{"given_')
+    with pytest.raises(DamagedDocumentError, match="if they are not: echo"):
+        own(ledger, target, SINK)
+    done.write_text('{"given_up": true}\n')
+    assert own(ledger, target, SINK) == []
+
+
+def test_a_ledger_that_cannot_be_listed_is_not_an_empty_one(ledger: Ledger, target: Path) -> None:
+    folder = Path(ledger.layout.publications(str(target)))
+    folder.parent.mkdir(parents=True)
+    folder.touch()  # as a root that answers with an error
+    with pytest.raises(NotADirectoryError):
+        settle(ledger, target)

@@ -125,6 +125,10 @@ def _add_tasks(dag: DAG, compiled: CompiledPipeline, settings: Settings) -> None
         )
         for region in described.regions
     }
+    for task in tasks.values():
+        task.others = tuple(
+            region for region in described.regions if region.region_id != task.task_id
+        )
     next(iter(tasks.values())).plan_document = pack(compiled, described)
     region_of = compiled.deployment.region_of_vertex
     labels: dict[tuple[RegionId, RegionId], list[str]] = {}

@@ -10,17 +10,19 @@ from airflow.sdk.exceptions import AirflowException
 
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.read_document import read_document
+from graph_compiler.deployment.execution_order import begin
 from graph_compiler.deployment.outcome import Outcome
-from graph_compiler.deployment.report import ExecutionReport
+from graph_compiler.deployment.report import VERSION, ExecutionReport
 from graph_compiler.deployment.wire import to_json
+from graph_compiler.errors import StagingError
 from graph_compiler.graphs.execution import ExecutionState
 
 
 def deploy(task: TaskDeploymentDescriptor) -> Path:
     """Leave the descriptor where the driver finds it; raises AirflowException if this very try has done so before."""
     descriptor = Path(task.layout.descriptor(task.region.region_id, task.attempt.execution_id))
-    # At once: other tasks of the run may look at it any time.
-    if not LocalCommitStore().put_if_absent(str(descriptor), task.to_json().encode()):
+    if not begin(LocalCommitStore(), task):
         raise AirflowException(
             f"execution {task.attempt.execution_id} of '{task.region.region_id}' was begun before, and may be alive: "
             f"this one leaves everything to it\n  found: {descriptor}"
@@ -41,5 +43,11 @@ def write_privately(path: Path, text: str) -> None:
 
 
 def read_report(path: Path) -> ExecutionReport:
-    """Read what the driver has left."""
-    return ExecutionReport.from_json(path.read_text())
+    """Read what the driver has left; raises AirflowException where that is not there, or cannot be read."""
+    try:
+        report = read_document(str(path), ExecutionReport, version=VERSION)
+    except StagingError as error:
+        raise AirflowException(f"what the Spark driver reported cannot be read: {error}") from None
+    if report is None:
+        raise AirflowException(f"the Spark driver ended without a report: there is no {path}")
+    return report

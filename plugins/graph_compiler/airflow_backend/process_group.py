@@ -17,8 +17,11 @@ GRACE_SECONDS = 5
 
 
 def lead_a_group(hook: SparkSubmitHook) -> None:
-    """Let what the hook starts, and all it starts in turn, be a process group of its own."""
-    hook.submit = partial(hook.submit, start_new_session=True)
+    """Let what the hook starts, and all it starts in turn, be a process group of its own.
+
+    What they print may be in any encoding: a letter that cannot be read fails no task.
+    """
+    hook.submit = partial(hook.submit, start_new_session=True, errors="replace")
 
 
 def end_driver(hook: SparkSubmitHook) -> bool:

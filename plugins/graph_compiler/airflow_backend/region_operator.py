@@ -18,6 +18,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from jinja2 import Environment
 
 from graph_compiler.airflow_backend.assets import describe_events, inlets, outlets, published
+from graph_compiler.airflow_backend.driver_end import why_failed
 from graph_compiler.airflow_backend.driver_environment import PACKAGE, driver_environment
 from graph_compiler.airflow_backend.execution_files import (
     deploy,
@@ -25,7 +26,9 @@ from graph_compiler.airflow_backend.execution_files import (
     read_report,
     write_privately,
 )
+from graph_compiler.airflow_backend.log_limit import limit_log
 from graph_compiler.airflow_backend.logical_dates import explaining_templates, with_run_date
+from graph_compiler.airflow_backend.other_places import check_places, check_recorded_places
 from graph_compiler.airflow_backend.plan_document import PLAN_DOCUMENT
 from graph_compiler.airflow_backend.process_group import end_driver, lead_a_group
 from graph_compiler.airflow_backend.region_summary import RegionSummary, log_lines, summarize
@@ -47,9 +50,7 @@ from graph_compiler.deployment.descriptor import (
 from graph_compiler.deployment.executions import failure_times
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.parameters import check_parameters, parse_parameter
-from graph_compiler.deployment.places import find_place_problems
 from graph_compiler.deployment.plan_record import PlanRecord, check_inputs, record_plan
-from graph_compiler.deployment.report import ThrowableType
 from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.deployment.staging_layout import OUTCOME, REPORT, SUBMISSION, StagingLayout
 from graph_compiler.deployment.submission import Submission
@@ -77,6 +78,8 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     template_fields_renderers: ClassVar[dict[str, str]] = {"places": "json", "parameters": "json"}
     custom_operator_name = "Deployment Region"
     plan_document: str | None = None
+    others: tuple[RegionDescriptor, ...] = ()
+    """The pipeline's other tasks, not rendered; they are not stored with the Dag."""
 
     def __init__(
         self,
@@ -128,12 +131,15 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     def execute(self, context: Context) -> RegionSummary:
         """Submit the region; gives what came out, or raises with the report's words."""
         task = self._task(context)
+        check_places(task, self.others, self, context)
         # Not in __init__: Airflow would store this host's paths in the Dag, and every host would make a Dag version.
         self.env_vars = driver_environment(task.region)
         see_run(task)
         descriptor = deploy(task)
         self.application_args = [str(descriptor)]
         with self._recording(descriptor.with_name(OUTCOME)):
+            # Once more: of two tasks that begin at the same moment, one sees what the other was told.
+            check_recorded_places(task, self.others)
             self._check_plan(task)
             try:
                 summary = self._submit(task, descriptor.parent, context)
@@ -174,7 +180,9 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         except SecretError as error:
             raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
         except AirflowException as error:
-            raise self._explained(report_path, error) from None
+            raise why_failed(self._region, report_path, error, self._hook) or error from None
+        if (failed := why_failed(self._region, report_path, None, self._hook)) is not None:
+            raise failed
         report = read_report(report_path)
         for line in log_lines(report):
             self.log.info("graph_compiler: %s", line)
@@ -227,9 +235,10 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     def _task(self, context: Context) -> TaskDeploymentDescriptor:
         """Fill in what the run gives; raises AirflowFailException where that cannot be run, before anything is."""
         instance = context["ti"]
-        region = fill_places(self._region, self.places)
-        if problems := find_place_problems(region):
-            raise AirflowFailException(str(InvalidPipelineError(region.pipeline, problems)))
+        try:
+            region = fill_places(self._region, self.places)
+        except InvalidPipelineError as error:
+            raise AirflowFailException(str(error)) from None
         defaults = {RUN_DATE: "", **dict(self._pipeline.params)}
         try:
             parameters = {
@@ -257,22 +266,11 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         """Give secrets to the hook alone: the operator's own `env_vars` is a field that Airflow renders and shows."""
         hook = super()._get_hook()
         lead_a_group(hook)
+        limit_log(hook)
         if self._secrets:
             check_way_to_driver(hook)
             hook._env_vars = {**(hook._env_vars or {}), **self._secrets}
         return hook
-
-    def _explained(self, report_path: Path, error: AirflowException) -> AirflowException:
-        """Turn spark-submit's exit code into the report's words; without a report the driver died."""
-        if not report_path.exists():
-            return AirflowException(f"the Spark driver ended without a report: {error}")
-        failure = read_report(report_path).failure
-        if failure is None:
-            return error
-        message = failure.words(self._region.pipeline, self._region.region_id)
-        if failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR:
-            return AirflowFailException(message)
-        return AirflowException(message)
 
 
 def _vertex_list(region: RegionDescriptor) -> list[str]:

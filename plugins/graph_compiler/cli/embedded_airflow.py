@@ -21,6 +21,7 @@ from graph_compiler.deployment.airflow_configuration import (
     find_setting,
     variable_of,
 )
+from graph_compiler.deployment.own_folders import OwnFolder
 from graph_compiler.deployment.private_folders import make_private_folder
 from graph_compiler.deployment.staging_layout import local_root
 from graph_compiler.errors import ConfigurationError, GraphCompilerError, Problem
@@ -74,6 +75,21 @@ class EmbeddedAirflow:
     def configuration_file(self) -> Path:
         """Give the airflow.cfg Airflow reads, if there is one."""
         return configuration_file(self.home, os.environ)
+
+    @property
+    def own_folders(self) -> tuple[OwnFolder, ...]:
+        """Return the folders of Airflow's that no sink may write over."""
+        environment = self.environment()
+        return (
+            OwnFolder(path=environment["AIRFLOW__CORE__DAGS_FOLDER"], what="the Dags folder"),
+            OwnFolder(path=environment["AIRFLOW__CORE__PLUGINS_FOLDER"], what="the plugins folder"),
+            OwnFolder(path=str(self.home.absolute() / "logs"), what="Airflow's log folder"),
+            OwnFolder(
+                path=str(self.home.absolute()),
+                what="Airflow's home (AIRFLOW_HOME)",
+                takes_targets=True,
+            ),
+        )
 
     def setting(self, key: str) -> Setting | None:
         """Give what the environment or airflow.cfg sets; raises ConfigurationError for a file that cannot be read."""

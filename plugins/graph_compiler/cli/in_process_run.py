@@ -38,13 +38,14 @@ from graph_compiler.deployment.describe import PipelineDescriptor, describe_pipe
 from graph_compiler.deployment.descriptor import RegionDescriptor, TaskDeploymentDescriptor
 from graph_compiler.deployment.desk_task import DeskRun, desk_task
 from graph_compiler.deployment.executions import ALL, RegionExecution, executions
-from graph_compiler.deployment.places import find_place_problems
+from graph_compiler.deployment.own_folders import OwnFolder
+from graph_compiler.deployment.places import endpoints_of, sources_of, task_problems
 from graph_compiler.deployment.plan_record import record_plan
 from graph_compiler.deployment.report import Phase
 from graph_compiler.deployment.run_marker import RunMarker, mark_run
 from graph_compiler.deployment.until import only_up_to, with_open_end
 from graph_compiler.deployment.wire import from_json, from_wire, to_json
-from graph_compiler.errors import GraphCompilerError, InvalidPipelineError
+from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.operator_names import NamedOutput
 from graph_compiler.identifiers import RegionId
@@ -88,7 +89,7 @@ def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console
     with TemporaryDirectory(prefix="in-process-") as temporary:
         folder = Path(temporary)
         root = airflow.staging_root.absolute() if run.until is None else folder / "staging"
-        tasks = _tasks(run, described, str(root))
+        tasks = _tasks(run, described, str(root), airflow.own_folders)
         if run.until is None:
             _announce(tasks, described)
         request = wire.InProcessRequest(tasks=tasks, preview=_preview_request(run.until))
@@ -99,7 +100,7 @@ def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console
 
 
 def _tasks(
-    run: InProcessRun, described: PipelineDescriptor, root: str
+    run: InProcessRun, described: PipelineDescriptor, root: str, folders: Sequence[OwnFolder]
 ) -> tuple[TaskDeploymentDescriptor, ...]:
     """Give the tasks: of all regions, or of what an operator needs. Attempts come after those of the same day."""
     regions: Sequence[RegionDescriptor] = described.regions
@@ -124,11 +125,25 @@ def _tasks(
                 attempt_number=len(earlier),
             )
         )
-    if run.until is None and (
-        problems := [each for task in tasks for each in find_place_problems(task.region)]
-    ):
+    if run.until is None and (problems := _place_problems(tasks, folders)):
         raise InvalidPipelineError(run.compiled.pipeline.name, problems)
     return tuple(tasks)
+
+
+def _place_problems(
+    tasks: Sequence[TaskDeploymentDescriptor], folders: Sequence[OwnFolder]
+) -> list[Problem]:
+    """Return what is wrong with the places of a run, before any of its tasks begins."""
+    return [
+        problem
+        for number, task in enumerate(tasks)
+        for problem in task_problems(
+            task,
+            others=[end for other in tasks[:number] for end in endpoints_of(other.region)]
+            + [end for other in tasks[number + 1 :] for end in sources_of(other.region)],
+            folders=folders,
+        )
+    ]
 
 
 def _announce(tasks: Sequence[TaskDeploymentDescriptor], described: PipelineDescriptor) -> None:
@@ -196,7 +211,8 @@ def _follow(
         step=lambda: _step(folder / wire.PROGRESS),
     )
     found = follow(followed, console)
-    came_through = process.returncode == 0
+    # A function may end the process with any exit code; the reports say what came through.
+    came_through = process.returncode == 0 and all(map(_came_through, found.values()))
     return FinishedRun(
         compiled=run.compiled,
         run_id=tasks[0].attempt.run_id if run.until is None else None,
@@ -206,6 +222,11 @@ def _follow(
         preview=_preview(run, found, folder) if came_through else None,
         log=log,
     )
+
+
+def _came_through(attempts: Sequence[RegionExecution]) -> bool:
+    report = attempts[-1].report if attempts else None
+    return report is not None and report.failure is None
 
 
 def _own(task: TaskDeploymentDescriptor) -> tuple[RegionExecution, ...]:

@@ -15,16 +15,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Annotated
-from urllib.parse import unquote
 
 import typer
 
 from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.plain_words import AsJson, speaking_plainly
 from graph_compiler.cli.runs import DagName, RunId, layout_of
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.executions import ExecutionNotFoundError, find_run
+from graph_compiler.deployment.documents.read_document import read_document
+from graph_compiler.deployment.execution_order import in_order
+from graph_compiler.deployment.executions import (
+    ExecutionNotFoundError,
+    find_run,
+    regions_of,
+    told,
+)
 from graph_compiler.deployment.private_folders import make_private_folder
 from graph_compiler.deployment.replay import redirect, staged_inputs
 from graph_compiler.deployment.run_marker import find_marker, mark_run
@@ -33,10 +40,9 @@ from graph_compiler.deployment.staging_layout import (
     REPORT,
     SUBMISSION,
     StagingLayout,
-    executions_folder,
 )
 from graph_compiler.deployment.submission import Submission
-from graph_compiler.deployment.wire import Json, from_json, to_json
+from graph_compiler.deployment.wire import Json, to_json
 from graph_compiler.identifiers import RegionId, listing
 
 APPLICATION, SHELL = "spark_runtime/main.py", "spark_runtime/shell.py"
@@ -90,6 +96,9 @@ def replay(
         stdout=sys.stderr.fileno() if as_json else None,
         check=False,
     ).returncode
+    if exit_code == 0 and not shell and not _reports(found):
+        typer.echo("Spark's driver ended with exit code 0, and left no report", err=True)
+        exit_code = ExitCode.LEFT_TO_DO
     if as_json:
         typer.echo(json.dumps(_outcome_json(found, exit_code), indent=1))
     else:
@@ -100,13 +109,11 @@ def replay(
 def find_execution(layout: StagingLayout, task: str, attempt: int | None) -> Path:
     """Give the folder of an execution; raises ExecutionNotFoundError naming what there is."""
     run, region_id = find_run(layout), RegionId(task)
-    found = {
-        _task(folder).attempt.attempt_number + 1: folder
-        for folder in Path(executions_folder(str(run), region_id)).glob("*")
-        if (folder / DESCRIPTOR).exists()
-    }
+    # Of two with one number (a run that was created again), the later one is meant.
+    begun = in_order(run, region_id)
+    found = {_task(folder).attempt.attempt_number + 1: folder for folder in begun}
     if not found:
-        known = sorted(unquote(path.name) for path in (run / "tasks").glob("*"))
+        known = sorted(regions_of(run))
         raise ExecutionNotFoundError(
             f"task '{task}' was not run in '{layout.run_id}'\n  found: {listing(known)}"
         )
@@ -114,14 +121,16 @@ def find_execution(layout: StagingLayout, task: str, attempt: int | None) -> Pat
         raise ExecutionNotFoundError(
             f"task '{task}' has no attempt {attempt}\n  found: {listing(map(str, sorted(found)))}"
         )
-    return found[max(found) if attempt is None else attempt]
+    return begun[-1] if attempt is None else found[attempt]
 
 
 def prepare_replay(
     execution: Path, layout: StagingLayout, into: Path | None, *, shell: bool
 ) -> Replay:
     """Bring what an execution needs into a scratch folder, for the application or the shell."""
-    submission = from_json(Submission, (execution / SUBMISSION).read_text())
+    submission = read_document(str(execution / SUBMISSION), Submission)
+    if submission is None:
+        raise ExecutionNotFoundError(f"{execution} was never submitted: it holds no {SUBMISSION}")
     scratch = Path(mkdtemp(prefix="replay-") if into is None else into).resolve()
     descriptor = prepare_scratch(execution, layout, scratch)
     replaced = {str(execution / DESCRIPTOR): str(descriptor)}
@@ -160,12 +169,18 @@ def prepare_scratch(execution: Path, layout: StagingLayout, scratch: Path) -> Pa
 
 
 def _task(execution: Path) -> TaskDeploymentDescriptor:
-    return TaskDeploymentDescriptor.from_json((execution / DESCRIPTOR).read_text())
+    found = told(execution)
+    assert found is not None, "it has a descriptor"
+    return found
+
+
+def _reports(found: Replay) -> list[bytes]:
+    return [path.read_bytes() for path in found.scratch.glob(f"staging/*/*/tasks/*/*/{REPORT}")]
 
 
 def _outcome_json(found: Replay, exit_code: int) -> Json:
     """Give what became of a replay; its report is null where the driver left none."""
-    reports = [path.read_text() for path in found.scratch.glob(f"staging/*/*/tasks/*/*/{REPORT}")]
+    reports = _reports(found)
     return {
         "command": found.shown,
         "exit_code": exit_code,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from graph_compiler.cli.compiling import deployment_options
+from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.plain_words import AsJson, speaking_plainly
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
@@ -27,6 +28,11 @@ from graph_compiler.declaration.pipeline_files import (
 )
 from graph_compiler.declaration.project import PACKAGE
 from graph_compiler.deployment.describe import describe_pipeline
+from graph_compiler.deployment.own_folders import (
+    SinkPlace,
+    find_own_folder_problems,
+    own_folders,
+)
 from graph_compiler.deployment.wire import Json
 from graph_compiler.errors import (
     GraphCompilerError,
@@ -34,6 +40,7 @@ from graph_compiler.errors import (
     ParameterError,
     Problem,
 )
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import counted
 
 
@@ -116,7 +123,9 @@ def _judge(name: str, deployment: DeploymentOptions, *, must_declare: bool) -> V
         declared = load_declared(module)
         if declared is not None:
             pipeline = declared.name
-            describe_pipeline(compile_pipeline(declared, deployment))
+            compiled = compile_pipeline(declared, deployment)
+            describe_pipeline(compiled)
+            problems = tuple(_own_folder_problems(compiled))
         elif must_declare:
             problems = (nothing_declared(module),)
     except InvalidPipelineError as error:
@@ -124,6 +133,18 @@ def _judge(name: str, deployment: DeploymentOptions, *, must_declare: bool) -> V
     except GraphCompilerError as error:
         problems = (Problem(message=str(error)),)
     return Verdict(file=file, pipeline=pipeline, declared=declared, problems=problems)
+
+
+def _own_folder_problems(compiled: CompiledPipeline) -> Iterator[Problem]:
+    """Find targets that no sink may write over, where the path as it is written tells."""
+    airflow = EmbeddedAirflow(Path.cwd())
+    nodes = compiled.stream_graph.nodes
+    places = (SinkPlace.of(node.declared_name, node.operator, node.declared_at) for node in nodes)
+    literal = [
+        place for place in places if place and "{{" not in place.path and "{%" not in place.path
+    ]
+    known = own_folders(str(airflow.staging_root.absolute()), [node.declared_at for node in nodes])
+    yield from find_own_folder_problems(literal, (*known, *airflow.own_folders))
 
 
 def _with_shared_names(verdicts: Sequence[Verdict]) -> list[Verdict]:

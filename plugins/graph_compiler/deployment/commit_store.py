@@ -10,11 +10,15 @@ import tempfile
 from pathlib import Path
 from typing import Protocol
 
+from graph_compiler.deployment.documents.bounded_read import names_in, read_bytes
 from graph_compiler.deployment.private_folders import make_private_folder
 
 
 class CommitStore(Protocol):
-    """Keys are absolute paths, as `StagingLayout` gives them."""
+    """Keys are absolute paths, as `StagingLayout` gives them.
+
+    Every call raises OSError where the store does not answer, or denies: that is never the same as "not there".
+    """
 
     def put_if_absent(self, key: str, content: bytes) -> bool:
         """Write all of `content` or nothing; False when the key already exists."""
@@ -50,20 +54,12 @@ class LocalCommitStore:
         return True
 
     def get(self, key: str) -> bytes | None:
-        """Give the content, None when there is none."""
-        try:
-            return Path(key).read_bytes()
-        except FileNotFoundError:
-            return None
+        """Return the content, None when there is none; raises DamagedDocumentError for what is no document."""
+        return read_bytes(key)
 
     def keys(self, folder: str) -> list[str]:
         """List the files directly below a folder."""
-        path = Path(folder)
-        return (
-            [str(entry) for entry in path.iterdir() if not entry.name.startswith(".")]
-            if path.is_dir()
-            else []
-        )
+        return [f"{folder}/{name}" for name in names_in(folder)]
 
 
 def sync_folder(folder: Path) -> None:

@@ -258,6 +258,7 @@ def _describe_operator(node: StreamNode, facts: _Facts) -> OperatorDescriptor:
             for edge in facts.compiled.stream_graph.in_edges[node.id]
         ),
         declared_at=node.declared_at,
+        deterministic=node.deterministic,
     )
 
 

@@ -56,7 +56,7 @@ class InputDescriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorDescriptor:
-    """One operator. `parallelism` None: adaptive execution decides."""
+    """One operator. `parallelism` None: adaptive execution decides. `deterministic`: so the declaration says."""
 
     node_id: int
     operator_id: OperatorId
@@ -65,6 +65,7 @@ class OperatorDescriptor:
     parallelism: int | None
     inputs: tuple[InputDescriptor, ...]
     declared_at: SourceLocation | None
+    deterministic: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,13 @@ from dataclasses import dataclass
 
 from graph_compiler.deployment.commit_store import CommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.wire import from_json, to_json
-from graph_compiler.errors import ExecutionClaimedError
+from graph_compiler.deployment.documents.read_document import get_document
+from graph_compiler.deployment.wire import to_json
+from graph_compiler.errors import (
+    DamagedDocumentError,
+    ExecutionClaimedError,
+    OtherVersionError,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +33,19 @@ def claim_execution(store: CommitStore, task: TaskDeploymentDescriptor) -> None:
     mine = DriverClaim(host=socket.gethostname(), process_id=os.getpid(), time=time.time())
     if store.put_if_absent(key, to_json(mine).encode()):
         return
-    content = store.get(key)
-    assert content is not None, "claims are never deleted while their run lives"
-    other = from_json(DriverClaim, content)
-    if other != mine:
+    other = _claimed_by(store, key, mine)
+    if other is not None:
         raise ExecutionClaimedError(
             f"execution {task.attempt.execution_id} of '{task.region.region_id}' has a driver already: "
-            f"process {other.process_id} on {other.host}; this one commits nothing"
+            f"{other}; this one commits nothing"
         )
+
+
+def _claimed_by(store: CommitStore, key: str, mine: DriverClaim) -> str | None:
+    """Return who has put a claim, None where it is this process: its answer was lost, and asked for again."""
+    try:
+        other = get_document(store, key, DriverClaim)
+    except (DamagedDocumentError, OtherVersionError) as error:
+        return f"one whose claim cannot be read ({error})"
+    assert other is not None, "claims are never deleted while their run lives"
+    return None if other == mine else f"process {other.process_id} on {other.host}"

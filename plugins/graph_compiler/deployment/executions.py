@@ -11,31 +11,40 @@ An attempt is that of every subtask of the region: its ExecutionVertices share o
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import unquote
 
 from graph_compiler.declaration.retention import HISTORY_SIZE
-from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.descriptor import VERSION as DESCRIPTOR_VERSION
+from graph_compiler.deployment.descriptor import ExecutionAttempt, TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.bounded_read import folders_in, read_bytes
+from graph_compiler.deployment.documents.read_document import decode_object, read_document
+from graph_compiler.deployment.execution_order import in_order
 from graph_compiler.deployment.outcome import Outcome
+from graph_compiler.deployment.progress import VERSION as PROGRESS_VERSION
 from graph_compiler.deployment.progress import ExecutionProgress
+from graph_compiler.deployment.report import VERSION as REPORT_VERSION
 from graph_compiler.deployment.report import ExecutionReport
 from graph_compiler.deployment.staging_layout import (
     DESCRIPTOR,
+    MARKER,
     OUTCOME,
     PROGRESS,
     REPORT,
     SUBMISSION,
     StagingLayout,
-    executions_folder,
 )
 from graph_compiler.deployment.submission import Submission
-from graph_compiler.deployment.wire import from_json
-from graph_compiler.errors import DescriptorError, GraphCompilerError
+from graph_compiler.deployment.wire import Json, from_wire
+from graph_compiler.errors import (
+    DamagedDocumentError,
+    DescriptorError,
+    GraphCompilerError,
+    OtherVersionError,
+)
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import RegionId, listing, path_segment
+from graph_compiler.identifiers import RegionId, listing, name_of_segment, path_segment
 
 Document = TypeVar("Document")
 
@@ -64,6 +73,13 @@ class RegionExecution:
     progress: ExecutionProgress | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """A document that is there, and that nobody can read any more."""
+
+    reason: str
+
+
 class ExecutionNotFoundError(GraphCompilerError):
     """There is no such run, task or attempt in the staging root."""
 
@@ -73,24 +89,37 @@ def find_run(layout: StagingLayout) -> Path:
     run = Path(layout.run)
     if run.is_dir():
         return run
-    known = sorted(unquote(path.name) for path in run.parent.glob("*") if path.is_dir())
+    names = folders_in(str(run.parent))
+    known = sorted(found for name in names if (found := run_id_of(run.parent / name)) is not None)
     raise ExecutionNotFoundError(
         f"there is no run '{layout.run_id}' of '{layout.pipeline}' in {layout.root}\n"
         f"  found: {listing(known)}"
     )
 
 
+def run_id_of(run: Path) -> str | None:
+    """Return the id of the run whose folder this is, None where it was shortened and no document has it.
+
+    Raises OSError.
+    """
+    if (known := name_of_segment(run.name)) is not None:
+        return known
+    try:
+        marker = decode_object(read_bytes(str(run / MARKER)) or b"", str(run / MARKER))
+    except DamagedDocumentError:
+        return None
+    found = marker.get("run_id")
+    return found if isinstance(found, str) and path_segment(found) == run.name else None
+
+
 def regions_of(run: Path) -> tuple[RegionId, ...]:
-    """Give the regions of which a run has attempts, by when the first began."""
-    folders = [
-        folder for folder in (run / "tasks").glob("*") if any(folder.glob(f"*/{DESCRIPTOR}"))
-    ]
-    begun = {
-        RegionId(unquote(folder.name)): min(
-            path.stat().st_mtime for path in folder.glob(f"*/{DESCRIPTOR}")
-        )
-        for folder in folders
-    }
+    """Return the regions of which a run has attempts, by when the first began as far as clocks tell."""
+    begun: dict[RegionId, float] = {}
+    for name in folders_in(str(run / "tasks")):
+        region_id = RegionId(name_of_segment(name) or name)
+        times = [_time(folder / DESCRIPTOR) for folder in in_order(run, region_id)]
+        if found := [time for time in times if time is not None]:
+            begun[region_id] = min(found)
     return tuple(sorted(begun, key=lambda id: (begun[id], id)))
 
 
@@ -98,22 +127,21 @@ def executions(
     run: Path, region_id: RegionId, *, size: int = HISTORY_SIZE
 ) -> tuple[RegionExecution, ...]:
     """Give the current attempt at a region and at most `size` before it, first to last."""
-    in_order = _in_order(run, region_id)
-    kept = in_order[-size - 1 :]
-    found = (_execution(folder, is_last=folder is in_order[-1]) for folder in kept)
+    begun = in_order(run, region_id)
+    kept = begun[-size - 1 :]
+    found = (_execution(folder, is_last=folder is begun[-1]) for folder in kept)
     return tuple(execution for execution in found if execution is not None)
 
 
 def history_size(run: Path, region_id: RegionId) -> int:
     """Give how many earlier attempts the pipeline wants shown, as the last attempt was told."""
-    in_order = _in_order(run, region_id)
-    if not in_order:
-        return HISTORY_SIZE
+    begun = in_order(run, region_id)
     try:
-        retention = json.loads((in_order[-1] / DESCRIPTOR).read_text())["region"]["retention"]
-    except json.JSONDecodeError:  # just being written
+        told = _descriptor(begun[-1]) if begun else None
+        found = told["region"]["retention"]["attempts_history_size"] if told else HISTORY_SIZE  # type: ignore[index, call-overload]  # looked at below
+    except (DamagedDocumentError, LookupError, TypeError):  # older compilers wrote none
         return HISTORY_SIZE
-    return int(retention.get("attempts_history_size", HISTORY_SIZE))  # older compilers wrote none
+    return found if isinstance(found, int) and found >= 0 else HISTORY_SIZE
 
 
 def last_execution(run: Path, region_id: RegionId) -> RegionExecution | None:
@@ -122,28 +150,30 @@ def last_execution(run: Path, region_id: RegionId) -> RegionExecution | None:
 
 
 def last_descriptor(layout: StagingLayout, region_id: RegionId) -> TaskDeploymentDescriptor | None:
-    """Give what a region's last attempt was told to do, None where there is none."""
-    in_order = _in_order(Path(layout.run), region_id)
-    if not in_order:
-        return None
-    return TaskDeploymentDescriptor.from_json((in_order[-1] / DESCRIPTOR).read_text())
+    """Return what a region's last attempt was told to do, None where there is none.
+
+    Raises DamagedDocumentError where nobody can read it any more.
+    """
+    begun = in_order(Path(layout.run), region_id)
+    return told(begun[-1]) if begun else None
+
+
+def told(folder: Path) -> TaskDeploymentDescriptor | None:
+    """Return what the attempt of a folder was told to do, None where it was told nothing.
+
+    Raises DamagedDocumentError where nobody can read it any more, and OtherVersionError.
+    """
+    path = str(folder / DESCRIPTOR)
+    try:
+        return read_document(path, TaskDeploymentDescriptor, version=DESCRIPTOR_VERSION)
+    except DamagedDocumentError as error:
+        raise error.hinting("clear its task: the next attempt leaves another") from None
 
 
 def is_superseded(run: Path, region_id: RegionId, execution_id: str) -> bool:
     """Say whether another attempt at a region began after an execution; one that left no descriptor is not."""
-    names = [folder.name for folder in _in_order(run, region_id)]
+    names = [folder.name for folder in in_order(run, region_id)]
     return path_segment(execution_id) in names[:-1]
-
-
-def _in_order(run: Path, region_id: RegionId) -> list[Path]:
-    """Give the folders of a region's attempts, by when they began."""
-    folders = Path(executions_folder(str(run), region_id)).glob("*")
-    begun = {
-        folder: descriptor.stat().st_mtime_ns
-        for folder in folders
-        if (descriptor := folder / DESCRIPTOR).exists()
-    }
-    return sorted(begun, key=lambda folder: (begun[folder], folder.name))
 
 
 def failure_times(run: Path, region_id: RegionId, *, but: str) -> tuple[float, ...]:
@@ -156,26 +186,37 @@ def failure_times(run: Path, region_id: RegionId, *, but: str) -> tuple[float, .
 
 
 def _execution(folder: Path, *, is_last: bool) -> RegionExecution | None:
-    started = (folder / DESCRIPTOR).stat().st_mtime
+    """Return an attempt, None where the descriptor does not say which, or is gone meanwhile."""
+    started = _time(folder / DESCRIPTOR)
     try:
-        attempt = json.loads((folder / DESCRIPTOR).read_text())["attempt"]
-    except json.JSONDecodeError:  # just being written
+        told = _descriptor(folder)
+        attempt = None if told is None else from_wire(ExecutionAttempt, told.get("attempt"))
+    except (DamagedDocumentError, DescriptorError):
+        return None
+    if attempt is None or started is None:
         return None
     submission = _read(folder / SUBMISSION, Submission)
     outcome = _read(folder / OUTCOME, Outcome)
-    report_path = folder / REPORT
-    report = ExecutionReport.from_json(report_path.read_text()) if report_path.exists() else None
-    state, reason = _state(submission, report, outcome, is_last=is_last)
-    ended = outcome.ended if outcome else report_path.stat().st_mtime if report else None
+    report = _read(folder / REPORT, ExecutionReport, version=REPORT_VERSION)
+    reason: str | None
+    ends = [one for one in (outcome, report) if isinstance(one, Unreadable)]
+    told_outcome = None if isinstance(outcome, Unreadable) else outcome
+    told_report = None if isinstance(report, Unreadable) else report
+    known = None if isinstance(submission, Unreadable) else submission
+    if ends and told_outcome is None and told_report is None:
+        state, reason = ExecutionState.FAILED, ends[0].reason  # whatever it was, it is over
+    else:
+        state, reason = _state(known, told_report, told_outcome, is_last=is_last)
+    ended = told_outcome.ended if told_outcome else _time(folder / REPORT)
     return RegionExecution(
-        execution_id=attempt["execution_id"],
-        attempt_number=attempt["attempt_number"],
+        execution_id=attempt.execution_id,
+        attempt_number=attempt.attempt_number,
         state=state,
-        host=None if submission is None else submission.host,
+        host=None if known is None else known.host,
         started=started,
-        ended=ended,
+        ended=ended if state.is_terminal else None,
         reason=reason,
-        report=report,
+        report=told_report,
         progress=None if report else _progress(folder / PROGRESS),
     )
 
@@ -204,13 +245,30 @@ def _state(
 def _progress(path: Path) -> ExecutionProgress | None:
     """Read what is told of an attempt while it runs; nothing depends on it, so whatever cannot be read is not there."""
     try:
-        return ExecutionProgress.from_json(path.read_text())
-    except (OSError, ValueError, DescriptorError):
+        return read_document(str(path), ExecutionProgress, version=PROGRESS_VERSION)
+    except (OSError, DamagedDocumentError, OtherVersionError):
         return None
 
 
-def _read(path: Path, kind: type[Document]) -> Document | None:
+def _descriptor(folder: Path) -> dict[str, Json] | None:
+    """Return what an attempt was told, undecoded: of another version too, it says which attempt it is."""
+    path = str(folder / DESCRIPTOR)
+    content = read_bytes(path)
+    return None if content is None else decode_object(content, path)
+
+
+def _read(
+    path: Path, kind: type[Document], *, version: int | None = None
+) -> Document | Unreadable | None:
     try:
-        return from_json(kind, path.read_text())
-    except (FileNotFoundError, json.JSONDecodeError):  # not there, or just being written
+        return read_document(str(path), kind, version=version)
+    except DamagedDocumentError as error:
+        return Unreadable(reason=f"{error.path} {error.why}")
+
+
+def _time(path: Path) -> float | None:
+    """Return when a file was written, None where it is not there."""
+    try:
+        return path.lstat().st_mtime
+    except FileNotFoundError:
         return None

@@ -11,7 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graph_compiler.declaration.operators import Sink
-from graph_compiler.deployment.executions import last_descriptor, last_execution
+from graph_compiler.deployment.executions import (
+    RegionExecution,
+    last_descriptor,
+    last_execution,
+)
 from graph_compiler.deployment.manifest import Manifest, StagedRead
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.graphs.execution import ExecutionState
@@ -52,12 +56,16 @@ def differing_readers(
     return tuple(
         reader.region_id
         for reader in readers
-        if any(
-            epoch != manifest.epoch
-            and not manifest.replaces(log.manifest(manifest.result_id, epoch))
-            for epoch in reader.epochs
-        )
+        if not all(is_read_again(log, manifest, epoch) for epoch in reader.epochs)
     )
+
+
+def is_read_again(log: ManifestLog, manifest: Manifest, epoch: int) -> bool:
+    """Whether who has read an epoch of a result has read the rows of a manifest; a lost one may have held others."""
+    if epoch == manifest.epoch:
+        return True
+    read = log.find(manifest.result_id, epoch)
+    return read is not None and manifest.replaces(read)
 
 
 def stale_readers(
@@ -85,12 +93,24 @@ def epochs_read(
         return ()
     reads: list[StagedRead] = []
     operators = [one.operator for vertex in task.region.vertices for one in vertex.operators]
-    has_finished = last.state is ExecutionState.FINISHED and last.report is not None
-    if has_finished and last.report and any(isinstance(one, Sink) for one in operators):
-        reads += last.report.reads
+    has_finished = last.state is ExecutionState.FINISHED
+    if has_finished and any(isinstance(one, Sink) for one in operators):
+        reads += _reads_of(log, last, result_id)
     for result in task.region.results:
-        manifest = None if result.id in recomputing else log.latest(result.id)
-        is_by_another = manifest is not None and manifest.attempt.execution_id != last.execution_id
-        if manifest and (has_finished or is_by_another):
+        if result.id in recomputing or not log.epochs(result.id):
+            continue
+        manifest = log.latest(result.id)
+        if manifest is None:  # lost: what it was made from was read by the last that finished
+            reads += _reads_of(log, last, result_id) if has_finished else ()
+        elif has_finished or manifest.attempt.execution_id != last.execution_id:
             reads += manifest.inputs
     return tuple(sorted({read.epoch for read in reads if read.result_id == result_id}))
+
+
+def _reads_of(
+    log: ManifestLog, last: RegionExecution, result_id: IntermediateDataSetId
+) -> tuple[StagedRead, ...]:
+    """Return what a finished execution has read; where its report cannot be read any more, that may be any epoch."""
+    if last.report is not None:
+        return last.report.reads
+    return tuple(StagedRead(result_id=result_id, epoch=epoch) for epoch in log.epochs(result_id))

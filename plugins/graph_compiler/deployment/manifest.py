@@ -5,18 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graph_compiler.deployment.descriptor import ExecutionAttempt
+from graph_compiler.deployment.wire import Json
 from graph_compiler.identifiers import IntermediateDataSetId
 
-VERSION = 2
+VERSION = 3
+_WITHOUT_CHECKSUMS = 2
+"""The version whose files had no `checksums`: a run that was on its way when this program was upgraded has them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFile:
-    """One file, relative to the manifest's `location`; rows and bytes as its footer and size say."""
+    """One file, relative to the manifest's `location`; rows and bytes as its footer and size say.
+
+    `checksums` is the digest of its checksum file (`hadoop_checksums.py`); None in manifests of version 2.
+    """
 
     name: str
     rows: int
     bytes: int
+    checksums: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,3 +107,25 @@ class Manifest:
 def rows_of(partitions: tuple[ManifestPartition, ...]) -> int:
     """Count the rows of all files."""
     return sum(file.rows for partition in partitions for file in partition.files)
+
+
+def upgraded(document: dict[str, Json]) -> dict[str, Json]:
+    """Return a document of the version before as one of this version, and any other as it is.
+
+    What the version before has committed is read as it was then: its files are checked by their sizes.
+    """
+    if document.get("version") != _WITHOUT_CHECKSUMS:
+        return document
+    found = _with_checksums(document)
+    assert isinstance(found, dict)
+    return found | {"version": VERSION}
+
+
+def _with_checksums(document: Json) -> Json:
+    """Return a document in which every DataFile has the field it did not have, with no value."""
+    if isinstance(document, list):
+        return [_with_checksums(item) for item in document]
+    if not isinstance(document, dict):
+        return document
+    found = {key: _with_checksums(value) for key, value in document.items()}
+    return {**found, "checksums": None} if found.get("type") == DataFile.__name__ else found

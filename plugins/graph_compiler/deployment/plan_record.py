@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from graph_compiler.deployment.clear_command import clear_command
 from graph_compiler.deployment.commit_store import CommitStore
 from graph_compiler.deployment.descriptor import StagedInput, TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.read_document import get_document
 from graph_compiler.deployment.executions import last_descriptor
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.values_within import values_within
-from graph_compiler.deployment.wire import from_json, to_json
-from graph_compiler.errors import StaleResultError
+from graph_compiler.deployment.wire import to_json
+from graph_compiler.errors import DamagedDocumentError, OtherVersionError, StaleResultError
 from graph_compiler.graphs.stream_graph import StreamGraph
 from graph_compiler.identifiers import IntermediateDataSetId, listing
 
@@ -48,6 +49,13 @@ class PlanRecord:
     session: tuple[tuple[str, str], ...]
     operators: tuple[PlannedOperator, ...]
     results: tuple[tuple[IntermediateDataSetId, int], ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every place it names is one of its operators'."""
+        named = [place for operator in self.operators for place in operator.inputs]
+        named += [place for _, place in self.results]
+        return all(0 <= place < len(self.operators) for place in named)
 
     def upstream(self, result_id: IntermediateDataSetId) -> Mapping[Name, str]:
         """Give the operators that compute a result, with their digests; none if the plan has no such result."""
@@ -99,14 +107,21 @@ def plan_record(
 def record_plan(store: CommitStore, layout: StagingLayout, plan: PlanRecord) -> None:
     """Put a plan into the folder of a run, if it is not there."""
     key = layout.plan(plan.plan_id)
-    if store.get(key) is None:
+    try:
+        is_there = store.get(key) is not None
+    except DamagedDocumentError:
+        is_there = True
+    if not is_there:
         store.put_if_absent(key, to_json(plan).encode())
 
 
 def find_plan(store: CommitStore, layout: StagingLayout, plan_id: str) -> PlanRecord | None:
-    """Give a plan that ran a task of a run, None where there is no record of it."""
-    content = store.get(layout.plan(plan_id))
-    return None if content is None else from_json(PlanRecord, content, version=VERSION)
+    """Return a plan that ran a task of a run, None where there is no record of it that can be read."""
+    try:
+        found = get_document(store, layout.plan(plan_id), PlanRecord, version=VERSION)
+    except (DamagedDocumentError, OtherVersionError):  # it only serves to name what has changed
+        return None
+    return found if found and found.is_whole else None
 
 
 def check_inputs(log: ManifestLog, task: TaskDeploymentDescriptor, plan: PlanRecord) -> None:

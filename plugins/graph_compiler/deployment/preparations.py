@@ -8,11 +8,18 @@ Without the second record something may be left, and `graph-compiler staging gc`
 
 from __future__ import annotations
 
+import hashlib
+import os
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from graph_compiler.identifiers import OperatorId, path_segment
+
+NAME_BYTES = 255
+"""The longest name of a file or folder that Linux's file systems take."""
+_ENDING = ".graph_compiler"
+_DIGEST = 16
 
 
 class PlaceKind(StrEnum):
@@ -41,17 +48,29 @@ class Preparation:
 
 
 def beside(target: Path) -> Path:
-    """Give the folder of what executions prepare for a target that is a folder."""
-    return target.parent / f".{target.name}.graph_compiler"
+    """Return the folder of what executions prepare for a target that is a folder."""
+    name = f".{target.name}{_ENDING}"
+    if len(os.fsencode(name)) > NAME_BYTES:
+        encoded = os.fsencode(target.name)
+        digest = hashlib.sha256(encoded).hexdigest()[:_DIGEST]
+        room = NAME_BYTES - len(f".~{digest}{_ENDING}")
+        name = f".{encoded[:room].decode(errors='ignore')}~{digest}{_ENDING}"
+    return target.parent / name
+
+
+def inside(folder: Path) -> Path:
+    """Return the folder of what executions prepare in the folder it goes to, where beside it is another mount."""
+    return folder / _ENDING
 
 
 def is_folder_beside(folder: Path) -> bool:
-    """Say whether a folder is one that `beside` names."""
-    return folder.name.startswith(".") and folder.name.endswith(".graph_compiler")
+    """Whether a folder is one that `beside` or `inside` names."""
+    return folder.name.startswith(".") and folder.name.endswith(_ENDING)
 
 
 def is_beside(preparation: Preparation) -> bool:
-    """Say whether a record names a folder that only its execution has: nothing else may be removed for it."""
+    """Whether a record names a folder that only its execution has: nothing else may be removed for it."""
     prepared = preparation.prepared
-    folder = beside(Path(prepared.target)) / path_segment(preparation.execution_id)
-    return prepared.kind is PlaceKind.FOLDER and Path(prepared.place) == folder
+    execution, target = path_segment(preparation.execution_id), Path(prepared.target)
+    allowed = (beside(target) / execution, inside(target) / execution)
+    return prepared.kind is PlaceKind.FOLDER and Path(prepared.place) in allowed

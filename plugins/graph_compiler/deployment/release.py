@@ -19,14 +19,16 @@ from pathlib import Path
 from graph_compiler.declaration.retention import StagingRelease
 from graph_compiler.deployment.commit_store import CommitStore
 from graph_compiler.deployment.descriptor import StagedInput, TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.read_document import get_document
 from graph_compiler.deployment.executions import last_descriptor, last_execution
-from graph_compiler.deployment.finished_readers import epochs_read
+from graph_compiler.deployment.finished_readers import epochs_read, is_read_again
 from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.report import ExecutionReport, RecomputedResult
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.values_within import values_within
-from graph_compiler.deployment.wire import from_json, to_json
+from graph_compiler.deployment.wire import to_json
+from graph_compiler.errors import DamagedDocumentError, PartitionNotFoundError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 
@@ -67,9 +69,16 @@ def release_inputs(
 def find_release(
     store: CommitStore, layout: StagingLayout, result_id: IntermediateDataSetId, epoch: int
 ) -> ReleasedResult | None:
-    """Give the record of a release, None where there was none."""
-    content = store.get(layout.released(result_id, epoch))
-    return None if content is None else from_json(ReleasedResult, content)
+    """Return the record of a release, None where there was none.
+
+    Raises PartitionNotFoundError where there is one that cannot be read: its data are gone, or on their way.
+    """
+    try:
+        return get_document(store, layout.released(result_id, epoch), ReleasedResult)
+    except DamagedDocumentError as error:
+        raise PartitionNotFoundError(
+            f"epoch {epoch} of {result_id} was released, by whom cannot be read: {error}"
+        ) from None
 
 
 def _remove_fixed_rows(task: TaskDeploymentDescriptor) -> None:
@@ -108,8 +117,7 @@ def _has_read(log: ManifestLog, region_id: RegionId, latest: Manifest) -> bool:
     if last is None or last.state is not ExecutionState.FINISHED:
         return False
     return all(
-        epoch == latest.epoch or latest.replaces(log.manifest(latest.result_id, epoch))
-        for epoch in epochs_read(log, region_id, latest.result_id)
+        is_read_again(log, latest, epoch) for epoch in epochs_read(log, region_id, latest.result_id)
     )
 
 
@@ -127,8 +135,8 @@ def _release(
     )
     key = log.layout.released(latest.result_id, latest.epoch)
     is_first = log.store.put_if_absent(key, to_json(record).encode())
-    for epoch in range(latest.epoch + 1):
-        location = Path(log.manifest(latest.result_id, epoch).location)
+    manifests = (log.find(latest.result_id, epoch) for epoch in log.epochs(latest.result_id))
+    for location in [Path(manifest.location) for manifest in manifests if manifest]:
         if Path(log.layout.run) in location.parents:
             shutil.rmtree(location, ignore_errors=True)
     if is_first:

@@ -55,5 +55,5 @@ def staged_inputs(region: RegionDescriptor) -> tuple[IntermediateDataSetId, ...]
 def _redirected(operator: OperatorDescriptor, scratch: str) -> OperatorDescriptor:
     if not isinstance(operator.operator, Sink):
         return operator
-    folder = f"{scratch}/sinks/{path_segment(operator.name)}-{operator.node_id}"
+    folder = f"{scratch}/sinks/{path_segment(f'{operator.name}-{operator.node_id}')}"
     return replace(operator, operator=Sink(Parquet(folder)))

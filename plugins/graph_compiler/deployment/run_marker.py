@@ -17,10 +17,17 @@ from graph_compiler.deployment.descriptor import (
     StagedInput,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.documents.bounded_read import folders_in
+from graph_compiler.deployment.documents.read_document import get_document
 from graph_compiler.deployment.staging_layout import DESCRIPTOR, StagingLayout, executions_folder
 from graph_compiler.deployment.values_within import values_within
-from graph_compiler.deployment.wire import from_json, to_json
-from graph_compiler.errors import StagingRootNotSharedError, StaleResultError
+from graph_compiler.deployment.wire import to_json
+from graph_compiler.errors import (
+    DamagedDocumentError,
+    StagingError,
+    StagingRootNotSharedError,
+    StaleResultError,
+)
 from graph_compiler.identifiers import RegionId, listing
 
 VERSION = 1
@@ -30,7 +37,8 @@ VERSION = 1
 class RunMarker:
     """What the first task knew: where it was, when (seconds since the epoch), and which plan it ran.
 
-    `ttl` is the pipeline's `staging.ttl` in seconds.
+    `time` is what `current_timestamp()` is in all tasks of the run (`run_time.py`). `ttl` is the pipeline's
+    `staging.ttl` in seconds.
     """
 
     version: int
@@ -58,9 +66,24 @@ class RunMarker:
 
 
 def find_marker(store: CommitStore, layout: StagingLayout) -> RunMarker | None:
-    """Give a run's marker, None where it has none here."""
-    content = store.get(layout.marker)
-    return None if content is None else from_json(RunMarker, content, version=VERSION)
+    """Return a run's marker, None where it has none here.
+
+    Raises DamagedDocumentError for one that cannot be read, StagingError for that of another run.
+    """
+    try:
+        marker = get_document(store, layout.marker, RunMarker, version=VERSION)
+    except DamagedDocumentError as error:
+        raise error.hinting(
+            "remove it, and clear a task of the run that reads no staged result: it puts it again"
+        ) from None
+    # Where a file system does not tell upper from lower case, two run ids may name one folder.
+    if marker and (marker.pipeline, marker.run_id) != (layout.pipeline, layout.run_id):
+        raise StagingError(
+            f"{layout.run} is the folder of run '{marker.run_id}' of '{marker.pipeline}', "
+            f"and of no other: this is run '{layout.run_id}' of '{layout.pipeline}'\n"
+            "  hint: give the run an id that differs in more than the case of its letters"
+        )
+    return marker
 
 
 def mark_run(store: CommitStore, marker: RunMarker) -> None:
@@ -109,7 +132,8 @@ def producers(region: RegionDescriptor) -> tuple[RegionId, ...]:
 
 
 def _has_documents(layout: StagingLayout, region_id: RegionId) -> bool:
-    return any(Path(executions_folder(layout.run, region_id)).glob(f"*/{DESCRIPTOR}"))
+    folder = executions_folder(layout.run, region_id)
+    return any(Path(folder, name, DESCRIPTOR).exists() for name in folders_in(folder))
 
 
 def not_shared(root: str, host: str, found: str) -> StagingRootNotSharedError:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from urllib.parse import unquote
 
 from graph_compiler.deployment.preparations import PlaceKind, is_beside
 from graph_compiler.deployment.run_liveness import (
@@ -30,7 +29,7 @@ from graph_compiler.deployment.staging_inventory import (
     StagedRun,
     StagingInventory,
 )
-from graph_compiler.identifiers import OperatorId, counted
+from graph_compiler.identifiers import OperatorId, counted, path_segment
 
 RunKey = tuple[str, str]
 """A pipeline and a run id."""
@@ -204,7 +203,7 @@ def _why_waste(
     folder: DataFolder, result: StagedResult | None, undone: frozenset[str], *, is_old: bool
 ) -> Waste | None:
     if folder.owner.endswith("-sink"):
-        return None if unquote(folder.name) in undone else Waste.PREPARED
+        return None if folder.name in {path_segment(id) for id in undone} else Waste.PREPARED
     named = [epoch for epoch in result.epochs if epoch.folder == folder.name] if result else []
     if result is None or not named:
         return Waste.UNCOMMITTED

@@ -6,10 +6,12 @@
     tasks/<region>/<execution id>/descriptor.json, submission.json, driver.json, report.json, outcome.json
     tasks/<region>/<execution id>/progress.json   the only document that is written over again
     tasks/<region>/<execution id>/prepared/<operator id>.json, <operator id>.removed.json
+    tasks/<region>/order/<n>.json             which execution was the n-th to begin
     data/<data set id>/epoch-<e>-<execution id>/part-….parquet
     data/<operator id>-sink/<execution id>/   rows on their way to a table of Spark's catalog
     manifests/<data set id>/<e>.json          apart from the data: losing data leaves the record
     released/<data set id>/<e>.json           its last consumer has taken the data away
+    damaged/<data set id>/<e>.json            a reader has found the data damaged: it counts as lost
 <root>/.targets/<digest of a sink's target>/  shared by all runs and pipelines that write it
     <n>.intent.json, <n>.done.json
 <root>/.trash/                                what `staging gc` is removing
@@ -30,11 +32,17 @@ MARKER = "run.json"
 TARGETS, TRASH = ".targets", ".trash"
 INTENT, DONE = ".intent.json", ".done.json"
 PREPARED, REMOVED = "prepared", ".removed.json"
+ORDER = "order"
 
 
 def executions_folder(run: str, region_id: RegionId) -> str:
     """Give the folder of a region's executions, one folder each, below the folder of a run."""
     return f"{run}/tasks/{path_segment(region_id)}"
+
+
+def order_folder(run: str, region_id: RegionId) -> str:
+    """Return the folder of the order in which a region's executions began."""
+    return f"{executions_folder(run, region_id)}/{ORDER}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +98,10 @@ class StagingLayout:
     def released(self, result_id: IntermediateDataSetId, epoch: int) -> str:
         """Give the key of the record that an epoch's data was taken away on purpose."""
         return f"{self.run}/released/{result_id}/{epoch}.json"
+
+    def damaged(self, result_id: IntermediateDataSetId, epoch: int) -> str:
+        """Return the key of the record that an epoch's data was found damaged."""
+        return f"{self.run}/damaged/{result_id}/{epoch}.json"
 
     def preparation(
         self, region_id: RegionId, execution_id: str, operator_id: OperatorId, ending: str = ".json"

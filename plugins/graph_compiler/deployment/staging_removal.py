@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from urllib.parse import unquote
 
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.preparations import is_folder_beside
@@ -28,6 +27,7 @@ from graph_compiler.deployment.staging_collection import (
 )
 from graph_compiler.deployment.staging_layout import REMOVED, TRASH, StagingLayout
 from graph_compiler.deployment.staging_survey import last_change
+from graph_compiler.identifiers import path_segment
 
 
 def remove(collection: Collection, root: str) -> Iterator[Removal]:
@@ -71,7 +71,7 @@ def _is_needed(removal: Removal, undone: frozenset[Publication]) -> bool:
         if (intent.pipeline, intent.run_id) == (removal.pipeline, removal.run_id)
     }
     if removal.waste is Waste.PREPARED:
-        return unquote(Path(removal.path).name) in executions
+        return Path(removal.path).name in {path_segment(id) for id in executions}
     return removal.waste is Waste.RUN and bool(executions)
 
 

@@ -8,19 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote
 
 from graph_compiler.declaration.retention import DEFAULT_TTL
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.bounded_read import folders_in
+from graph_compiler.deployment.documents.read_document import read_document
 from graph_compiler.deployment.executions import (
     ALL,
     RegionExecution,
     executions,
     last_descriptor,
     regions_of,
+    run_id_of,
 )
 from graph_compiler.deployment.manifest import Manifest
+from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.preparations import PlaceKind, Preparation
 from graph_compiler.deployment.publications import is_published, undone_intents
 from graph_compiler.deployment.release import find_release
@@ -44,10 +47,9 @@ from graph_compiler.deployment.staging_layout import (
     TRASH,
     StagingLayout,
 )
-from graph_compiler.deployment.wire import from_json
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import IntermediateDataSetId, RegionId
+from graph_compiler.identifiers import IntermediateDataSetId, RegionId, name_of_segment
 
 _STORE = LocalCommitStore()
 _UNREADABLE = (GraphCompilerError, ValueError, KeyError, OSError)
@@ -65,14 +67,7 @@ def survey(root: str) -> StagingInventory:
     """Look at every run of every pipeline."""
     return StagingInventory(
         root=root,
-        runs=tuple(
-            survey_run(
-                StagingLayout(
-                    root=root, pipeline=unquote(run.parent.name), run_id=unquote(run.name)
-                )
-            )
-            for run in _run_folders(Path(root))
-        ),
+        runs=tuple(survey_run(layout) for layout in _runs(root)),
         undone=tuple(undone_intents(_STORE, root)),
         trash=tuple(sorted(str(path) for path in Path(root, TRASH).glob("*"))),
         stray=tuple(_stray(Path(root, TARGETS))),
@@ -110,6 +105,14 @@ def survey_run(layout: StagingLayout) -> StagedRun:
 def last_change(run: Path) -> float:
     """Give when anything in a folder last changed."""
     return _extent(run)[1]
+
+
+def _runs(root: str) -> Iterator[StagingLayout]:
+    """Give the runs of a root; one whose id was shortened, and that no document names, cannot be asked about."""
+    for run in _run_folders(Path(root)):
+        pipeline, run_id = name_of_segment(run.parent.name), run_id_of(run)
+        if pipeline is not None and run_id is not None:
+            yield StagingLayout(root=root, pipeline=pipeline, run_id=run_id)
 
 
 def _run_folders(root: Path) -> Iterator[Path]:
@@ -164,22 +167,22 @@ def _results(layout: StagingLayout, tasks: dict[RegionId, _Task]) -> Iterator[St
         for region_id, task in tasks.items()
         for result in task.descriptor.region.results
     }
-    for folder in sorted(Path(layout.run, "manifests").glob("*")):
-        id = IntermediateDataSetId(folder.name)
+    log = ManifestLog(store=_STORE, layout=layout)
+    for name in folders_in(str(Path(layout.run, "manifests"))):
+        id = IntermediateDataSetId(name)
         owner, consumers = owners.get(id, (None, ()))
-        paths = [path for path in folder.glob("*.json") if not path.name.startswith(".")]
-        epochs = (_epoch(layout, path) for path in paths)
+        manifests = (log.find(id, epoch) for epoch in log.epochs(id))
         yield StagedResult(
             id=id,
             owner=owner,
             consumers=consumers,
             readers=tuple(region_id for region_id, task in tasks.items() if _has_read(task, id)),
-            epochs=tuple(sorted(epochs, key=lambda epoch: epoch.epoch)),
+            epochs=tuple(_epoch(layout, manifest) for manifest in manifests if manifest),
         )
 
 
-def _epoch(layout: StagingLayout, path: Path) -> StagedEpoch:
-    manifest = from_json(Manifest, path.read_text())
+def _epoch(layout: StagingLayout, manifest: Manifest) -> StagedEpoch:
+    path = Path(layout.manifest(manifest.result_id, manifest.epoch))
     return StagedEpoch(
         epoch=manifest.epoch,
         execution_id=manifest.attempt.execution_id,
@@ -213,7 +216,9 @@ def _prepared(layout: StagingLayout) -> Iterator[PreparedRows]:
     for path in sorted(Path(layout.run).glob(f"tasks/*/*/{PREPARED}/*.json")):
         if path.name.startswith(".") or path.name.endswith(REMOVED):
             continue
-        record = from_json(Preparation, path.read_text())
+        record = read_document(str(path), Preparation)
+        if record is None:  # another collection removes the run
+            continue
         place = record.prepared
         if place.kind is PlaceKind.FOLDER:
             folder = Path(place.place)

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.descriptor import OperatorDescriptor, RegionDescriptor
+from graph_compiler.errors import InvalidPipelineError, Problem
 
 
 def find_places(region: RegionDescriptor) -> dict[str, str]:
@@ -21,10 +22,21 @@ def find_places(region: RegionDescriptor) -> dict[str, str]:
 
 
 def fill_places(region: RegionDescriptor, rendered: Mapping[str, str]) -> RegionDescriptor:
-    """Give the region with rendered places; `rendered` has the keys of `find_places`."""
+    """Give the region with rendered places; `rendered` has the keys of `find_places`.
+
+    Raises InvalidPipelineError where a text has become what its connector may not be told by who triggers a run.
+    """
     filled: dict[int, dict[str, str]] = {}
+    operators: dict[int, OperatorDescriptor] = {}
     for operator, field, key, _ in _places(region):
         filled.setdefault(operator.node_id, {})[field] = rendered[key]
+        operators[operator.node_id] = operator
+    if problems := [
+        problem
+        for node_id, texts in filled.items()
+        for problem in _problems(operators[node_id], texts)
+    ]:
+        raise InvalidPipelineError(region.pipeline, problems)
     vertices = tuple(
         replace(
             vertex,
@@ -49,6 +61,12 @@ def _places(region: RegionDescriptor) -> Iterator[tuple[OperatorDescriptor, str,
         taken.add(name)
         for field, text in operator.operator.connector.texts().items():
             yield operator, field, f"{name}.{field}", text
+
+
+def _problems(operator: OperatorDescriptor, rendered: Mapping[str, str]) -> Iterator[Problem]:
+    assert isinstance(operator.operator, Source | Sink)
+    for problem in operator.operator.connector.why_not_rendered(rendered):
+        yield replace(problem, operator=operator.name, declared_at=operator.declared_at)
 
 
 def _with(operator: OperatorDescriptor, rendered: Mapping[str, str] | None) -> OperatorDescriptor:

@@ -4,7 +4,8 @@
     from_wire(Operator, {…})       →   Filter("delay > 5")
 
 Every dataclass carries its type's name, so a field of a base type finds its leaf again. Anything unexpected
-(a key, a kind, a missing field) raises DescriptorError with its place in the document.
+(a key, a kind, a missing field) raises DescriptorError with its place in the document. A field that documents of an
+earlier version lack says in its metadata what its absence means: `field(metadata={ABSENT: None})`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from graph_compiler.errors import DescriptorError
 
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 Value = TypeVar("Value")
+ABSENT = "absent"
 
 
 def to_wire(value: object) -> Json:
@@ -144,6 +146,7 @@ def _decode_dataclass(expected: type[Any], data: Json, where: str) -> Any:
             f"{where}: found type {dict(_items(data))['type']!r}; allowed: {sorted(_leaves(expected))}"
         )
     hints = _hints(kind)
+    content = {f.name: f.metadata[ABSENT] for f in fields(kind) if ABSENT in f.metadata} | content
     if set(content) != set(hints):
         odd = sorted(set(content) ^ set(hints))
         raise DescriptorError(

@@ -4,10 +4,11 @@
     bring in   exchange it for the folder it replaces, in one step; where that cannot be, move its files one by one
     clear      a claimed folder without new files is what came out of the target: delete it
 
-A carrier that dies leaves its claim, which the next one claims in turn. One that wakes and finds its claim gone looks
-again at what there is. Nothing is done to a folder but by the name under which it was claimed, and old files are never
-brought back: names of new ones hold the execution's id. What cannot be deleted (other users' files) gets a name that no
-carrier claims, and waits there for `staging gc`.
+Files that go to another mount are copied there (`folders.moves`). A carrier that dies leaves its claim, which the next
+one claims in turn. One that wakes and finds its claim gone looks again at what there is. Nothing is done to a folder
+but by the name under which it was claimed, and old files are never brought back: names of new ones hold the
+execution's id. What cannot be deleted (other users' files) gets a name that no carrier claims, and waits there for
+`staging gc`.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from itertools import count
 from pathlib import Path
 
 from graph_compiler.deployment.commit_store import sync_folder
-from graph_compiler.errors import PublicationConflictError
+from graph_compiler.errors import PublicationConflictError, PublicationPendingError
 from graph_compiler.spark_runtime.folder_exchange import exchange_folders
-from graph_compiler.spark_runtime.intent import WHOLE, Intent, data_files, is_hidden
+from graph_compiler.spark_runtime.folders.listing import data_files, first_link, is_hidden
+from graph_compiler.spark_runtime.folders.moves import move, room_in
+from graph_compiler.spark_runtime.intent import WHOLE, Intent
 
 _LEFT = "left-"  # before the name of what came out of the target and could not be deleted
 
@@ -33,22 +36,34 @@ _LEFT = "left-"  # before the name of what came out of the target and could not 
 def carry_out(intent: Intent) -> None:
     """Bring the files in, and take away what goes.
 
-    Raises PublicationConflictError where the files are neither prepared nor in the target.
+    Raises PublicationConflictError where the files are neither prepared nor in the target, PublicationPendingError
+    where the system refuses a step: doing it again goes on from there.
     """
-    for _ in steps(intent, carrier=uuid.uuid4().hex):
-        pass
+    try:
+        for _ in steps(intent, carrier=uuid.uuid4().hex):
+            pass
+    except OSError as error:
+        places = " → ".join(str(name) for name in (error.filename, error.filename2) if name)
+        raise PublicationPendingError(
+            f"{intent.target} does not take what execution {intent.execution_id} of run {intent.run_id} has decided to "
+            f"publish: {error.strerror or error}{f' ({places})' if places else ''}\n"
+            "  hint: mend this, and clear the task: whoever writes the target next finishes it. "
+            f"To give it up, remove {intent.prepared}"
+        ) from error
 
 
 def steps(intent: Intent, carrier: str) -> Iterator[None]:
     """Do the same step by step: at each yield the carrier may die, and others may have their turn."""
     target, prepared = Path(intent.target), Path(intent.prepared)
+    rooms = _rooms(intent)
     for number in count():
-        folder = next(_folders(prepared), None)
+        # What is prepared first, then what was copied of it: see `folders.moves`.
+        folder = next((found for room in rooms for found in _folders(room)), None)
         if folder is None:
             break
         yield
         with suppress(FileNotFoundError):  # another carrier has claimed it
-            claimed = folder.rename(prepared / f"{carrier}-{number}")
+            claimed = folder.rename(folder.with_name(f"{carrier}-{number}"))
             yield
             yield from _empty(claimed, target, intent)
     if lost := [name for name in intent.add if not (target / name).exists()]:
@@ -58,12 +73,21 @@ def steps(intent: Intent, carrier: str) -> Iterator[None]:
         )
     yield
     for name in intent.remove:
-        (target / name).unlink(missing_ok=True)
+        _unlink(target / name)
         yield
+    for room in rooms:
+        remove_empty(room)
     for name in intent.remove:
         _remove_empty_folders(target, (target / name).parent)
     _sync(target, intent)
-    remove_empty(prepared)
+
+
+def _rooms(intent: Intent) -> tuple[Path, ...]:
+    """Give the folders that carriers claim: what is prepared, and what is copied to where it cannot be renamed to."""
+    target, prepared = Path(intent.target), Path(intent.prepared)
+    places = sorted({(target / name).parent for name in intent.add})
+    copied = (room_in(place, prepared.name) for place in places)
+    return (prepared, *(room for room in copied if room != prepared))
 
 
 def remove_empty(prepared: Path) -> None:
@@ -73,12 +97,12 @@ def remove_empty(prepared: Path) -> None:
             folder.rmdir()
 
 
-def _folders(prepared: Path) -> Iterator[Path]:
+def _folders(room: Path) -> Iterator[Path]:
     # A folder that is renamed while names are listed may be in no list: it is looked for again.
     for _ in range(3):
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             yield from sorted(
-                folder for folder in prepared.iterdir() if not folder.name.startswith(_LEFT)
+                folder for folder in room.iterdir() if not folder.name.startswith(_LEFT)
             )
 
 
@@ -97,22 +121,26 @@ def _empty(claimed: Path, target: Path, intent: Intent) -> Iterator[None]:
     for folder in intent.replaces:
         if _holds(claimed, [name for name in intent.add if _is_in(folder, name)]):
             yield
-            _put_in_place(claimed / folder, target / folder)
+            _put_in_place(claimed / folder, target / folder, is_target=folder == WHOLE)
             yield
     for name in intent.add:
         if (claimed / name).exists():
+            _clear_the_way(target, name, intent.remove)
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             yield
-            (claimed / name).rename(target / name)
-            yield
+            mine = room_in((target / name).parent, claimed.parent.name) / claimed.name
+            yield from move(claimed / name, target / name, mine)
     # What came out is deleted after this: a reader who has just opened the old folder has time to list it.
     _sync(target, intent)
 
 
 def _clear(claimed: Path, target: Path, intent: Intent) -> Iterator[None]:
-    """Delete what came out of the target, but for what readers do not see: that goes back."""
+    """Delete what came out of the target, but for what readers do not see: that goes back.
+
+    Of what was behind a link only the link came out.
+    """
     for folder in intent.replaces:
-        if not (target / folder).is_dir():
+        if not (target / folder).is_dir() or (claimed / folder).is_symlink():
             continue
         names = {path.name for path in (claimed / folder).glob("*")}
         for name in sorted(filter(is_hidden, names)):
@@ -133,24 +161,43 @@ def _clear(claimed: Path, target: Path, intent: Intent) -> Iterator[None]:
         )
 
 
-def _put_in_place(new: Path, place: Path) -> None:
-    """Let a folder take the place of another, or come where none is; leave both where that cannot be."""
+def _put_in_place(new: Path, place: Path, *, is_target: bool) -> None:
+    """Let a folder take the place of another, or come where none is; leave both where that cannot be.
+
+    A target that is a link stays one; in the place of a link inside it comes the folder.
+    """
     if place.is_symlink():
-        return
+        if is_target or exchange_folders(new, place):
+            return
+        place.unlink()
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
-        if _rename(new, place):
+        if _rename(new, place) or not place.exists():
             return
     _make_alike(new, place)
     exchange_folders(new, place)
 
 
+def _clear_the_way(target: Path, name: str, remove: tuple[str, ...]) -> None:
+    """Take away what stands where a folder must be, if it goes anyway: a link, or a file."""
+    for folder in list(reversed(Path(name).parents))[1:]:
+        if str(folder) in remove:
+            _unlink(target / folder)
+
+
+def _unlink(path: Path) -> None:
+    """Remove a file or a link; a folder that has come in its place stays."""
+    if path.is_symlink() or not path.is_dir():
+        with suppress(NotADirectoryError):  # a file is where its folder was
+            path.unlink(missing_ok=True)
+
+
 def _rename(new: Path, place: Path) -> bool:
-    """Rename a folder to a name that is free; False if it is not any more."""
+    """Rename a folder to a name that is free; False if it is not any more, or on another mount."""
     try:
         new.rename(place)
     except OSError as error:
-        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EXDEV):
             raise
         return False
     return True
@@ -177,8 +224,10 @@ def _is_in(folder: str, name: str) -> bool:
 def _remove_empty_folders(target: Path, folder: Path) -> None:
     """Remove a partition's folder, and those around it, that hold no data; checksums may be left in them.
 
-    File by file, for others may bring new ones in meanwhile.
+    File by file, for others may bring new ones in meanwhile. Behind a link nothing is removed.
     """
+    if first_link(target, str(folder.relative_to(target) / "_")):
+        return
     while folder != target and not data_files(folder):
         for path in folder.glob("*"):
             if path.is_file() and is_hidden(path.name):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from pyspark.sql.types import (
     ArrayType,
+    BinaryType,
     CalendarIntervalType,
     DataType,
     MapType,
@@ -25,17 +26,26 @@ from graph_compiler.spark_runtime.declared_schema import type_words
 
 _NESTED = (ArrayType, MapType, StructType)
 _NOWHERE = frozenset({"interval", "time"})
+_NO_FOLDER = (*_NESTED, VariantType, NullType, BinaryType)
+"""A folder's name is text: bytes that are none become one and the same name."""
 _REFUSED: dict[str, tuple[type[DataType], ...]] = {
-    "csv": (*_NESTED, VariantType, NullType),
+    "csv": (*_NESTED, VariantType, NullType, BinaryType),
     "orc": (VariantType, NullType),
     "json": (),
     "parquet": (),
 }
+_NAMES = {"csv": "\n\r", "orc": "`"}
+"""Letters that a format loses from a column's name: a header is one line, and ORC quotes names without a way out."""
 
 
 def check_columns(schema: StructType, format: str, partition_by: tuple[str, ...]) -> None:
     """Raise PublicationError naming every column that files of this format, in these folders, cannot hold."""
-    wrong = [*_folders(schema, partition_by), *_types(schema, format, partition_by)]
+    wrong = [
+        *_folders(schema, partition_by),
+        *_types(schema, format, partition_by),
+        *_names(schema, format),
+        *_keys(schema, format),
+    ]
     if wrong:
         raise PublicationError(
             "\n".join(
@@ -67,9 +77,7 @@ def _types(schema: StructType, format: str, partition_by: tuple[str, ...]) -> It
     folders = {name.lower() for name in partition_by}
     columns = [field for field in schema if field.name.lower() not in folders]
     for field in schema:
-        if field.name.lower() in folders and _within(
-            field.dataType, (*_NESTED, VariantType, NullType)
-        ):
+        if field.name.lower() in folders and _within(field.dataType, _NO_FOLDER):
             yield f"column '{field.name}' is {type_words(field.dataType)}; a folder's name cannot hold it"
     if format == "text":
         if len(columns) != 1 or not isinstance(columns[0].dataType, StringType):
@@ -81,17 +89,52 @@ def _types(schema: StructType, format: str, partition_by: tuple[str, ...]) -> It
             yield f"column '{field.name}' is {type_words(field.dataType)}"
 
 
+def _names(schema: StructType, format: str) -> Iterator[str]:
+    """Name columns, and fields in them, that a format would call otherwise."""
+    letters = _NAMES.get(format, "")
+    for name in _all_names(schema):
+        if found := [letter for letter in letters if letter in name]:
+            yield f"column {name!r}: its name has {found[0]!r}"
+
+
+def _all_names(data_type: DataType) -> Iterator[str]:
+    if isinstance(data_type, StructType):
+        for field in data_type:
+            yield field.name
+            yield from _all_names(field.dataType)
+    for inner in _inner(data_type):
+        yield from _all_names(inner)
+
+
+def _keys(schema: StructType, format: str) -> Iterator[str]:
+    """Name columns with keys that are no text, where a format's keys are."""
+    for field in schema if format == "json" else ():
+        if any(not isinstance(key, StringType) for key in _all_keys(field.dataType)):
+            yield f"column '{field.name}' is {type_words(field.dataType)}; keys of JSON are texts"
+
+
+def _all_keys(data_type: DataType) -> Iterator[DataType]:
+    if isinstance(data_type, MapType):
+        yield data_type.keyType
+    inner = [field.dataType for field in data_type] if isinstance(data_type, StructType) else []
+    for found in (*inner, *_inner(data_type)):
+        yield from _all_keys(found)
+
+
+def _inner(data_type: DataType) -> tuple[DataType, ...]:
+    """Return the types of an array's elements, of a map's keys and values."""
+    if isinstance(data_type, ArrayType):
+        return (data_type.elementType,)
+    return (data_type.keyType, data_type.valueType) if isinstance(data_type, MapType) else ()
+
+
 def _within(data_type: DataType, refused: tuple[type[DataType], ...]) -> bool:
     """Say whether a type, or one inside it, is refused."""
     if isinstance(data_type, (*refused, CalendarIntervalType)) or _is_nowhere(data_type):
         return True
-    if isinstance(data_type, ArrayType):
-        return _within(data_type.elementType, refused)
-    if isinstance(data_type, MapType):
-        return _within(data_type.keyType, refused) or _within(data_type.valueType, refused)
     if isinstance(data_type, StructType):
         return any(_within(field.dataType, refused) for field in data_type)
-    return False
+    return any(_within(inner, refused) for inner in _inner(data_type))
 
 
 def _is_nowhere(data_type: DataType) -> bool:

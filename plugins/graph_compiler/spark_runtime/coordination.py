@@ -22,6 +22,7 @@ from graph_compiler.deployment.descriptor import OperatorDescriptor, VertexDescr
 from graph_compiler.deployment.preparations import Preparation, PreparedPlace
 from graph_compiler.deployment.report import Output
 from graph_compiler.deployment.staging_layout import REMOVED
+from graph_compiler.deployment.unexplained_attempts import PUBLISHED, TAKEN_AWAY
 from graph_compiler.deployment.wire import to_json
 from graph_compiler.errors import DecisionLostError
 from graph_compiler.graphs.coordination import InputSplitAssigner
@@ -129,7 +130,7 @@ class SinkCommitter(OperatorCoordinator):
         except DecisionLostError:
             self._is_decided = False
             raise
-        self._nothing_left()
+        self._nothing_left(PUBLISHED)
         return (
             Output(
                 kind="sink",
@@ -144,7 +145,7 @@ class SinkCommitter(OperatorCoordinator):
         """Take prepared rows away, unless an intent may name them: the next execution then needs them to finish."""
         if self._opened is not None and not self._is_decided:
             self._opened.discard()
-            self._nothing_left()
+            self._nothing_left(TAKEN_AWAY)
 
     def _preparation(self, place: PreparedPlace) -> Preparation:
         return Preparation(
@@ -153,9 +154,9 @@ class SinkCommitter(OperatorCoordinator):
             prepared=place,
         )
 
-    def _nothing_left(self) -> None:
+    def _nothing_left(self, why: str) -> None:
         if self._place is not None:
-            self._record(REMOVED, "{}")
+            self._record(REMOVED, why)
 
     def _record(self, ending: str, content: str) -> None:
         context = self._context

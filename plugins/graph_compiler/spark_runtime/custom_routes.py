@@ -55,7 +55,7 @@ def route_by_function(
     ).drop(_NUMBER)
 
 
-def misrouting(error: Exception) -> tuple[str, str] | None:
+def misrouting(error: BaseException) -> tuple[str, str] | None:
     """Give the consumer's name and the words of the failure that no partition was given; None for any other failure."""
     if not isinstance(error, PySparkException) or error.getCondition() != "USER_RAISED_EXCEPTION":
         return None

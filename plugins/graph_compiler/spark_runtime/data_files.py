@@ -9,7 +9,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from graph_compiler.deployment.hadoop_checksums import checksum_file, checksums_digest
 from graph_compiler.deployment.manifest import DataFile, ManifestPartition
+from graph_compiler.errors import StagingError
 from graph_compiler.spark_runtime.java import java_class
 
 _PART = re.compile(r"part-(\d+)-.*\.parquet")
@@ -26,12 +28,23 @@ def written_partitions(
     found: dict[int, list[DataFile]] = {}
     for path in sorted(Path(folder).iterdir()):
         if part := _PART.fullmatch(path.name):
-            file = DataFile(name=path.name, rows=rows_in(path), bytes=path.stat().st_size)
-            found.setdefault(int(part[1]), []).append(file)
+            found.setdefault(int(part[1]), []).append(_data_file(path, rows_in(path)))
+        elif not path.name.startswith(("_", ".")):
+            raise StagingError(f"{path} is not named as Spark names what it writes: part-00000-….parquet")
     count = max(partitions or 0, max(found, default=-1) + 1)
     return tuple(
         ManifestPartition(index=index, files=tuple(found.get(index, ()))) for index in range(count)
     )
+
+
+def _data_file(path: Path, rows: int) -> DataFile:
+    checksums = checksums_digest(path)
+    if checksums is None:
+        raise StagingError(
+            f"{path} was written without checksums ({checksum_file(path).name} is missing)\n"
+            "  hint: a commit protocol or an output committer of your own does not keep them"
+        )
+    return DataFile(name=path.name, rows=rows, bytes=path.stat().st_size, checksums=checksums)
 
 
 def footer_rows(spark: SparkSession) -> Callable[[Path], int]:
@@ -42,6 +55,24 @@ def footer_rows(spark: SparkSession) -> Callable[[Path], int]:
         reader = open_file(str(path))
         try:
             return int(reader.getRecordCount())
+        finally:
+            reader.close()
+
+    return rows
+
+
+def orc_rows(spark: SparkSession) -> Callable[[Path], int]:
+    """Return a function that counts an ORC file's rows by its footer, on the driver: no Spark job, and exact."""
+    assert spark._jsc is not None
+    hadoop_path = java_class(spark, "org.apache.hadoop.fs.Path")
+    orc = java_class(spark, "org.apache.orc.OrcFile")
+    configuration = spark._jsc.hadoopConfiguration()
+
+    def rows(path: Path) -> int:
+        # A reader leaves its file's footer in its options: each file has its own.
+        reader = orc.createReader(hadoop_path(str(path)), orc.readerOptions(configuration))
+        try:
+            return int(reader.getNumberOfRows())
         finally:
             reader.close()
 

@@ -33,6 +33,7 @@ from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.connectors import check_without_target, read_source
 from graph_compiler.spark_runtime.connectors.sampling import source_schema, with_known_schema
+from graph_compiler.spark_runtime.driver_process import end_process
 from graph_compiler.spark_runtime.failures import OperatorFailedError, explain_failure
 from graph_compiler.spark_runtime.main import session
 from graph_compiler.spark_runtime.region_evaluation import RegionEvaluation
@@ -57,6 +58,7 @@ class DryRun:
             read_source=self._source,
             read_staged=self._staged,
             fix=lambda _operator, _name, rows, _partitions: rows,
+            stop_clock=lambda _operator, rows: rows,  # nothing is run
             contracts=[],
             is_dry=True,
         )
@@ -64,7 +66,7 @@ class DryRun:
             if self._can_be_asked(operator, evaluation):
                 try:
                     self._operator(operator, evaluation)
-                except Exception as cause:  # whatever Spark or a function raises is the finding
+                except (Exception, SystemExit) as cause:  # whatever Spark or a function raises
                     error = OperatorFailedError((operator,), evaluation.schemas, writes=False)
                     error.__cause__ = cause
                     self.findings.append(explain_failure(error))
@@ -140,4 +142,4 @@ def main(request_path: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    end_process(main(sys.argv[1]))

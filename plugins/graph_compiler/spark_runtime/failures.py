@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from py4j.protocol import Py4JError
 from pyspark.errors import ParseException, PySparkException
@@ -21,6 +21,7 @@ from graph_compiler.spark_runtime.throwable_types import DATABASE, throwable_typ
 
 MOST_COLUMNS = 40
 LONGEST_TYPE = 60
+LONGEST_MESSAGE = 20_000
 _MISSING_COLUMN = ("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN_FOR_JOIN")
 
 
@@ -52,8 +53,23 @@ class OperatorFailedError(Exception):
         self.writes = writes
 
 
-def explain_failure(error: Exception) -> Failure:
-    """Give the failure of an execution, its first cause in front."""
+def root_cause(error: BaseException) -> BaseException:
+    """Return what an operator raised; any other error as it is."""
+    is_ours = isinstance(error, OperatorFailedError) and error.__cause__ is not None
+    return error.__cause__ if is_ours and error.__cause__ is not None else error
+
+
+def explain_failure(error: BaseException) -> Failure:
+    """Give the failure of an execution, its first cause in front, in a bounded number of words."""
+    failure = _explained(error)
+    if len(failure.message) <= LONGEST_MESSAGE:
+        return failure
+    more = len(failure.message) - LONGEST_MESSAGE
+    words = f"{failure.message[:LONGEST_MESSAGE]} … and {more:,} more characters"
+    return replace(failure, message=words)
+
+
+def _explained(error: BaseException) -> Failure:
     if isinstance(error, InitializeOnMasterError):
         return _before_any_data_moved(error)
     if not isinstance(error, OperatorFailedError):
@@ -65,7 +81,7 @@ def explain_failure(error: Exception) -> Failure:
             message=_headline(error, cause),
         )
     exception = error.__cause__
-    assert isinstance(exception, Exception)
+    assert exception is not None
     cause = read_cause(exception)
     culprit = _culprit(error, exception, cause)
     kind = throwable_type(exception, cause)
@@ -92,7 +108,7 @@ def _before_any_data_moved(error: InitializeOnMasterError) -> Failure:
 
 
 def _culprit(
-    error: OperatorFailedError, exception: Exception, cause: Cause
+    error: OperatorFailedError, exception: BaseException, cause: Cause
 ) -> OperatorDescriptor | None:
     """Blame the operator the cause names; else the one at hand, unless Spark was running all of the chain for it."""
     ran_all = error.writes and isinstance(exception, PySparkException | Py4JError)
@@ -100,7 +116,7 @@ def _culprit(
     return found if found is not None or ran_all else error.chain[-1]
 
 
-def _misrouted(exception: Exception, chain: Chain) -> OperatorDescriptor | None:
+def _misrouted(exception: BaseException, chain: Chain) -> OperatorDescriptor | None:
     """Give the one operator to which an edge could not send a row."""
     found = misrouting(exception)
     named = [operator for operator in chain if found and operator.name == found[0]]
@@ -109,7 +125,7 @@ def _misrouted(exception: Exception, chain: Chain) -> OperatorDescriptor | None:
 
 def _lines(
     error: OperatorFailedError,
-    exception: Exception,
+    exception: BaseException,
     cause: Cause,
     culprit: OperatorDescriptor | None,
     kind: ThrowableType,
@@ -133,7 +149,7 @@ def _lines(
 
 
 def _description(
-    exception: Exception,
+    exception: BaseException,
     cause: Cause,
     culprit: OperatorDescriptor,
     inputs: tuple[InputSchema, ...],
@@ -160,7 +176,7 @@ def _description(
     yield from _found(inputs)
 
 
-def _own_words(exception: Exception, inputs: tuple[InputSchema, ...]) -> list[str]:
+def _own_words(exception: BaseException, inputs: tuple[InputSchema, ...]) -> list[str]:
     """Give the lines of what this package found out itself; none for what Spark or a function raised."""
     if isinstance(exception, ColumnsError):
         hint = [f"hint: {exception.hint}"] if exception.hint else []
@@ -217,11 +233,21 @@ def _paths(kind: DataType, prefix: str = "") -> Iterator[str]:
             yield from _paths(column.dataType, f"{prefix}{column.name}.")
 
 
-def _headline(exception: Exception, cause: Cause) -> str:
+def _headline(exception: BaseException, cause: Cause) -> str:
     if isinstance(exception, GraphCompilerError):
         return str(exception)
     if isinstance(exception, ParseException):
         return cause.message.partition(" (line ")[0]
     if cause.condition and cause.condition != PYTHON_WORKER:
         return cause.message
+    if cause.kind == "SystemExit":
+        return (
+            f"its function ended the program, as sys.exit({cause.message}) does\n"
+            "  allowed: to give rows, or to raise an error"
+        )
+    if cause.kind == "StackOverflowError":
+        return (
+            "StackOverflowError: its expression, or the plan it stands in, is nested too deep\n"
+            "  hint: stage(…) begins a new plan"
+        )
     return f"{cause.kind}: {cause.message}" if cause.message else cause.kind

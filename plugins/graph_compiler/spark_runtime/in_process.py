@@ -30,6 +30,7 @@ from graph_compiler.deployment.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.driver_claim import claim_execution
+from graph_compiler.deployment.execution_order import begin
 from graph_compiler.deployment.in_process_run import (
     PREVIEW,
     PROGRESS,
@@ -43,6 +44,7 @@ from graph_compiler.deployment.submission import Submission
 from graph_compiler.deployment.wire import from_json, to_json, to_wire
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime import main as application
+from graph_compiler.spark_runtime.driver_process import bound_output, end_process
 from graph_compiler.spark_runtime.preview import Previewer
 from graph_compiler.spark_runtime.region_graph import RegionGraph
 from graph_compiler.spark_runtime.secret_values import hide_options
@@ -111,7 +113,7 @@ def _attempt(task: TaskDeploymentDescriptor) -> Iterator[_Ended]:
         environment=tuple(settings.items()),
         host=socket.gethostname(),
     )
-    store.put_if_absent(str(descriptor), task.to_json().encode())
+    begin(store, task)
     store.put_if_absent(str(descriptor.with_name(SUBMISSION)), to_json(submission).encode())
     claim_execution(store, task)
     ended = _Ended()
@@ -135,6 +137,7 @@ def _attempt(task: TaskDeploymentDescriptor) -> Iterator[_Ended]:
 
 def main(request_path: str) -> int:
     """Carry out a request; gives 0, or the exit code of the failure's ThrowableType."""
+    bound_output()
     path = Path(request_path)
     request = from_json(InProcessRequest, path.read_text())
     begins = Progress(path.with_name(PROGRESS)).begins
@@ -159,4 +162,4 @@ def main(request_path: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    end_process(main(sys.argv[1]))

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from graph_compiler.deployment.publications import Publication
+from graph_compiler.deployment.wire import ABSENT
 
 WHOLE = "."
 """The target itself, among the folders an intent replaces."""
+MARKER = "empty-"
+"""How names of marker files begin: for people, and to know those of intents that do not list them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent(Publication):
     """Files to add and to remove, by their names in the target.
 
-    `prepared` holds one folder, with the new files under those names, which have `columns` (name and type). `replaces`
-    are the folders of the target, `.` for all of it, whose files all go: where the file system can, they are exchanged
-    for the new ones at once.
+    `prepared` holds one folder, with the new files under those names, which have `columns` (name and type). `remove`
+    names a link where what is behind it goes from the target. `replaces` are the folders of the target, `.` for all of
+    it, whose files all go: where the file system can, they are exchanged for the new ones at once. `markers` are those
+    of `add` that only say which columns there are, until there are rows; None in intents of before they were listed.
     """
 
     prepared: str
@@ -26,18 +29,14 @@ class Intent(Publication):
     add: tuple[str, ...]
     remove: tuple[str, ...]
     replaces: tuple[str, ...]
+    markers: tuple[str, ...] | None = field(default=None, metadata={ABSENT: None})
 
 
-def data_files(target: Path) -> frozenset[str]:
-    """List the files readers of the target see, those of partition folders too; `_` and `.` hide from Spark."""
-    found: set[str] = set()
-    for name, folders, files in os.walk(target):  # folders that go meanwhile are passed over
-        folders[:] = [folder for folder in folders if not is_hidden(folder)]
-        inside = Path(name).relative_to(target)
-        found.update(str(inside / file) for file in files if not is_hidden(file))
-    return frozenset(found)
+def marker_files(add: Iterable[str], markers: Iterable[str] | None) -> frozenset[str]:
+    """Return which of an intent's files only say which columns there are.
 
-
-def is_hidden(name: str) -> bool:
-    """Say whether Spark's readers pass over a name."""
-    return name[0] in "_."
+    Of an intent that does not list them, those that such files were called: it names no files but its own execution's.
+    """
+    if markers is not None:
+        return frozenset(markers)
+    return frozenset(name for name in add if name.startswith(MARKER) and "/" not in name)

@@ -7,22 +7,36 @@
 
 Two executions that took the same number cannot both decide: the loser changes nothing, and is tried again. Where what
 it would do does not depend on what others did, it takes the next number instead.
+
+An intent that nobody can read any more (empty, torn, of another kind) stops nobody for good. Once it is done, its order
+is over, and only whose it was matters. Before that no task whose state is success needs it, so it is given up, but not
+while an attempt lives that may have it in its memory. In both cases a run that may have published it itself is told so.
 """
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from graph_compiler.deployment import unexplained_attempts
 from graph_compiler.deployment.commit_store import CommitStore
-from graph_compiler.deployment.publications import GIVEN_UP, Publication
+from graph_compiler.deployment.documents.read_document import decode_object, get_document
+from graph_compiler.deployment.publications import GIVEN_UP, Ending, Publication, ending
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.deployment.wire import from_json, to_json
-from graph_compiler.errors import DecisionLostError, PublicationConflictError, PublicationError
-from graph_compiler.identifiers import OperatorId
+from graph_compiler.deployment.wire import to_json
+from graph_compiler.errors import (
+    DamagedDocumentError,
+    DecisionLostError,
+    OtherVersionError,
+    PublicationConflictError,
+    PublicationError,
+)
+from graph_compiler.identifiers import OperatorId, listing
+
+_COMMON = ("pipeline", "run_id", "plan_id", "operator_id", "execution_id", "target")
 
 Decided = TypeVar("Decided", bound=Publication)
 
@@ -39,20 +53,26 @@ class Ledger:
     plan_id: str
 
     def settle(
-        self, target: str, operator_id: OperatorId, carry_out: Callable[[Publication], None]
+        self,
+        target: str,
+        operator_id: OperatorId,
+        carry_out: Callable[[Publication], None],
+        mine: str | None = None,
     ) -> int:
-        """Finish what others began with the target, and give the next number.
+        """Finish what others began with the target, and give the next number; `mine` is the execution that asks.
 
-        Raises PublicationError for a target that another sink of this run and plan wrote last.
+        Raises PublicationError for a target that another sink of this run and plan wrote last, and where a publication
+        cannot be read that this run may have made; PublicationConflictError while an attempt lives that may have.
         """
         keys = set(self.store.keys(self.layout.publications(target)))
         number = 0
         while self.layout.intent(target, number) in keys:
             if self.layout.done(target, number) not in keys:
-                self._carry_out(self._publication(target, number), carry_out)
+                self._settle(target, number, carry_out, mine)
             number += 1
-        if number:
-            self._refuse_another_sink(json.loads(self._content(target, number - 1)), operator_id)
+        with suppress(DamagedDocumentError):
+            if number:
+                self._refuse_another_sink(self._document(target, number - 1), operator_id)
         return number
 
     def of_this_run(
@@ -71,15 +91,25 @@ class Ledger:
         """
         found: list[Publication] = []
         for number in range(since, before):
-            content = self._content(target, number)
-            document = json.loads(content)
+            try:
+                document = self._document(target, number)
+            except DamagedDocumentError as error:
+                self._refuse_what_may_be_own(target, error, before)
+                continue
             # A target that has been written for years has thousands: only those of this run are decoded.
             if self._is_of_this_run(document) and (
-                given_up or self.store.get(self.layout.done(target, number)) != GIVEN_UP
+                given_up
+                or ending(self.store, self.layout.done(target, number)) is not Ending.GIVEN_UP
             ):
                 self._refuse_another_sink(document, operator_id)
-                found.append(from_json(Publication, content))
+                found.append(self._publication(target, number))
         return tuple(found)
+
+    def documents(self, target: str, before: int) -> Iterator[Mapping[str, object]]:
+        """Yield what was decided to publish to the target, in order, as it was recorded; not what nobody can read."""
+        for number in range(before):
+            with suppress(DamagedDocumentError):
+                yield self._document(target, number)
 
     def decide(self, publication: Publication) -> None:
         """Record what will be done; raises DecisionLostError if another execution was first."""
@@ -112,7 +142,7 @@ class Ledger:
                 return publication
             except DecisionLostError:
                 target, operator_id = publication.target, publication.operator_id
-                number = self.settle(target, operator_id, carry_out)
+                number = self.settle(target, operator_id, carry_out, publication.execution_id)
                 if self.of_this_run(target, operator_id, number, since=publication.number):
                     raise
                 others = range(publication.number, number)
@@ -120,8 +150,15 @@ class Ledger:
                 publication = replace(renew(publication, known), number=number)
 
     def finish(self, publication: Publication) -> None:
-        """Record that it has been done."""
-        self.store.put_if_absent(self.layout.done(publication.target, publication.number), b"{}")
+        """Record that it has been done; raises PublicationConflictError where it was given up, as it cannot be read."""
+        key = self.layout.done(publication.target, publication.number)
+        if self.store.put_if_absent(key, b"{}"):
+            return
+        if ending(self.store, key) is Ending.GIVEN_UP and not self._is_there(publication):
+            raise PublicationConflictError(
+                f"the record of what this execution decided to publish to {publication.target} cannot be read any "
+                "more, and others have given it up"
+            )
 
     def give_up(self, publication: Publication) -> None:
         """Record that it will not be done: the target refuses it for good, or its rows are lost."""
@@ -136,7 +173,8 @@ class Ledger:
             carry_out(publication)
         except PublicationConflictError as error:
             # Nobody publishes behind an intent that is not done: without the record, they were taken away by hand.
-            if self.store.get(self.layout.done(publication.target, publication.number)) is None:
+            key = self.layout.done(publication.target, publication.number)
+            if ending(self.store, key) is Ending.OPEN:
                 print(
                     f"graph_compiler: gave up what execution {publication.execution_id} of run {publication.run_id} "
                     f"decided to publish: {error}",
@@ -144,13 +182,102 @@ class Ledger:
                 )
                 self.give_up(publication)
 
-    def _publication(self, target: str, number: int) -> Publication:
-        return from_json(Publication, self._content(target, number))
+    def _settle(
+        self,
+        target: str,
+        number: int,
+        carry_out: Callable[[Publication], None],
+        mine: str | None,
+    ) -> None:
+        """Carry out what another execution decided; give it up where nobody can read it, or has its rows."""
+        try:
+            publication = self._publication(target, number)
+        except DamagedDocumentError as error:
+            self._give_up_unreadable(target, number, error, mine)
+        else:
+            self._carry_out(publication, carry_out)
 
-    def _content(self, target: str, number: int) -> bytes:
-        content = self.store.get(self.layout.intent(target, number))
-        assert content is not None, "publications are never deleted"
-        return content
+    def _give_up_unreadable(
+        self, target: str, number: int, error: DamagedDocumentError, mine: str | None
+    ) -> None:
+        explained = {*self._explained(target, number), *([mine] if mine else [])}
+        self._refuse_own(target, error, explained)
+        if found := unexplained_attempts.alive(self.layout.root, target, explained):
+            raise DecisionLostError(
+                f"a publication to {target} cannot be read, and execution {found[0].execution_id} may be carrying it "
+                f"out\n  found: {error.path} {error.why}\n  hint: try again when it has ended; if its driver is dead "
+                f"and nothing of it is in the target: {found[0].way_out}"
+            )
+        print(
+            f"graph_compiler: gave up a publication to {target} that nobody can read: {error.path} {error.why}",
+            file=sys.stderr,
+        )
+        self.store.put_if_absent(self.layout.done(target, number), GIVEN_UP)
+
+    def _refuse_what_may_be_own(
+        self, target: str, error: DamagedDocumentError, before: int
+    ) -> None:
+        self._refuse_own(target, error, self._explained(target, before))
+
+    def _refuse_own(
+        self, target: str, error: DamagedDocumentError, explained: Collection[str]
+    ) -> None:
+        """Raise PublicationError where this run may have made a publication that cannot be read."""
+        if found := unexplained_attempts.of_run(self.layout, target, explained):
+            ids = [attempt.execution_id for attempt in found]
+            commands = " && ".join(attempt.way_out for attempt in found)
+            raise PublicationError(
+                f"a publication to {target} cannot be read, and {listing(ids)} of this run may have made it: what is "
+                f"written now could double its rows\n  found: {error.path} {error.why}\n"
+                f"  hint: remove files or rows of {listing(ids)} from the target, if there are any; then: {commands}"
+            )
+
+    def _explained(self, target: str, before: int) -> frozenset[str]:
+        """Return the executions whose publications to a target can be read."""
+        found = set()
+        for number in range(before):
+            with suppress(DamagedDocumentError):
+                found.add(str(self._document(target, number)["execution_id"]))
+        return frozenset(found)
+
+    def _is_there(self, publication: Publication) -> bool:
+        """Whether the record of a publication is still what was decided."""
+        try:
+            content = self.store.get(self.layout.intent(publication.target, publication.number))
+        except DamagedDocumentError:
+            return False
+        return content == to_json(publication).encode()
+
+    def _publication(self, target: str, number: int) -> Publication:
+        key = self.layout.intent(target, number)
+        try:
+            found = get_document(self.store, key, Publication)
+        except OtherVersionError as error:
+            raise self._of_another_version(target, number, error.why) from None
+        if found is None:
+            raise DamagedDocumentError(key, "is gone")
+        return found
+
+    def _document(self, target: str, number: int) -> Mapping[str, object]:
+        """Return a publication undecoded: what every kind and version of them has."""
+        key = self.layout.intent(target, number)
+        content = self.store.get(key)
+        if content is None:
+            raise DamagedDocumentError(key, "is gone")
+        document = decode_object(content, key)
+        if missing := [name for name in _COMMON if not isinstance(document.get(name), str)]:
+            if isinstance(document.get("type"), str):
+                raise self._of_another_version(target, number, f"it has no {listing(missing)}")
+            raise DamagedDocumentError(key, f"has no {listing(missing)}")
+        return document
+
+    def _of_another_version(self, target: str, number: int, why: str) -> OtherVersionError:
+        done = self.layout.done(target, number)
+        return OtherVersionError(
+            self.layout.intent(target, number),
+            why,
+            f"give it up: echo '{GIVEN_UP.decode()}' > '{done}'",
+        )
 
     def _is_of_this_run(self, document: Mapping[str, object]) -> bool:
         run = (self.layout.pipeline, self.layout.run_id)

@@ -21,13 +21,19 @@ from pyspark.sql import SparkSession
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.driver_claim import claim_execution
+from graph_compiler.deployment.executions import told
 from graph_compiler.deployment.release import release_inputs
 from graph_compiler.deployment.report import VERSION, ExecutionReport, ThrowableType
 from graph_compiler.deployment.resource_profiles import ignored_words
 from graph_compiler.deployment.run_marker import check_marker, not_shared
 from graph_compiler.deployment.wire import to_json
-from graph_compiler.errors import ExecutionClaimedError, StagingRootNotSharedError
-from graph_compiler.spark_runtime.failures import explain_failure
+from graph_compiler.errors import (
+    ExecutionClaimedError,
+    StagingError,
+    StagingRootNotSharedError,
+)
+from graph_compiler.spark_runtime.driver_process import bound_output, end_process
+from graph_compiler.spark_runtime.failures import explain_failure, root_cause
 from graph_compiler.spark_runtime.metrics import RegionMetrics
 from graph_compiler.spark_runtime.progress_file import told_in
 from graph_compiler.spark_runtime.region import run_region
@@ -37,9 +43,13 @@ from graph_compiler.spark_runtime.surroundings import PRODUCTION, Surroundings
 
 def main(descriptor_path: str) -> int:
     """Run the region a descriptor describes; gives the exit code."""
+    bound_output()
     try:
-        task = TaskDeploymentDescriptor.from_json(Path(descriptor_path).read_text())
-    except FileNotFoundError:  # nor would anybody find a report
+        task = told(Path(descriptor_path).parent)
+    except StagingError as error:
+        print(f"graph_compiler: {error}", file=sys.stderr)
+        return ThrowableType.NON_RECOVERABLE_ERROR.exit_code
+    if task is None:  # nor would anybody find a report
         print(f"graph_compiler: {_unseen(descriptor_path)}", file=sys.stderr)
         return ThrowableType.ENVIRONMENT_ERROR.exit_code
     try:
@@ -102,16 +112,22 @@ def execute(
             recomputed=result.recomputed,
             failure=None,
         )
-    except Exception as error:  # whatever a user's function or Spark raises is reported, in words
+    except (
+        BaseException
+    ) as error:  # whatever ends it is reported: a function may call sys.exit(0), too
         print(redact(traceback.format_exc()), file=sys.stderr)
         report = _failed(error, application_id, metrics)
+        _leave(task, report)
+        if isinstance(root_cause(error), KeyboardInterrupt):  # somebody wants this process to end
+            raise
+        return report
     _leave(task, report)
     _release(task, report)
     return report
 
 
 def _failed(
-    error: Exception, application_id: str | None, metrics: RegionMetrics | None = None
+    error: BaseException, application_id: str | None, metrics: RegionMetrics | None = None
 ) -> ExecutionReport:
     """Say why, and how far it came: nothing of it is published, so it has no outputs."""
     return ExecutionReport(
@@ -160,4 +176,4 @@ def _say_what_is_ignored(task: TaskDeploymentDescriptor, spark: SparkSession) ->
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    end_process(main(sys.argv[1]))

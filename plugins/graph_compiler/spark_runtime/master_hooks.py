@@ -16,8 +16,10 @@ from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.declaration.coordination import MasterHook
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.descriptor import OperatorDescriptor, VertexDescriptor
-from graph_compiler.deployment.places import local_path
+from graph_compiler.deployment.local_places import local_path
 from graph_compiler.errors import InitializeOnMasterError, Problem
+from graph_compiler.spark_runtime.folders.mounts import preparation_folder
+from graph_compiler.spark_runtime.folders.targets import why_no_folder
 from graph_compiler.spark_runtime.java import java_class
 
 Blaming = Callable[[OperatorDescriptor], AbstractContextManager[None]]
@@ -58,10 +60,10 @@ def _input_exists(path: str, spark: SparkSession) -> str | None:
 
 def _target_can_be_made(path: str, _: SparkSession) -> str | None:
     target = _target(path)
-    if target.exists() and not target.is_dir():
-        return f"its target {target} is a file; allowed: a folder, or a path that does not exist"
+    if wrong := why_no_folder(target):
+        return f"its target {target} {wrong}; allowed: a folder, or a path that does not exist"
     # Rows are prepared in a folder beside the target, so its parent must take one even where the target is there.
-    nearest = next(folder for folder in target.parents if folder.exists())
+    nearest = next(folder for folder in preparation_folder(target).parents if folder.exists())
     if not nearest.is_dir():
         return f"its target {target} cannot be made: {nearest} is a file"
     closed = [folder for folder in (nearest, target) if folder.exists() and not _is_open(folder)]

@@ -28,8 +28,9 @@ from graph_compiler.declaration.partitioners import DistributionPattern
 from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.deployment.shares import FileSlice, Share, shares
 from graph_compiler.graphs.distribution import partition_groups
+from graph_compiler.spark_runtime.own_files.reading import pinned_session, read_staged_files
 from graph_compiler.spark_runtime.partition_counts import ONE_PARTITION
-from graph_compiler.spark_runtime.schemas import with_not_null, with_schema
+from graph_compiler.spark_runtime.schemas import with_not_null
 
 _FREE_PAIRS = 32**2
 """So few that they cost nothing one would notice."""
@@ -68,7 +69,8 @@ def _is_cheaper_apart(manifest: Manifest, consumers: int) -> bool:
 def _read_apart(
     spark: SparkSession, manifest: Manifest, schema: StructType, wanted: tuple[Share, ...]
 ) -> DataFrame:
-    reader = _reading_session(spark)
+    # A session in which a read is one partition; sources of the user's keep their own.
+    reader = pinned_session(spark, _ONE_READ_IS_ONE_PARTITION)
     parts: list[DataFrame] = []
     for has_rows, run in groupby(wanted, key=bool):
         if has_rows:
@@ -79,24 +81,11 @@ def _read_apart(
     return reduce(DataFrame.union, parts, _no_rows(spark, schema, 0))
 
 
-def _reading_session(spark: SparkSession) -> SparkSession:
-    """Give a session like this one, in which a read is one partition; sources of the user's keep their own."""
-    reader = spark.newSession()
-    for key, value in spark.conf.getAll.items():
-        if spark.conf.isModifiable(key):
-            reader.conf.set(key, value)
-    for key, value in _ONE_READ_IS_ONE_PARTITION.items():
-        reader.conf.set(key, value)
-    return reader
-
-
 def _read_share(
     reader: SparkSession, manifest: Manifest, schema: StructType, share: Share
 ) -> DataFrame:
-    paths = [f"{manifest.location}/{slice.file.name}" for slice in share]
-    rows = with_schema(
-        reader.read.schema(schema).option(ONE_PARTITION, "true").parquet(*paths), schema
-    )
+    files = [slice.file for slice in share]
+    rows = read_staged_files(reader, manifest, schema, files, {ONE_PARTITION: "true"})
     if all(slice.is_whole for slice in share):
         return rows
     metadata = rows.metadataColumn("_metadata")
@@ -133,8 +122,7 @@ def _no_rows(spark: SparkSession, schema: StructType, partitions: int) -> DataFr
 def _read_exchanged(
     spark: SparkSession, manifest: Manifest, schema: StructType, consumers: int
 ) -> DataFrame:
-    paths = [f"{manifest.location}/{file.name}" for file in manifest.files]
-    rows = with_schema(spark.read.schema(schema).parquet(*paths), schema)
+    rows = read_staged_files(spark, manifest, schema, manifest.files)
     return rows.repartitionById(consumers, _consumer(rows, manifest, consumers).cast("int"))
 
 

@@ -21,14 +21,22 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors.connector import SinkMode
 from graph_compiler.deployment.commit_store import CommitStore
-from graph_compiler.deployment.places import local_path
-from graph_compiler.deployment.preparations import beside
+from graph_compiler.deployment.local_places import local_path
 from graph_compiler.deployment.publications import Publication
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import DecisionLostError, PublicationError
 from graph_compiler.identifiers import OperatorId, path_segment
 from graph_compiler.spark_runtime.carry_out import carry_out, remove_empty
-from graph_compiler.spark_runtime.intent import WHOLE, Intent, data_files
+from graph_compiler.spark_runtime.folders.listing import data_files
+from graph_compiler.spark_runtime.folders.literal_paths import literal, reads_everything
+from graph_compiler.spark_runtime.folders.mounts import preparation_folder
+from graph_compiler.spark_runtime.folders.partition_names import partition_of
+from graph_compiler.spark_runtime.folders.targets import (
+    find_in_the_way,
+    names_to_remove,
+    why_no_folder,
+)
+from graph_compiler.spark_runtime.intent import MARKER, WHOLE, Intent, marker_files
 from graph_compiler.spark_runtime.ledger import Ledger
 from graph_compiler.spark_runtime.written_files import (
     PARQUET,
@@ -38,19 +46,23 @@ from graph_compiler.spark_runtime.written_files import (
     write_files,
 )
 
-_EMPTY = "empty-"  # a file that only says which columns there are, until there are rows
 _WRITTEN, _READY = "written", "ready"  # what Spark wrote, and the same under the names it will have
 _REPLACES_ALL = (SinkMode.OVERWRITE, SinkMode.MERGE)
 _ASIDE = "aside"  # rows that are still to be merged
+Others = tuple[Publication, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ticket:
-    """A sink's claim to the next publication of its target; `own` files are of earlier attempts of its run."""
+    """A sink's claim to the next publication of its target; `own` files are of earlier attempts of its run.
+
+    `room` is the folder of what all executions prepare for the target.
+    """
 
     operator_id: OperatorId
     target: str
     number: int
+    room: str
     mode: SinkMode = SinkMode.OVERWRITE
     own: frozenset[str] = frozenset()
 
@@ -89,15 +101,22 @@ class Publisher:
                 f"its target is '{path}'; allowed: an absolute path or a file: URI"
             )
         target = str(local)
-        if Path(target).exists() and not Path(target).is_dir():
+        if wrong := why_no_folder(Path(target)):
             raise PublicationError(
-                f"its target {target} is a file; allowed: a folder, or a path that does not exist"
+                f"its target {target} {wrong}; allowed: a folder, or a path that does not exist"
             )
         number = self.ledger.settle(target, operator_id, self._carry_out)
         # Merged rows are in one set of files with all others: an earlier attempt's are merged again like those.
         merges = mode is SinkMode.MERGE
         own = frozenset() if merges else self._own_files(target, operator_id, number)
-        ticket = Ticket(operator_id=operator_id, target=target, number=number, mode=mode, own=own)
+        ticket = Ticket(
+            operator_id=operator_id,
+            target=target,
+            number=number,
+            room=str(preparation_folder(Path(target))),
+            mode=mode,
+            own=own,
+        )
         if mode is SinkMode.ERROR_IF_EXISTS and (old := ticket.old_files):
             raise PublicationError(
                 f"its target {target} holds {len(old)} files of others ({old[0]}, …)\n"
@@ -106,18 +125,27 @@ class Publisher:
         return ticket
 
     def prepared_folder(self, ticket: Ticket) -> Path:
-        """Give the folder beside the target that rows are prepared in."""
-        target = Path(ticket.target)
-        return beside(target) / path_segment(self.execution_id)
+        """Return the folder that rows are prepared in, from which they can be renamed into the target."""
+        return Path(ticket.room, path_segment(self.execution_id))
+
+    def marker_files(self, ticket: Ticket) -> frozenset[str]:
+        """Return the files of the target that only say which columns there are, as the ledger knows them."""
+        if all("/" in name for name in data_files(Path(ticket.target))):
+            return frozenset()  # they are in no partition folder
+        return frozenset(
+            name
+            for document in self.ledger.documents(ticket.target, ticket.number)
+            for name in marker_files(_names(document, "add") or (), _names(document, "markers"))
+        )
 
     def set_aside(
         self, ticket: Ticket, rows: DataFrame, format: FileFormat
     ) -> tuple[DataFrame, int]:
-        """Write rows where `prepare` can read them as often as it must; gives them, and how many they are."""
+        """Write rows where `prepare` can read them as often as it must; return them, and how many they are."""
         folder = str(self.prepared_folder(ticket) / _ASIDE)
         _, count = write_files(rows, folder, FileFormat(name=format.name, options=format.options))
-        reader = self.spark.read.format(format.name).options(**format.options)
-        return reader.schema(rows.schema).load(folder), count
+        reader = self.spark.read.format(format.name).options(**reads_everything(format.options))
+        return reader.schema(rows.schema).load(literal(folder)), count
 
     def prepare(self, ticket: Ticket, rows: DataFrame, format: FileFormat = PARQUET) -> Intent:
         """Write the rows beside the target; nothing is visible yet."""
@@ -125,13 +153,18 @@ class Publisher:
         written = str(prepared / _WRITTEN)
         files, count = write_files(rows, written, format)
         replaces = _folders_to_replace(ticket, files)
-        remove = _files_to_remove(ticket, replaces, has_rows=bool(files))
-        if not files and not data_files(Path(ticket.target)) - remove:
+        old_markers = self.marker_files(ticket) if files and format.partition_by else frozenset()
+        gone = _files_to_remove(ticket, replaces, old_markers)
+        has_rows = bool(files)
+        if not has_rows and not data_files(Path(ticket.target)) - gone:
             files = write_empty_file(self.spark, rows, written, format)
+        is_marker = bool(format.partition_by) and not has_rows
         names = {
-            file.name: self._published_name(file, number, format)
+            file.name: self._published_name(file, number, is_marker=is_marker)
             for number, file in enumerate(files)
         }
+        remove = names_to_remove(Path(ticket.target), gone, replaces, ticket.own)
+        in_the_way = find_in_the_way(Path(ticket.target), names.values(), replaces, remove)
         _arrange(names, prepared)
         return Intent(
             number=ticket.number,
@@ -144,8 +177,9 @@ class Publisher:
             prepared=str(prepared),
             columns=tuple((name, type) for name, type in rows.dtypes),
             add=tuple(names.values()),
-            remove=tuple(sorted(remove)),
+            remove=tuple(sorted(remove | in_the_way)),
             replaces=replaces,
+            markers=tuple(names.values()) if is_marker else (),
             rows=count,
             bytes=sum(file.bytes for file in files),
         )
@@ -159,7 +193,7 @@ class Publisher:
         if behind_others is None:
             self.ledger.decide(intent)
         else:
-            renew = partial(_renew, behind_others)
+            renew = partial(_renew, self, behind_others)
             intent = self.ledger.decide_behind_others(intent, self._carry_out, renew)
         self._carry_out(intent)
 
@@ -174,11 +208,9 @@ class Publisher:
             name for intent in earlier if isinstance(intent, Intent) for name in intent.add
         )
 
-    def _published_name(self, file: WrittenFile, number: int, format: FileFormat) -> str:
-        ending = f"{number:03}-{path_segment(self.execution_id)}{file.suffix}"
-        if file.folder == "empty":
-            return f"{_EMPTY}{ending}" if format.partition_by else f"part-{ending}"
-        return str(Path(file.folder, f"part-{file.task:05}-{ending}"))
+    def _published_name(self, file: WrittenFile, number: int, *, is_marker: bool) -> str:
+        ending = f"{number:05}-{path_segment(self.execution_id)}{file.suffix}"
+        return f"{MARKER}{ending}" if is_marker else str(Path(file.folder, f"part-{ending}"))
 
     def _carry_out(self, intent: Publication) -> None:
         assert isinstance(intent, Intent), "a folder's ledger has nothing else"
@@ -187,41 +219,44 @@ class Publisher:
 
 
 def _files_to_remove(
-    ticket: Ticket, replaces: tuple[str, ...], *, has_rows: bool
+    ticket: Ticket, replaces: tuple[str, ...], markers: frozenset[str]
 ) -> frozenset[str]:
-    """Give what goes when the new files come: by the mode, and what this run's earlier attempts have added."""
+    """Return what goes when the new files come: by the mode, and what this run's earlier attempts have added."""
     there = data_files(Path(ticket.target))
     if ticket.mode in _REPLACES_ALL:
         return there
+    replaced = {partition_of(folder) for folder in replaces}
     return frozenset(
         name
         for name in there
-        if name in ticket.own
-        or str(Path(name).parent) in replaces
-        or (has_rows and name.startswith(_EMPTY))
+        if name in ticket.own or name in markers or partition_of(str(Path(name).parent)) in replaced
     )
 
 
 def _folders_to_replace(ticket: Ticket, written: tuple[WrittenFile, ...]) -> tuple[str, ...]:
-    """Give the folders of the target whose files all go; without new rows, the partitions stay."""
+    """Return the folders of the target whose files all go; without new rows, the partitions stay."""
     if ticket.mode in _REPLACES_ALL:
         return (WHOLE,)
     if ticket.mode is SinkMode.OVERWRITE_PARTITIONS:
-        return tuple(sorted({file.folder for file in written} - {"empty"}))
+        return tuple(sorted({file.folder for file in written}))
     return ()
 
 
-def _renew(ticket: Ticket, intent: Intent, others: tuple[Publication, ...]) -> Intent:
-    """Give the intent as it must be behind others: what it removes is looked for again."""
-    only_says_columns = any(name.startswith(_EMPTY) for name in intent.add)
+def _renew(publisher: Publisher, ticket: Ticket, intent: Intent, others: Others) -> Intent:
+    """Return the intent as it must be behind others: what it removes is looked for again."""
     columns = {other.columns for other in others if isinstance(other, Intent)}
-    if only_says_columns or columns - {intent.columns}:
+    if marker_files(intent.add, intent.markers) or columns - {intent.columns}:
         raise DecisionLostError(
             f"another execution has published {intent.target} with other columns since this one began; "
             "nothing of this one is visible"
         )
-    remove = _files_to_remove(ticket, intent.replaces, has_rows=True)
-    return replace(intent, remove=tuple(sorted(remove)))
+    target, now = Path(intent.target), replace(ticket, number=ticket.number + len(others))
+    in_folders = any("/" in name for name in intent.add)
+    markers = publisher.marker_files(now) if in_folders else frozenset()
+    gone = _files_to_remove(now, intent.replaces, markers)
+    remove = names_to_remove(target, gone, intent.replaces, ticket.own)
+    in_the_way = find_in_the_way(target, intent.add, intent.replaces, remove)
+    return replace(intent, remove=tuple(sorted(remove | in_the_way)))
 
 
 def _arrange(names: Mapping[str, str], prepared: Path) -> None:
@@ -233,3 +268,8 @@ def _arrange(names: Mapping[str, str], prepared: Path) -> None:
         (prepared / _WRITTEN / written).rename(ready / name)
     for name in (_WRITTEN, _ASIDE):
         shutil.rmtree(prepared / name, ignore_errors=True)
+
+
+def _names(document: Mapping[str, object], field: str) -> tuple[str, ...] | None:
+    found = document.get(field)
+    return tuple(map(str, found)) if isinstance(found, list) else None

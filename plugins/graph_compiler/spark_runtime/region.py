@@ -33,6 +33,7 @@ from graph_compiler.spark_runtime.metrics import RegionMetrics
 from graph_compiler.spark_runtime.region_evaluation import RegionEvaluation
 from graph_compiler.spark_runtime.region_failover import RegionFailover
 from graph_compiler.spark_runtime.region_run import RegionRun
+from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.shared_rows import FixedRows
 from graph_compiler.spark_runtime.staging import StagingArea
 from graph_compiler.spark_runtime.surroundings import PRODUCTION, Surroundings
@@ -87,10 +88,12 @@ def run_region(
         read_source=lambda connector, splits: surroundings.read_source(connector, spark, splits),
         read_staged=partial(_read_staged, failover, metrics),
         fix=FixedRows(area, metrics).fix,
+        stop_clock=run_clock(store, task, spark).stop_for,
         mark=metrics.mark,
         observed=surroundings.observed,
         contracts=contracts,
     )
+    area = replace(area, check=lambda _: evaluation.check_sources())
     run = RegionRun(area=area, metrics=metrics, evaluation=evaluation)
 
     initialize_on_master(region.vertices, spark, run.running)
@@ -116,6 +119,7 @@ def run_region(
             metrics.committed[sink.node_id, None] = written
         surroundings.looks(run)
         counts = area.contracts()
+        evaluation.check_sources()
         failover.check_reads()
         outputs.extend(coordinators.commit())
     return RegionResult(

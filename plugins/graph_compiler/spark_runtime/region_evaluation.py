@@ -1,6 +1,8 @@
 """The operators of a region as DataFrames, each made from those before it; nothing is run but what must be fixed.
 
 Where rows come from and where fixed rows go is its caller's: a run reads and writes staging, a dry run neither.
+
+    evaluate  ─▶  put the run's now into the plan  ─▶  why may its rows vary?  ─▶  fix them where two would see two
 """
 
 from __future__ import annotations
@@ -21,14 +23,17 @@ from graph_compiler.deployment.descriptor import (
     RegionDescriptor,
     StagedInput,
 )
+from graph_compiler.errors import SourceChangedError
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.contracts import Contract
 from graph_compiler.spark_runtime.evaluate import Scope, evaluate, evaluate_outputs, union
 from graph_compiler.spark_runtime.exchange import distribute_all, partitions_read
-from graph_compiler.spark_runtime.failures import InputSchema
+from graph_compiler.spark_runtime.failures import InputSchema, OperatorFailedError
 from graph_compiler.spark_runtime.partition_counts import with_exactly
 from graph_compiler.spark_runtime.region_graph import Output, RegionGraph
-from graph_compiler.spark_runtime.shared_rows import is_deterministic
+from graph_compiler.spark_runtime.repeatability.judgement import Judgement, Variations
+from graph_compiler.spark_runtime.repeatability.source_files import ListedFiles
+from graph_compiler.spark_runtime.repeatability.variations import Variation
 
 ReadSource = Callable[[Connector, int | None], DataFrame]
 """Reads a source, in as many splits as its parallelism where one is set."""
@@ -36,14 +41,16 @@ ReadStaged = Callable[[StagedInput, int | None], DataFrame]
 """Reads a staged result, in a number of partitions where one is asked for."""
 Fix = Callable[[OperatorDescriptor, str, DataFrame, int | None], DataFrame]
 """Makes an operator's rows the same however often they are read: a name, the rows, how many partitions they keep."""
+StopClock = Callable[[OperatorDescriptor, DataFrame], DataFrame]
+"""Puts the run's now in the place of the current time in what an operator gives."""
 
 
 @dataclass(slots=True, kw_only=True)
 class RegionEvaluation:
     """The outputs of a region's operators so far.
 
-    `mark` is told of every output. `observed` are outputs that somebody else reads, any number of times. `unrepeatable`
-    are those that computing again may change.
+    `mark` is told of every output. `observed` are outputs that somebody else reads, any number of times. `variations`
+    says why computing an output again may change it.
     """
 
     region: RegionDescriptor
@@ -52,16 +59,17 @@ class RegionEvaluation:
     read_source: ReadSource
     read_staged: ReadStaged
     fix: Fix
+    stop_clock: StopClock
     contracts: list[Contract]
     mark: Callable[[DataFrame, Output], None] = lambda _rows, _output: None
     observed: Set[Output] = frozenset()
     is_dry: bool = False
     outputs: dict[Output, DataFrame] = field(default_factory=dict)
+    variations: Variations = field(default_factory=Variations)
+    listings: list[tuple[OperatorDescriptor, ListedFiles]] = field(default_factory=list)
     graph: RegionGraph = field(init=False)
     _readers: Counter[Output] = field(init=False)
     _results: frozenset[Output] = field(init=False)
-    _unrepeatable: set[Output] = field(default_factory=set)
-    _varying: set[Output] = field(default_factory=set)
     _staged: dict[tuple[IntermediateDataSetId, int | None], DataFrame] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -102,64 +110,72 @@ class RegionEvaluation:
 
     def run(self, operator: OperatorDescriptor) -> None:
         """Evaluate an operator with its side outputs; what several read and would differ is fixed first."""
-        inputs = self.inputs(operator)
+        inputs, sources = self.inputs(operator), self._reads_from(operator)
         scope = Scope(
             spark=self.spark,
             parameters=self.parameters,
             parallelism=operator.parallelism,
             read=self.read_source,
-            fix=lambda name, rows: self.fix(operator, name, rows, None),
+            fix=lambda name, rows: self.fix(operator, name, self.stop_clock(operator, rows), None),
+            stop_clock=lambda rows: self.stop_clock(operator, rows),
             contracts=self.contracts,
             is_dry=self.is_dry,
         )
-        repeatable = self._reads_repeatable(operator)
-        varies = not self._reads_from(operator).isdisjoint(self._varying)
+        inherited = self.variations.of(sources)
         if any(self._readers[operator.node_id, tag] for tag in operator.operator.output_tags()):
-            if not repeatable:  # its outputs are several readers of its inputs
+            if inherited:  # its outputs are several readers of its inputs
+                self._say(operator, "its inputs are staged once for its outputs", inherited[0])
                 inputs = {
                     number: [scope.fix(f"input-{number}", union(rows))]
                     for number, rows in inputs.items()
                 }
-                repeatable = True
+                inherited = ()
             outputs = evaluate_outputs(operator.operator, inputs, scope)
         else:
             outputs = {None: evaluate(operator.operator, inputs, scope)}
-        repeatable = repeatable and operator.operator.why_unrepeatable() is None
         for tag, rows in outputs.items():
-            exact = with_exactly(rows, operator.parallelism)
-            is_fixed = repeatable and is_deterministic(exact)
-            if varies or not is_fixed:
-                self._varying.add((operator.node_id, tag))
-            self._keep(operator, tag, exact, repeatable=is_fixed)
+            exact = with_exactly(self.stop_clock(operator, rows), operator.parallelism)
+            judgement = Judgement.of(operator, exact)
+            self.listings += [(operator, listing) for listing in judgement.listings]
+            output = (operator.node_id, tag)
+            self.variations.note(output, sources, inherited, judgement.variation)
+            self._keep(operator, tag, exact)
 
     def varies(self, output: Output) -> bool:
         """Say whether another execution may give other rows, though in this one they are fixed by now."""
-        return output in self._varying
+        return self.variations.ever(output)
 
     def is_repeatable(self, output: Output) -> bool:
-        """Say whether computing an output again gives the same rows, as far as Spark and the declaration tell."""
-        return output not in self._unrepeatable
+        """Say whether computing an output again from the same sources gives the same, as far as anybody can tell."""
+        return not any(each.is_in_operators for each in self.variations.of([output]))
 
     def replace_by_staged(self, output: Output, rows: DataFrame) -> None:
         """Let whoever reads an output here read what was committed of it: one result, however often it is read (D9)."""
         self.outputs[output] = rows
-        self._unrepeatable.discard(output)
+        self.variations.settle(output)
 
-    def _keep(
-        self, operator: OperatorDescriptor, tag: str | None, rows: DataFrame, *, repeatable: bool
-    ) -> None:
+    def check_sources(self) -> None:
+        """Raise OperatorFailedError, of a SourceChangedError, where a source is not as it was listed any more."""
+        for operator, listing in self.listings:
+            try:
+                listing.check()
+            except SourceChangedError as cause:
+                raise OperatorFailedError((operator,), self.schemas, writes=False) from cause
+
+    def _keep(self, operator: OperatorDescriptor, tag: str | None, rows: DataFrame) -> None:
         """Keep an output for its readers: fixed if there are several who would see different rows."""
         output = (operator.node_id, tag)
-        if not repeatable:
-            if self.is_shared(output) and output not in self._results:
-                rows = self.fix(operator, f"shared-{tag or 'main'}", rows, operator.parallelism)
-            else:
-                self._unrepeatable.add(output)
+        reason = self.variations.why_two_readers_differ(output)
+        if reason is not None and self.is_shared(output) and output not in self._results:
+            self._say(operator, f"staged once for its {self._readers[output]} readers", reason)
+            rows = self.fix(operator, f"shared-{tag or 'main'}", rows, operator.parallelism)
+            self.variations.settle(output)
         self.outputs[output] = rows
         self.mark(rows, output)
 
-    def _reads_repeatable(self, operator: OperatorDescriptor) -> bool:
-        return self._reads_from(operator).isdisjoint(self._unrepeatable)
+    def _say(self, operator: OperatorDescriptor, what: str, reason: Variation) -> None:
+        if not self.is_dry:
+            print(f"graph_compiler: {operator.name}: {what}, because {reason}")
 
     def _reads_from(self, operator: OperatorDescriptor) -> frozenset[Output]:
         """Give the outputs of this region that an operator reads."""

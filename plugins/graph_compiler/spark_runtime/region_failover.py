@@ -51,6 +51,7 @@ from graph_compiler.spark_runtime.metrics import RegionMetrics
 from graph_compiler.spark_runtime.origins import STAGED, origin
 from graph_compiler.spark_runtime.region_evaluation import RegionEvaluation
 from graph_compiler.spark_runtime.region_run import RegionRun
+from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.shared_rows import FixedRows
 from graph_compiler.spark_runtime.staging import StagingArea
 
@@ -153,11 +154,16 @@ class RegionFailover:
         contracts, metrics = list[Contract](), RegionMetrics(self.area.spark, part)
         inputs: dict[StagedRead, None] = {}
         evaluation = self._evaluation(part, producer, contracts, metrics, inputs)
+
+        def check(manifest: Manifest) -> None:
+            evaluation.check_sources()
+            self._check(manifest, copy, is_free=is_free)
+
         area = replace(
             area,
             contracts=partial(check_contracts, contracts, self.area.spark),
             inputs=lambda: tuple(inputs),
-            check=lambda manifest: self._check(manifest, copy, is_free=is_free),
+            check=check,
         )
         run = RegionRun(area=area, metrics=metrics, evaluation=evaluation)
         operators = list(evaluation.graph.operators.values())
@@ -208,6 +214,7 @@ class RegionFailover:
             read_source=lambda connector, parallelism: read_source(connector, spark, parallelism),
             read_staged=read_staged,
             fix=FixedRows(self.area, metrics).fix,
+            stop_clock=run_clock(self.area.log.store, producer, spark).stop_for,
             mark=metrics.mark,
             contracts=contracts,
         )

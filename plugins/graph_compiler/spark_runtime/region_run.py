@@ -34,10 +34,11 @@ class RegionRun:
                 yield
         except OperatorFailedError:  # of an operator that this one needed computed again
             raise
-        except Exception as cause:
+        except BaseException as cause:  # SystemExit is a failure of the operator's, too
             chain = self.evaluation.graph.chain_of(operator)
             writes = phase is not Phase.EVALUATE
-            raise OperatorFailedError(chain, self.evaluation.schemas, writes=writes) from cause
+            failed = OperatorFailedError(chain, self.evaluation.schemas, writes=writes)
+            raise failed from self.area.as_lost(cause)
 
     def evaluate(self, operator: OperatorDescriptor) -> None:
         """Make one operator's rows a plan."""

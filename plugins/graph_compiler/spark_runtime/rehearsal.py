@@ -88,7 +88,7 @@ class Rehearsal:
             with pinned(self.spark, dict(run.evaluation.region.session)):
                 try:
                     self._rows[output] = collect_rows(self.frame(output))
-                except Exception as cause:  # whatever Spark or a function raises, as in production
+                except (Exception, SystemExit) as cause:  # whatever is raised, as in production
                     chain = run.evaluation.graph.chain_of(operator)
                     error = OperatorFailedError(chain, run.evaluation.schemas, writes=True)
                     error.__cause__ = cause

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 
-def with_schema(rows: DataFrame, schema: StructType) -> DataFrame:
+def with_schema(rows: DataFrame, schema: StructType, spark: SparkSession) -> DataFrame:
     """Give what a file reader reads, with nullability (nested too) and metadata as they were when it was written.
 
     `rows` is a file source as `spark.read` gives it. Spark takes every column of files for nullable, since anybody may
-    have written them; these are ours. Only the relation's attributes change: pruning and pushed filters stay.
+    have written them; these are ours. Only the relation's attributes change: pruning and pushed filters stay. `spark`
+    is the session they are rows of from now on.
     """
-    spark = rows.sparkSession
     jvm = spark._jvm
     assert jvm is not None
     sql = jvm.org.apache.spark.sql

@@ -22,11 +22,13 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.executions import told
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.main import session
 from graph_compiler.spark_runtime.metrics import RegionMetrics
 from graph_compiler.spark_runtime.region_evaluation import RegionEvaluation
+from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.shared_rows import FixedRows
 from graph_compiler.spark_runtime.staging import StagingArea
 
@@ -47,6 +49,7 @@ def named_rows(task: TaskDeploymentDescriptor, spark: SparkSession) -> dict[str,
         read_source=lambda connector, parallelism: read_source(connector, spark, parallelism),
         read_staged=lambda staged, partitions: area.read(area.find(staged), partitions=partitions),
         fix=FixedRows(area, RegionMetrics(spark, task.region)).fix,
+        stop_clock=run_clock(area.log.store, task, spark).stop_for,
         contracts=[],
     )
     found: dict[str, DataFrame] = {}
@@ -71,7 +74,8 @@ def _add(found: dict[str, DataFrame], name: str, rows: DataFrame) -> None:
 
 def main(descriptor_path: str) -> int:
     """Open the session; ends with the terminal's end of file."""
-    task = TaskDeploymentDescriptor.from_json(Path(descriptor_path).read_text())
+    task = told(Path(descriptor_path).parent)
+    assert task is not None, "it was written just now"
     spark = session(task)
     try:
         rows = named_rows(task, spark)

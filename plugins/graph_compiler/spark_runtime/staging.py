@@ -17,19 +17,30 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from graph_compiler.deployment.damage import find_damage, record_damage
 from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
+from graph_compiler.deployment.hadoop_checksums import why_checksums_differ
 from graph_compiler.deployment.manifest import VERSION, ContractCount, Manifest, StagedRead, rows_of
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.private_folders import make_private_folder
 from graph_compiler.deployment.release import find_release
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.errors import PartitionNotFoundError, StagingError, StaleResultError
+from graph_compiler.errors import (
+    GraphCompilerError,
+    PartitionNotFoundError,
+    StagingError,
+    StaleResultError,
+)
 from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.spark_runtime.causes import read_cause
 from graph_compiler.spark_runtime.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.data_files import written_partitions
+from graph_compiler.spark_runtime.local_session import pinned
+from graph_compiler.spark_runtime.own_files.damage import find_damaged_file
+from graph_compiler.spark_runtime.own_files.pinned_settings import WRITE_OPTIONS, WRITE_SESSION
+from graph_compiler.spark_runtime.own_files.reading import read_staged_files
 from graph_compiler.spark_runtime.pointwise_read import read_pointwise
 from graph_compiler.spark_runtime.row_checksum import ObservedChecksum
-from graph_compiler.spark_runtime.schemas import with_schema
 
 
 def _any(_: Manifest) -> None:
@@ -53,6 +64,8 @@ class StagingArea:
     epochs: Mapping[IntermediateDataSetId, int] = field(default_factory=dict)
     check: Callable[[Manifest], None] = _any
     inputs: Callable[[], tuple[StagedRead, ...]] = tuple
+    read_manifests: dict[str, Manifest] = field(default_factory=dict)
+    """What was read, by location; every copy of this area adds to it."""
 
     def beginning(self, *result_ids: IntermediateDataSetId) -> StagingArea:
         """Look which epochs of these results come next: what is begun now may commit them, and no others."""
@@ -83,9 +96,8 @@ class StagingArea:
         location = self.layout.data(result.id, epoch=epoch, execution_id=self.attempt.execution_id)
         make_private_folder(Path(location).parent)
         observed = ObservedChecksum.of(rows) if result.is_compared else ObservedChecksum.none(rows)
-        observed.rows.write.option("maxRecordsPerFile", 0).parquet(
-            location
-        )  # a partition is one file
+        with pinned(self.spark, WRITE_SESSION):
+            observed.rows.write.options(**WRITE_OPTIONS).parquet(location)
         partitions = written_partitions(self.spark, location, partitions=result.partitions)
         return Manifest(
             version=VERSION,
@@ -130,18 +142,30 @@ class StagingArea:
 
         Raises PartitionNotFoundError where files are not as committed, or were released.
         """
-        released = find_release(self.log.store, self.layout, manifest.result_id, manifest.epoch)
-        if released is not None:
-            raise PartitionNotFoundError(f"{released.words()}; clear the task that staged it")
+        key = (self.log.store, self.layout, manifest.result_id, manifest.epoch)
+        gone = find_release(*key) or find_damage(*key)
+        if gone is not None:
+            raise PartitionNotFoundError(f"{gone.words()}; clear the task that staged it")
         _verify(manifest)
+        self.read_manifests[manifest.location] = manifest
         schema = StructType.fromJson(json.loads(manifest.schema))
         if partitions is not None:
             return read_pointwise(self.spark, manifest, schema, partitions)
-        paths = [f"{manifest.location}/{file.name}" for file in manifest.files]
-        return (
-            with_schema(self.spark.read.schema(schema).parquet(*paths), schema)
-            if paths
-            else self.spark.createDataFrame([], schema)
+        if not manifest.files:
+            return self.spark.createDataFrame([], schema)
+        return read_staged_files(self.spark, manifest, schema, manifest.files)
+
+    def as_lost(self, error: BaseException) -> BaseException:
+        """Return a failure as the loss of what it read, recorded for the next attempt, where that is damaged."""
+        if not self.read_manifests or isinstance(error, GraphCompilerError):
+            return error
+        read, execution_id = self.read_manifests.values(), self.attempt.execution_id
+        damaged = find_damaged_file(read_cause(error), read, execution_id)
+        if damaged is None:
+            return error
+        record_damage(self.log.store, self.layout, damaged)
+        return PartitionNotFoundError(
+            f"{damaged.words()}\n  it counts as lost from now on: the next attempt computes it again"
         )
 
     def drop(self, manifest: Manifest) -> None:
@@ -153,8 +177,12 @@ def _verify(manifest: Manifest) -> None:
     for file in manifest.files:
         path = Path(manifest.location, file.name)
         size = path.stat().st_size if path.is_file() else None
+        found = None
         if size != file.bytes:
             found = "is missing" if size is None else f"has {size} bytes, not {file.bytes}"
+        elif file.checksums is not None and (why := why_checksums_differ(path, file.checksums)):
+            found = f"cannot be trusted: {why}"
+        if found is not None:
             raise PartitionNotFoundError(
                 f"{path} {found} (epoch {manifest.epoch} of {manifest.result_id}); clear the task that staged it"
             )

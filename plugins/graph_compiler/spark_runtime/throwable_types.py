@@ -7,6 +7,8 @@
     a contract that may not be violated               NON_RECOVERABLE          the same rows violate it again
     data that a cast, a sum, a division cannot take   NON_RECOVERABLE          the same rows fail the same way
     a mistake in a function (TypeError, NameError …)  NON_RECOVERABLE          the same code fails the same way
+    a function that ends the program (sys.exit)       NON_RECOVERABLE          the same code ends it again
+    recursion without end, a plan that is too deep    NON_RECOVERABLE          the same code, or plan, is as deep
     an input path that does not exist                 NON_RECOVERABLE          see below
     a file that was listed and then was gone          RECOVERABLE              the next attempt lists anew
     whatever else a function raises                   RECOVERABLE              it may ask others, who answer later
@@ -34,6 +36,7 @@ from graph_compiler.errors import (
     PartitionNotFoundError,
     PublicationConflictError,
     PublicationError,
+    PublicationPendingError,
     SchemaChangedError,
     SecretError,
     StagingRootNotSharedError,
@@ -44,11 +47,12 @@ from graph_compiler.spark_runtime.causes import PYTHON_WORKER, Cause
 from graph_compiler.spark_runtime.contracts import ContractViolatedError
 from graph_compiler.spark_runtime.evaluate import ColumnsError
 
-# In this order: a conflict is a PublicationError too.
+# In this order: a conflict is a PublicationError too, and so is what is pending.
 _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
     (PartitionNotFoundError, ThrowableType.PARTITION_DATA_MISSING_ERROR),
     (UpstreamMustRerunError, ThrowableType.PARTITION_DATA_MISSING_ERROR),
     (PublicationConflictError, ThrowableType.RECOVERABLE_ERROR),
+    (PublicationPendingError, ThrowableType.RECOVERABLE_ERROR),
     (PublicationError, ThrowableType.NON_RECOVERABLE_ERROR),
     # Another worker may have the folder mounted: a retry that lands there goes on.
     (StagingRootNotSharedError, ThrowableType.ENVIRONMENT_ERROR),
@@ -65,11 +69,13 @@ _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
 _MISTAKES_IN_CODE = frozenset(
     {
         "AttributeError", "ImportError", "IndentationError", "ModuleNotFoundError", "NameError",
-        "PySparkAttributeError", "PySparkTypeError", "SyntaxError", "TypeError", "UnboundLocalError",
+        "PySparkAttributeError", "PySparkTypeError", "RecursionError", "SyntaxError", "SystemExit", "TypeError",
+        "UnboundLocalError",
     }
 )  # fmt: skip
 # SQL's classes: 21 a subquery with too many rows, 22 data an expression cannot take; P0001 is raise_error(…).
 DATABASE = "FAILED_JDBC"
+_TOO_DEEP = "StackOverflowError"
 _BAD_DATA = re.compile(r"21|22|P0001")
 _ENVIRONMENT = re.compile(
     r"OutOfMemoryError|Cannot allocate memory|MemoryError"
@@ -87,7 +93,7 @@ def throwable_type(error: BaseException, cause: Cause) -> ThrowableType:
             return found
     if cause.condition == PYTHON_WORKER or not cause.chain:
         return _of_python(error, cause)
-    if _BAD_DATA.match(cause.sql_state):
+    if _BAD_DATA.match(cause.sql_state) or any(_TOO_DEEP in link for link in cause.chain):
         return ThrowableType.NON_RECOVERABLE_ERROR
     if any(_ENVIRONMENT.search(link) for link in cause.chain):
         return ThrowableType.ENVIRONMENT_ERROR

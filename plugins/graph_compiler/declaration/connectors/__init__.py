@@ -14,6 +14,7 @@ from graph_compiler.declaration.connectors.connector import (
     OnSchemaChange,
     Options,
     SinkMode,
+    WhenReadTwice,
 )
 from graph_compiler.declaration.connectors.files import (
     Csv,
@@ -48,4 +49,5 @@ __all__ = [
     "Table",
     "Text",
     "Values",
+    "WhenReadTwice",
 ]

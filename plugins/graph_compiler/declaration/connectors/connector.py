@@ -49,6 +49,21 @@ _VERBS = {
 }
 
 
+class WhenReadTwice(StrEnum):
+    """What keeps a source's rows the same where several actions of one application read them.
+
+    SAME    they stand in the declaration
+    LISTED  its files are listed once, and must still be as they were listed when anything made of them is committed;
+            else the attempt fails, and the next one lists anew
+    FIXED   nothing does: rows are staged once where more than one reads them. Files that Spark has listed are the
+            exception: they are LISTED, whichever source they come from
+    """
+
+    SAME = "same"
+    LISTED = "listed"
+    FIXED = "fixed"
+
+
 class OnSchemaChange(StrEnum):
     """What happens where columns are not those that are expected.
 
@@ -89,6 +104,8 @@ class Connector:
     """What a sink may do with it; none at all if it can only be read."""
     has_folders: ClassVar[bool] = False
     """Whether a sink may name `partition_by` and `files`."""
+    when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.FIXED
+    """What a source does about rows that change while they are read."""
     source_hooks: ClassVar[tuple[MasterHook, ...]] = ()
     sink_hooks: ClassVar[tuple[MasterHook, ...]] = ()
     """What the driver sees to before any data moves, where it is a source or a sink."""
@@ -129,6 +146,10 @@ class Connector:
             for key, value in (named | options).items()
             if isinstance(value, str) and value
         }
+
+    def why_not_rendered(self, rendered: Mapping[str, str]) -> tuple[Problem, ...]:  # noqa: ARG002  # most take any text
+        """Return what is wrong with rendered texts, by what is declared; `rendered` has keys of `texts`."""
+        return ()
 
     def with_texts(self, rendered: Mapping[str, str]) -> Self:
         """Give the same with these texts; `rendered` has keys of `texts`."""

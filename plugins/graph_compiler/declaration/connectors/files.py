@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -12,6 +14,7 @@ from graph_compiler.declaration.connectors.connector import (
     OnSchemaChange,
     Options,
     SinkMode,
+    WhenReadTwice,
     as_pairs,
 )
 from graph_compiler.declaration.connectors.secret import SecretText
@@ -21,6 +24,27 @@ from graph_compiler.identifiers import listing
 
 TABLE_FORMATS = ("delta", "hudi", "iceberg")
 """Formats whose tables are a log beside files: to publish the files alone would break the table."""
+_SAY_WHERE = frozenset(
+    {"path", "paths", "mapreduce.output.basename", "mapreduce.output.fileoutputformat.outputdir"}
+)
+"""Options of Spark's and Hadoop's writers that give files other names or another folder, in lower case."""
+
+
+_MICROSECONDS: Mapping[str, str] = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+"""Spark's readers take these without being told, and its writers cut to milliseconds."""
+WRITE_OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "csv": {
+        **_MICROSECONDS,
+        "ignoreLeadingWhiteSpace": "false",
+        "ignoreTrailingWhiteSpace": "false",
+    },
+    "json": {**_MICROSECONDS, "ignoreNullFields": "false"},
+    "xml": _MICROSECONDS,
+}
+"""What Spark's writers of a format are told so that they keep values as they are (docs/formats.md)."""
 
 
 class SchemaInFiles(StrEnum):
@@ -42,6 +66,7 @@ class FileConnector(Connector):
         SinkMode.ERROR_IF_EXISTS,
     )
     has_folders: ClassVar[bool] = True
+    when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.LISTED
     source_hooks: ClassVar[tuple[MasterHook, ...]] = (MasterHook.INPUT_EXISTS,)
     sink_hooks: ClassVar[tuple[MasterHook, ...]] = (MasterHook.TARGET_CAN_BE_MADE,)
     path: str
@@ -64,8 +89,10 @@ class FileConnector(Connector):
     @property
     def place(self) -> str | None:
         """Give the folder, written in one way; templates in it stay as they are."""
-        path = self.path.removeprefix("file://").removeprefix("file:")
+        path = re.sub(r"^file:(//(?=/|\{)|(?=/(?!/)|\{))", "", self.path, flags=re.IGNORECASE)
         scheme, separator, rest = path.rpartition("://")
+        if not separator and rest.startswith("//"):  # two slashes are one, but to PurePosixPath
+            rest = "/" + rest.lstrip("/")
         return f"{scheme}{separator}{PurePosixPath(rest)}"
 
     def meets(self, other: Connector) -> bool:
@@ -75,6 +102,15 @@ class FileConnector(Connector):
         mine, theirs = PurePosixPath(self.place), PurePosixPath(other.place)
         return mine.is_relative_to(theirs) or theirs.is_relative_to(mine)
 
+    def why_not_writable(self) -> str | None:
+        """Return why a sink cannot have its options: those that say where files go would take them elsewhere."""
+        wrong = [name for name, _ in as_pairs(self.options) if name.lower() in _SAY_WHERE]
+        return (
+            f"option '{wrong[0]}' cannot be given to a sink: it says where files go"
+            if wrong
+            else None
+        )
+
     def spark_options(self) -> dict[str, SecretText]:
         """Give the options for reading and for writing alike."""
         return dict(as_pairs(self.options))
@@ -82,6 +118,10 @@ class FileConnector(Connector):
     def read_options(self) -> dict[str, SecretText]:
         """Give what is only said to the reader; `options` win over it."""
         return {}
+
+    def write_options(self) -> Mapping[str, SecretText]:
+        """Return what is only said to the writer; `options` win over it."""
+        return WRITE_OPTIONS.get(self.spark_format.lower(), {})
 
     def mistakes(self) -> tuple[Problem, ...]:
         """Refuse an empty path, and to follow a schema that files do not tell."""
@@ -135,7 +175,7 @@ class Csv(FileConnector):
 
 @dataclass(frozen=True, slots=True)
 class Json(FileConnector):
-    """JSON, one object on each line. A key that is missing is NULL; Spark writes no key for a NULL.
+    """JSON, one object on each line. A key that is missing is NULL, as is one that says so.
 
     So files do not tell which columns they have. With `schema`, other keys are left out, and a value that does not fit
     its type fails the task (`on_schema_change="ignore"` reads it as NULL); without, Spark infers one in a pass of its
@@ -225,5 +265,5 @@ class Files(FileConnector):
     def why_not_writable(self) -> str | None:
         """Refuse table formats."""
         if self.format.lower() not in TABLE_FORMATS:
-            return None
+            return FileConnector.why_not_writable(self)
         return f"a {self.format} table cannot be written: it is a log beside its files ({listing(TABLE_FORMATS)} are)"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from graph_compiler.declaration.connectors.connector import Connector, Options, SinkMode, as_pairs
 from graph_compiler.declaration.connectors.input_splits import (
@@ -12,11 +13,20 @@ from graph_compiler.declaration.connectors.input_splits import (
     parse_bound,
     split_predicates,
 )
+from graph_compiler.declaration.connectors.jdbc_templates import (
+    TEMPLATE,
+    find_rendering_problems,
+    find_template_problems,
+)
+from graph_compiler.declaration.connectors.jdbc_url import database_kind, same_database
 from graph_compiler.declaration.connectors.secret import Secret, SecretText
+from graph_compiler.declaration.connectors.table_name import (
+    parse_table_name,
+    with_quotes_where_needed,
+)
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 
-_TEMPLATE = re.compile(r"\{\{|\{%")
 _IN_URL = re.compile(r"(password|passwd|pwd)=|://[^/@]*:[^/@]*@", re.IGNORECASE)
 _BOUNDS = "two whole numbers, two dates or two time stamps (2013-01-31), the lower first, or templates of them"
 _SPLITS = ("partition_column", "lower_bound", "upper_bound")
@@ -29,6 +39,9 @@ class Jdbc(Connector):
     Read in one query, unless `partition_column` (whole numbers, dates or time stamps), `lower_bound` and `upper_bound`
     cut it into `num_partitions` input splits (else as many as the source's parallelism), one query each. Bounds say
     where to cut: rows outside are read too.
+
+    Read more than once by a task (several sinks, several splits), the source is one snapshot, or is refused where the
+    database has none to share (docs/connectors.md); `accept_changes_between_reads` reads without.
 
     As a sink: rows go to a table beside the target, and from there into it in one transaction, which takes the table
     away. Append counts a run once: rows of a table do not say who wrote them, so a second attempt of a run that has
@@ -57,6 +70,7 @@ class Jdbc(Connector):
     upper_bound: str | int | None = field(default=None, kw_only=True)
     num_partitions: int | None = field(default=None, kw_only=True)
     fetch_size: int | None = field(default=None, kw_only=True)
+    accept_changes_between_reads: bool = field(default=False, kw_only=True)
     options: Options = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
@@ -67,6 +81,21 @@ class Jdbc(Connector):
     def place(self) -> str | None:
         """Give the table and its database; a query has no place of its own."""
         return None if self.table is None else f"{self.table} in {self.url}"
+
+    def meets(self, other: Connector) -> bool:
+        """Whether the two name one table, as far as their texts tell; the rest is for the database to say."""
+        return (
+            isinstance(other, Jdbc) and self.table is not None and self._table() == other._table()
+        )
+
+    def _table(self) -> tuple[object, ...]:
+        """Return database and table in one spelling."""
+        if isinstance(self.url, Secret):
+            return (self.url, self.table)
+        kind, parts = database_kind(self.url), parse_table_name(self.table or "")
+        names = [part.folded(kind) for part in parts or ()]
+        table = tuple(names) if names and None not in names else self.table
+        return (same_database(self.url), table)
 
     def connection_properties(self) -> dict[str, SecretText]:
         """Give Spark's JDBC options but for url and table."""
@@ -89,7 +118,7 @@ class Jdbc(Connector):
             return (PredicateSplit(number=0, description="all rows", predicate=None),)
         parts = parallelism if self.num_partitions is None else self.num_partitions
         predicates: tuple[str | None, ...] = (None,) * parts
-        if not any(_TEMPLATE.search(str(bound)) for bound in (self.lower_bound, self.upper_bound)):
+        if not any(TEMPLATE.search(str(bound)) for bound in (self.lower_bound, self.upper_bound)):
             lower, upper = parse_bound(self.lower_bound), parse_bound(self.upper_bound)
             if lower.kind is not upper.kind or lower.position >= upper.position:
                 raise ValueError(f"lower {self.lower_bound!r}, upper {self.upper_bound!r}")
@@ -103,13 +132,27 @@ class Jdbc(Connector):
             for number, predicate in enumerate(predicates)
         )
 
+    def why_not_rendered(self, rendered: Mapping[str, str]) -> tuple[Problem, ...]:
+        """Refuse what would be more than a name where a name is declared."""
+        return tuple(find_rendering_problems(self.texts(), rendered))
+
+    def with_texts(self, rendered: Mapping[str, str]) -> Self:
+        """Return the same with these texts; a rendered table is quoted where only quotes make a name of it."""
+        table = rendered.get("table")
+        if table is not None and TEMPLATE.search(self.table or ""):
+            rendered = {**rendered, "table": with_quotes_where_needed(table)}
+        return super(Jdbc, self).with_texts(rendered)
+
     def why_not_writable(self) -> str | None:
         """Refuse a query."""
         return None if self.table is not None else "a query cannot be written"
 
     def mistakes(self) -> tuple[Problem, ...]:
         """Refuse what Spark would refuse at run time, and passwords in clear."""
-        return (*self._what_to_read(), *self._bounds(), *self._clear_passwords())
+        fixed = {"partition_column": self.partition_column or "", "driver": self.driver or ""}
+        options = dict(as_pairs(self.options))
+        templates = find_template_problems(self.table, self.url, options, fixed)
+        return (*self._what_to_read(), *templates, *self._bounds(), *self._clear_passwords())
 
     def _what_to_read(self) -> tuple[Problem, ...]:
         given = [name for name in ("table", "query") if getattr(self, name) is not None]
@@ -119,7 +162,7 @@ class Jdbc(Connector):
             found.append(Problem(message=both, allowed="table= or query="))
         if any(not getattr(self, name).strip() for name in given):
             found.append(Problem(message=f"its {given[0]} is empty", allowed="table= or query="))
-        if template := _TEMPLATE.search(self.query or ""):
+        if template := TEMPLATE.search(self.query or ""):
             found.append(
                 Problem(
                     message=f"its query holds a template ({template[0]} …)",

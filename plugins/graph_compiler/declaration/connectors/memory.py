@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
-from graph_compiler.declaration.connectors.connector import Connector
+from graph_compiler.declaration.connectors.connector import Connector, WhenReadTwice
 from graph_compiler.declaration.functions import FunctionRef, why_not_callable
 from graph_compiler.errors import FunctionNotImportableError, Problem
 from graph_compiler.identifiers import listing, shown
@@ -22,6 +22,7 @@ class Values(Connector):
     others (ARRAY, MAP, STRUCT) have no cells.
     """
 
+    when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.SAME
     rows: tuple[tuple[Cell, ...], ...]
 
     def __init__(
@@ -70,6 +71,7 @@ def _rows(rows: Iterable[Sequence[Cell]]) -> tuple[tuple[Cell, ...], ...]:
 class Range(Connector):
     """Whole numbers from `start` to below `end`, in the column `id` (BIGINT)."""
 
+    when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.SAME
     start: int
     end: int
     step: int = field(default=1)

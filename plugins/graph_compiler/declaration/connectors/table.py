@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from graph_compiler.declaration.connectors.connector import Connector, Options, SinkMode, as_pairs
+from graph_compiler.declaration.connectors.jdbc_templates import TEMPLATE
 from graph_compiler.declaration.connectors.secret import SecretText
 from graph_compiler.errors import Problem
+from graph_compiler.identifiers import shown
+
+_NAME = re.compile(r"[\w$-]+(\.[\w$-]+){0,3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,14 @@ class Table(Connector):
     def spark_options(self) -> dict[str, SecretText]:
         """Give Spark's options."""
         return dict(as_pairs(self.options))
+
+    def why_not_rendered(self, rendered: Mapping[str, str]) -> tuple[Problem, ...]:
+        """Refuse what is not a table's name: Spark also takes a format and a path for one."""
+        name = rendered.get("name", self.name)
+        if not TEMPLATE.search(self.name) or _NAME.fullmatch(name):
+            return ()
+        message = f"its name is rendered as {shown(name)}, which is not the name of one table"
+        return (Problem(message=message, allowed="letters, digits and '_' between dots"),)
 
     def mistakes(self) -> tuple[Problem, ...]:
         """Refuse an empty name, and half of what tells attempts apart."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import DataType, StructType
 
 from graph_compiler.declaration.connectors import Jdbc
+from graph_compiler.declaration.connectors.jdbc_url import database_kind
+from graph_compiler.declaration.connectors.table_name import parse_table_name
 from graph_compiler.spark_runtime.secret_values import reveal, reveal_all
 
 _NO_NULLS = 0  # java.sql.ResultSetMetaData.columnNoNulls
@@ -19,38 +21,44 @@ _NO_NULLS = 0  # java.sql.ResultSetMetaData.columnNoNulls
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Database:
-    """The database a connector names."""
+    """The database a connector names. Tables are given by their SQL names."""
 
     spark: SparkSession
     connector: Jdbc
 
     @property
     def url(self) -> str:
-        """Give its url, with what may be secret in it."""
+        """Return its url, with what may be secret in it."""
         return reveal(self.connector.url)
 
     @property
     def properties(self) -> dict[str, str]:
-        """Give Spark's JDBC options, with what is secret in them."""
+        """Return Spark's JDBC options, with what is secret in them."""
         return reveal_all(self.connector.connection_properties())
 
-    def has_table(self, table: str) -> bool:
-        """Say whether a table can be read; raises what the driver raises where the database cannot be reached."""
-        query = str(self._dialect().getTableExistsQuery(table))
-        with self._connection(table) as connection:
-            try:
-                _execute(connection, query)
-            except Py4JJavaError:
-                return False
-            return True
+    def name(self, table: str) -> str:
+        """Return a table's name in this database's SQL: each part quoted, a plain one in the case it is kept in.
+
+        What is not a name (a subquery) is SQL already; so are plain names where it is not known how the database folds
+        case.
+        """
+        parts, kind = parse_table_name(table), database_kind(self.url)
+        if parts is None or not all(part.is_quoted or part.is_plain for part in parts):
+            return table
+        written = [(part.text, part.folded(kind)) for part in parts]
+        return ".".join(text if folded is None else self.quote(folded) for text, folded in written)
+
+    def exists_query(self, table: str) -> str:
+        """Return a query that fails where there is no such table, or none that can be read."""
+        return str(self._dialect().getTableExistsQuery(table))
 
     def schema(self, table: str) -> StructType:
-        """Give a table's columns as Spark reads them: NOT NULL is left to the database, which refuses a NULL itself."""
+        """Return a table's columns as Spark reads them; NOT NULL is for the database to hold."""
         return self.spark.read.jdbc(self.url, table, properties=self.properties).schema
 
     def never_null(self, table: str) -> frozenset[str]:
-        """Give the columns the database lets hold no NULL; Spark does not ask."""
-        with self._connection(table) as connection:
+        """Return the columns the database lets hold no NULL; Spark does not ask."""
+        with self.connection() as connection:
             statement = connection.createStatement()
             columns = statement.executeQuery(f"SELECT * FROM {table} WHERE 1 = 0").getMetaData()
             return frozenset(
@@ -59,28 +67,58 @@ class Database:
                 if int(columns.isNullable(number)) == _NO_NULLS
             )
 
-    def execute(self, table: str, statements: list[str]) -> None:
-        """Run statements in one transaction; raises Py4JJavaError, having changed nothing."""
-        with self._connection(table) as connection:
+    @property
+    def keeps_definitions_in_transactions(self) -> bool:
+        """Whether CREATE and DROP are part of a transaction, as rows are; elsewhere each commits what came before."""
+        with self.connection() as connection:
+            about = connection.getMetaData()
+            return bool(
+                about.supportsDataDefinitionAndDataManipulationTransactions()
+                and not about.dataDefinitionCausesTransactionCommit()
+                and not about.dataDefinitionIgnoredInTransactions()
+            )
+
+    def execute(self, statements: Sequence[str], *, is_kept: bool = True) -> list[int]:
+        """Run statements in one transaction; return how many rows each says it has changed.
+
+        Raises Py4JJavaError, having changed nothing, unless it was the answer to COMMIT that was lost: then nobody but
+        the database knows. With `is_kept` unset all is undone again: it would have been allowed.
+        """
+        with self.connection() as connection:
             connection.setAutoCommit(False)
             try:
-                for statement in statements:
-                    _execute(connection, statement)
-                connection.commit()
+                counts = [self.run(connection, statement) for statement in statements]
+                connection.commit() if is_kept else connection.rollback()
             except BaseException:
-                connection.rollback()
+                with suppress(Py4JError):  # what went wrong first is what counts
+                    connection.rollback()
                 raise
+            return counts
+
+    def run(self, connection: Any, sql: str) -> int:
+        """Run a statement; return how many rows it says it has changed, -1 where it does not say."""
+        statement = connection.createStatement()
+        try:
+            return -1 if statement.execute(sql) else int(statement.getUpdateCount())
+        finally:
+            with suppress(Py4JJavaError):
+                statement.close()
+
+    def texts(self, query: str) -> list[str]:
+        """Return the first column of a query's rows."""
+        with self.connection() as connection:
+            rows = connection.createStatement().executeQuery(query)
+            found: list[str] = []
+            while rows.next():
+                found.append(str(rows.getString(1)))
+            return found
 
     def count(self, table: str) -> int:
         """Count a table's rows."""
-        with self._connection(table) as connection:
-            statement = connection.createStatement()
-            result = statement.executeQuery(f"SELECT count(*) FROM {table}")
-            result.next()
-            return int(result.getLong(1))
+        return int(self.texts(f"SELECT count(*) FROM {table}")[0])
 
     def unusable_keys(self, table: str, keys: tuple[str, ...]) -> list[Row]:
-        """Give some keys that are there more than once, or have a NULL, each with the number of its rows."""
+        """Return some keys that are there more than once, or have a NULL, each with the number of its rows."""
         names = [self.quote(key) for key in keys]
         listed = ", ".join(names)
         wrong = " OR ".join(["count(*) > 1", *(f"{name} IS NULL" for name in names)])
@@ -88,12 +126,12 @@ class Database:
         rows = self.spark.read.jdbc(self.url, f"({counts}) t_keys", properties=self.properties)
         return rows.limit(4).collect()
 
-    def quote(self, column: str) -> str:
-        """Write a column's name as this database does."""
-        return str(self._dialect().quoteIdentifier(column))
+    def quote(self, name: str) -> str:
+        """Write the name of a column, or a part of a table's, as this database does."""
+        return str(self._dialect().quoteIdentifier(name))
 
     def can_hold(self, data_type: DataType) -> bool:
-        """Say whether Spark knows a type of this database for one of its own."""
+        """Whether Spark knows a type of this database for one of its own."""
         jvm = self._jvm()
         java_type = jvm.org.apache.spark.sql.types.DataType.fromJson(data_type.json())
         utils = jvm.org.apache.spark.sql.execution.datasources.jdbc.JdbcUtils
@@ -101,13 +139,22 @@ class Database:
         return bool(own.isDefined() or utils.getCommonJDBCType(java_type).isDefined())
 
     @contextmanager
-    def _connection(self, table: str) -> Iterator[Any]:
+    def connection(self) -> Iterator[Any]:
+        """Open a connection for a while."""
+        connection = self.open_connection()
+        try:
+            yield connection
+        finally:
+            with suppress(Py4JError):  # one that is broken cannot be closed either
+                connection.close()
+
+    def open_connection(self) -> Any:
+        """Open a connection; raises what the driver raises."""
         jvm = self._jvm()
         parameters = jvm.PythonUtils.toScalaMap(self.properties)
         jdbc = jvm.org.apache.spark.sql.execution.datasources.jdbc
-        options = jdbc.JDBCOptions(self.url, table, parameters)
-        with closing(self._dialect().createConnectionFactory(options).apply(-1)) as connection:
-            yield connection
+        options = jdbc.JDBCOptions(self.url, "no_table", parameters)
+        return self._dialect().createConnectionFactory(options).apply(-1)
 
     def _dialect(self) -> Any:
         return self._jvm().org.apache.spark.sql.jdbc.JdbcDialects.get(self.url)
@@ -116,17 +163,3 @@ class Database:
         jvm = self.spark._jvm
         assert jvm is not None
         return jvm
-
-
-def sql_state(error: Py4JJavaError) -> str:
-    """Give the SQLSTATE of what a driver raised, empty for anything else."""
-    exception = error.java_exception
-    return str(exception.getSQLState() or "") if hasattr(exception, "getSQLState") else ""
-
-
-def _execute(connection: Any, sql: str) -> None:
-    statement = connection.createStatement()
-    try:
-        statement.execute(sql)
-    finally:
-        statement.close()

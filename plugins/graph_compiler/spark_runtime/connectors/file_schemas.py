@@ -6,6 +6,7 @@ expected: the types of CSV columns, and of partition folders, whose names are te
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import singledispatch
 from urllib.parse import unquote, urlparse
 
@@ -14,24 +15,35 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from graph_compiler.declaration.connectors.files import FileConnector, Parquet, SchemaInFiles
 from graph_compiler.spark_runtime.data_files import required_columns
+from graph_compiler.spark_runtime.folders.literal_paths import literal, reads_everything
+from graph_compiler.spark_runtime.folders.partition_names import unescaped
 from graph_compiler.spark_runtime.secret_values import reveal_all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A sink's target, by its path as it is, and those of its files that are asked; None for all."""
+
+    folder: str
+    files: tuple[str, ...] | None
 
 
 def held_schema(
     connector: FileConnector,
     spark: SparkSession,
     expected: StructType,
-    files: tuple[str, ...] | None = None,
+    target: Target | None = None,
 ) -> StructType:
-    """Give the columns of all files below the connector's path, or of `files` below it; reads no rows."""
+    """Return the columns of all files below the connector's path, or of those in a sink's target; reads no rows."""
     if connector.schema_in_files is SchemaInFiles.NOTHING:
         return expected
     reader = spark.read.format(connector.spark_format)
     options = reveal_all(connector.spark_options())
     where: str | list[str] = connector.path
-    if files is not None:
-        options["basePath"] = connector.path
-        where = [f"{connector.path}/{file}" for file in files]
+    if target is not None:
+        options = reads_everything(options) | {"basePath": target.folder}
+        names = [""] if target.files is None else [f"/{file}" for file in target.files]
+        where = [literal(f"{target.folder}{name}") for name in names]
     if connector.schema_in_files is SchemaInFiles.NAMES:
         names = reader.options(**options, inferSchema="false").load(where).columns
         return _with_types(names, expected) if names else expected
@@ -59,7 +71,8 @@ def _never_null(connector: FileConnector, rows: DataFrame) -> frozenset[str]:
 
 @_never_null.register
 def _(connector: Parquet, rows: DataFrame) -> frozenset[str]:
-    return required_columns(rows.sparkSession, rows.inputFiles())
+    files = [unquote(file) for file in rows.inputFiles()]  # URIs; a path of Hadoop's is not encoded
+    return required_columns(rows.sparkSession, files)
 
 
 def _with_types(names: list[str], expected: StructType) -> StructType:
@@ -77,5 +90,7 @@ def _with_types(names: list[str], expected: StructType) -> StructType:
 def _folder_columns(rows: DataFrame) -> set[str]:
     """Give the columns whose values are names of folders: `year=2013`."""
     files = rows.inputFiles()[:1]
-    folders = [part for file in files for part in urlparse(file).path.split("/")[:-1]]
-    return {unquote(part.partition("=")[0]) for part in folders if "=" in part} & set(rows.columns)
+    folders = [unquote(part) for file in files for part in urlparse(file).path.split("/")[:-1]]
+    return {unescaped(part.partition("=")[0]) for part in folders if "=" in part} & set(
+        rows.columns
+    )

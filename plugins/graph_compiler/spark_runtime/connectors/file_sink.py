@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from graph_compiler.deployment.preparations import PlaceKind, PreparedPlace
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import OperatorId, listing
 from graph_compiler.spark_runtime.column_types import check_columns, check_names
+from graph_compiler.spark_runtime.connectors.file_schemas import Target as HeldTarget
 from graph_compiler.spark_runtime.connectors.file_schemas import held_schema
 from graph_compiler.spark_runtime.connectors.sink import (
     PreparedSink,
@@ -23,6 +24,9 @@ from graph_compiler.spark_runtime.connectors.sink import (
     conform_to_target,
     open_sink,
 )
+from graph_compiler.spark_runtime.folders.literal_paths import literal, reads_everything
+from graph_compiler.spark_runtime.folders.partition_names import partition_columns
+from graph_compiler.spark_runtime.formats.values import watch_values
 from graph_compiler.spark_runtime.merge_keys import (
     key_columns,
     merge,
@@ -55,7 +59,7 @@ class FileSink:
         asked = self.connector.on_schema_change is not None and self.connector.schema is None
         held = None
         if keeps:
-            _check_folders(old_files, self.sink.partition_by)
+            self._check_folders(old_files)
         if old_files and (keeps or asked):
             held = self._held_schema(rows)
         files_stay = keeps and self.sink.mode in _KEEPS_FILES
@@ -77,16 +81,21 @@ class FileSink:
         """Write the files beside the target; what is merged is first written aside, and counted there."""
         format = FileFormat(
             name=self.connector.spark_format,
-            options=reveal_all(self.connector.spark_options()),
+            options=reveal_all(
+                {**self.connector.write_options(), **self.connector.spark_options()}
+            ),
             partition_by=self.sink.partition_by,
             files=self.sink.files,
         )
-        merged = None
+        watched = watch_values(rows, format.name, format.options, format.partition_by)
+        merged, rows = None, watched.rows
         if self.sink.mode is SinkMode.MERGE:
             new, merged = self.publisher.set_aside(self.ticket, rows, format)
+            watched.check()
             rows = self._merge(new)
         behind_others = self.ticket if self.sink.mode in _KEEPS_FILES else None
         intent = self.publisher.prepare(self.ticket, rows, format)
+        watched.check()
         return PreparedSink(
             location=intent.target,
             rows=intent.rows if merged is None else merged,
@@ -104,17 +113,32 @@ class FileSink:
         refuse_keys(unusable_keys(new, keys), keys)
         if not self.ticket.old_files:
             return new
-        options = reveal_all(self.connector.spark_options())
+        options = reads_everything(reveal_all(self.connector.spark_options()))
         reader = self.publisher.spark.read.format(self.connector.spark_format).options(**options)
-        return merge(reader.schema(self._held_schema(new)).load(self.ticket.target), new, keys)
+        old = reader.schema(self._held_schema(new)).load(literal(self.ticket.target))
+        return merge(old, new, keys)
 
     def _held_schema(self, rows: DataFrame) -> StructType:
         # Not what this run has added: a second attempt meets what the first one met.
         # Nor that a column of these files has no NULL: that says what was once written, not what may be.
-        there = replace(self.connector, path=self.ticket.target)
         alike = StructType([StructField(f.name, f.dataType) for f in rows.schema])
         files = self.ticket.old_files if self.ticket.own else None
-        return held_schema(there, self.publisher.spark, alike, files)
+        target = HeldTarget(folder=self.ticket.target, files=files)
+        return held_schema(self.connector, self.publisher.spark, alike, target)
+
+    def _check_folders(self, old_files: tuple[str, ...]) -> None:
+        """Raise PublicationError where files that stay are in folders of other columns."""
+        markers = self.publisher.marker_files(self.ticket)
+        wanted = tuple(name.lower() for name in self.sink.partition_by)
+        found = {
+            partition_columns(str(Path(file).parent)) for file in old_files if file not in markers
+        }
+        if odd := sorted(found - {wanted}):
+            raise PublicationError(
+                f"its target has files in folders by {listing(odd[0])}, and partition_by is "
+                f"{listing(self.sink.partition_by)}\n"
+                "  hint: write to another path, or overwrite the target"
+            )
 
 
 @open_sink.register
@@ -130,17 +154,3 @@ def _(
     )
     ticket = publisher.settle(operator_id, connector.path, sink.mode)
     return FileSink(connector=connector, sink=sink, publisher=publisher, ticket=ticket)
-
-
-def _check_folders(old_files: tuple[str, ...], partition_by: tuple[str, ...]) -> None:
-    """Raise PublicationError where files that stay are in folders of other columns."""
-    found = {
-        tuple(folder.partition("=")[0].lower() for folder in Path(file).parent.parts)
-        for file in old_files
-        if not file.startswith("empty-")
-    }
-    if odd := sorted(found - {tuple(name.lower() for name in partition_by)}):
-        raise PublicationError(
-            f"its target has files in folders by {listing(odd[0])}, and partition_by is {listing(partition_by)}\n"
-            "  hint: write to another path, or overwrite the target"
-        )

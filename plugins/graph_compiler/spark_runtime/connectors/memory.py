@@ -10,6 +10,7 @@ from graph_compiler.declaration.connectors import FunctionSource, Range, Values
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.declared_schema import parse_schema
+from graph_compiler.spark_runtime.driver_process import call_function
 
 
 @read.register
@@ -30,7 +31,7 @@ def _(connector: Range, reading: Reading) -> Found:
 
 @read.register
 def _(connector: FunctionSource, reading: Reading) -> Found:
-    rows = connector.function.load()(reading.spark)
+    rows = call_function(connector.function.load(), reading.spark)
     if not isinstance(rows, DataFrame):
         raise TypeError(
             f"{connector.function} gave a {type(rows).__name__}; it must give a DataFrame"

@@ -16,6 +16,7 @@ from graph_compiler.declaration.operators import (
     Transform,
 )
 from graph_compiler.identifiers import listing
+from graph_compiler.spark_runtime.driver_process import call_function
 from graph_compiler.spark_runtime.evaluate.columns import ColumnsError
 from graph_compiler.spark_runtime.evaluate.evaluation import all_outputs, main_output
 from graph_compiler.spark_runtime.evaluate.scope import Scope, on_lines
@@ -23,7 +24,7 @@ from graph_compiler.spark_runtime.evaluate.scope import Scope, on_lines
 
 @main_output.register
 def _(operator: Transform, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    return _dataframe(operator.function.load()(*inputs), operator.function)
+    return _dataframe(call_function(operator.function.load(), *inputs), operator.function)
 
 
 @main_output.register
@@ -55,14 +56,16 @@ def _(operator: Iterate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     step = operator.function.load()
     state, *others = inputs
     for _round in range(1 if scope.is_dry else operator.max_iterations):
-        state = scope.fix("round", _dataframe(step(state, *others), operator.function))
+        state = scope.fix(
+            "round", _dataframe(call_function(step, state, *others), operator.function)
+        )
         if operator.until is not None and _holds(operator.until, state, scope):
             break
     return state
 
 
 def _process(operator: Process, inputs: list[DataFrame]) -> dict[str | None, DataFrame]:
-    given = operator.function.load()(*inputs)
+    given = call_function(operator.function.load(), *inputs)
     if not (isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], dict)):
         raise TypeError(
             f"{operator.function} gave a {type(given).__name__}; it must give (DataFrame, {{tag: DataFrame}})"
@@ -79,7 +82,7 @@ def _process(operator: Process, inputs: list[DataFrame]) -> dict[str | None, Dat
 
 
 def _holds(condition: str, state: DataFrame, scope: Scope) -> bool:
-    answer = scope.select(on_lines(condition), state)
+    answer = scope.stop_clock(scope.select(on_lines(condition), state))
     row = None if scope.is_dry else answer.first()
     return row is not None and row[0] is True
 

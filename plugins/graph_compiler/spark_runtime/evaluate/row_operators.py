@@ -24,7 +24,7 @@ from graph_compiler.spark_runtime.contracts import observe
 from graph_compiler.spark_runtime.evaluate.columns import require_columns
 from graph_compiler.spark_runtime.evaluate.evaluation import all_outputs, main_output
 from graph_compiler.spark_runtime.evaluate.scope import Scope, listed, named, on_lines
-from graph_compiler.spark_runtime.shared_rows import is_deterministic
+from graph_compiler.spark_runtime.repeatability.variations import why_rows_vary
 
 _DECIDED = "graph_compiler_decided"
 
@@ -114,7 +114,7 @@ def _(operator: Expect, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 def _(operator: Filter, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
     condition, rows = on_lines(operator.condition), inputs[0]
     kept = scope.select("*", rows, f"WHERE {condition}")
-    if is_deterministic(kept):  # two plans, each of which Spark can push into its source
+    if why_rows_vary(kept) is None:  # two plans, each of which Spark can push into its source
         return {
             None: kept,
             operator.rejects: scope.select("*", rows, f"WHERE NOT coalesce({condition}, false)"),
@@ -127,7 +127,7 @@ def _(operator: Filter, inputs: list[DataFrame], scope: Scope) -> dict[str | Non
 @all_outputs.register
 def _(operator: Expect, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
     counted = _counted(operator, inputs[0], scope)
-    if not is_deterministic(counted):
+    if why_rows_vary(counted) is not None:
         counted = scope.fix("decided", counted)
     return {None: _kept(counted, "NOT"), operator.tag: _kept(counted)}
 

@@ -24,7 +24,8 @@ class Scope:
     """One operator's surroundings. `parallelism` is None where its declaration sets none.
 
     `read` gives the rows of a source, in as many splits as its parallelism where it has some.
-    `fix` stages rows under a name of their own, so that reading them again is reading.
+    `fix` stages rows under a name of their own, so that reading them again is reading. `stop_clock` gives rows in which
+    the current time is the run's; whatever is given out or fixed has it anyway.
     `contracts` is where an operator leaves what it counts.
     """
 
@@ -33,6 +34,7 @@ class Scope:
     parallelism: int | None
     read: Callable[[Connector, int | None], DataFrame]
     fix: Callable[[str, DataFrame], DataFrame]
+    stop_clock: Callable[[DataFrame], DataFrame]
     contracts: list[Contract]
     is_dry: bool
     """Whether plans are made to be looked at only: nothing may be run."""

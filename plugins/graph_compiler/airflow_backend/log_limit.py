@@ -1,0 +1,36 @@
+"""Keep what a Spark application prints from filling Airflow's log: its beginning, and its end."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+
+BEGINNING = 16 * 1024 * 1024
+"""Characters that are logged as they come."""
+LAST_LINES = 2_000
+LONGEST_LINE = 64 * 1024
+
+
+def limit_log(hook: SparkSubmitHook) -> None:
+    """Let a hook log the beginning and the end of what it reads from spark-submit; it still reads all of it."""
+    process = hook._process_spark_submit_log
+    hook._process_spark_submit_log = lambda lines: process(limited(lines))
+
+
+def limited(lines: Iterable[str], *, beginning: int = BEGINNING) -> Iterator[str]:
+    """Yield lines up to a number of characters, then the last ones, with a line between that says what is left out."""
+    left, last, skipped = beginning, deque[str](maxlen=LAST_LINES), 0
+    for whole in lines:
+        line = whole if len(whole) <= LONGEST_LINE else f"{whole[:LONGEST_LINE]} …\n"
+        if left > 0:
+            left -= len(line)
+            yield line
+            continue
+        if len(last) == LAST_LINES:
+            skipped += 1
+        last.append(line)
+    if skipped:
+        yield f"graph_compiler: {skipped:,} lines are left out here\n"
+    yield from last

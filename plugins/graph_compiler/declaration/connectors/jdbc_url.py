@@ -1,0 +1,33 @@
+"""The url of a database: which kind it is, and which spellings of it are the same database."""
+
+from __future__ import annotations
+
+import re
+
+_URL = re.compile(r"jdbc:(?P<kind>\w+):")
+_AUTHORITY = re.compile(r"jdbc:\w+://(?:[^/@]*@)?(?P<hosts>[^/?;]*)(?P<rest>[^?;]*)", re.IGNORECASE)
+_DEFAULT_PORTS = {"postgresql": "5432", "mysql": "3306", "mariadb": "3306"}
+"""Of databases whose urls name the database in the path: what follows `?` says how to talk to it."""
+
+
+def database_kind(url: str) -> str:
+    """Return the kind of database a url names (`postgresql`), empty where it names none."""
+    found = _URL.match(url.strip().lower())
+    return found["kind"] if found else ""
+
+
+def same_database(url: str) -> str:
+    """Return a url in one spelling: hosts in small letters, with their port, without user and parameters.
+
+    Aliases of a host are not the same to it, nor are the parameters of databases that name the database among them.
+    """
+    kind, found = database_kind(url), _AUTHORITY.match(url.strip())
+    if found is None or kind not in _DEFAULT_PORTS:
+        return url.strip()
+    hosts = [_with_port(host, _DEFAULT_PORTS[kind]) for host in found["hosts"].lower().split(",")]
+    return f"jdbc:{kind}://{','.join(hosts)}{found['rest'].rstrip('/')}"
+
+
+def _with_port(host: str, port: str) -> str:
+    has_port = re.search(r":\d+$", host) and not host.endswith("]")
+    return host if has_port else f"{host.removesuffix(':') or 'localhost'}:{port}"

@@ -1,0 +1,180 @@
+"""What may give other rows when Spark computes it a second time, and what is done about each: data, in one place.
+
+Two actions of one application, two attempts and a recomputation compute a plan anew. Catalyst knows of some expressions
+that they then differ (`rand()`), and holds others to be deterministic whose rows depend on the order in which they
+arrive (`first(x)`, a limit), which no shuffle promises. `docs/repeatability.md` shows this table, and a test holds it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Treatment(StrEnum):
+    """What is done about it.
+
+    RUN_VALUE  one value for the whole run: no action, task or attempt sees another
+    STAGED     staged once where more than one reads it, so that all read the same rows
+    SPLIT      staged once before an operator with side outputs, so that each row is in exactly one of them
+    REFUSED    refused when the pipeline is compiled
+    LEFT       left as it is, for the reason given
+    """
+
+    RUN_VALUE = "one value for the run"
+    STAGED = "staged where read twice"
+    SPLIT = "staged before a split"
+    REFUSED = "refused"
+    LEFT = "left"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VaryingRows:
+    """One row of the table. `classes` are Catalyst's, where the plan shows it; `calls` the names in SQL text."""
+
+    what: str
+    treatment: Treatment
+    reason: str
+    classes: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+
+
+RUN_TIME = VaryingRows(
+    what="current_timestamp(), now(), current_date(), localtimestamp(), current_time(), unix_timestamp()",
+    treatment=Treatment.RUN_VALUE,
+    reason="Spark looks at its clock for every action; a run has one now",
+)
+SPECIAL_STRINGS = VaryingRows(
+    what="CAST('now' AS TIMESTAMP), to_date('today')",
+    treatment=Treatment.RUN_VALUE,
+    reason="the same clock, behind a string",
+)
+TYPED_LITERALS = VaryingRows(
+    what="TIMESTAMP 'now', DATE 'today'",
+    treatment=Treatment.REFUSED,
+    reason="Spark's parser reads the clock, and nothing of it is left in the plan",
+)
+RANDOM = VaryingRows(
+    what="rand(), randn(), uuid(), shuffle(), randstr(), uniform(), reflect(), java_method()",
+    treatment=Treatment.STAGED,
+    reason="it gives another value each time",
+    calls=(
+        *("rand", "random", "randn", "uuid", "shuffle", "randstr", "uniform"),
+        *("reflect", "java_method", "try_reflect"),
+    ),
+)
+PLACES = VaryingRows(
+    what="monotonically_increasing_id(), spark_partition_id(), input_file_name(), input_file_block_start()",
+    treatment=Treatment.STAGED,
+    reason="it says where a row is computed, and not what it holds",
+    calls=(
+        *("monotonically_increasing_id", "spark_partition_id", "input_file_name"),
+        *("input_file_block_start", "input_file_block_length"),
+    ),
+)
+ANY_ROWS = VaryingRows(
+    what="LIMIT, OFFSET, TABLESAMPLE, limit(), top_n(), sample(), deduplicate() and dropDuplicates() by key",
+    treatment=Treatment.STAGED,
+    reason="which rows it keeps depends on the order in which they arrive",
+    classes=("GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample", "Deduplicate"),
+)
+ANY_VALUE = VaryingRows(
+    what="first(), last(), any_value(), collect_list(), collect_set(), array_agg(), listagg() without an order",
+    treatment=Treatment.STAGED,
+    reason="its value depends on the order in which rows arrive",
+    classes=(
+        *("First", "Last", "AnyValue", "CollectList", "CollectSet", "ListAgg"),
+        *("PivotFirst", "HistogramNumeric"),
+    ),
+    calls=(
+        *("first", "first_value", "last", "last_value", "any_value"),
+        *("collect_list", "collect_set", "array_agg", "listagg", "string_agg", "histogram_numeric"),
+    ),
+)
+TIES = VaryingRows(
+    what="max_by(), min_by(), mode() without an order",
+    treatment=Treatment.STAGED,
+    reason="of rows that are equal in its order it takes any",
+    classes=("MaxBy", "MinBy", "MaxMinByK", "Mode"),
+    calls=("max_by", "min_by", "mode"),
+)
+SKETCHES = VaryingRows(
+    what="percentile_approx(), approx_top_k(), sketches, and every aggregate that is not known to be free of order",
+    treatment=Treatment.STAGED,
+    reason="a sketch of rows depends on the order in which they arrive",
+    calls=(
+        *("percentile_approx", "approx_percentile", "approx_top_k", "approx_top_k_accumulate"),
+        *("hll_sketch_agg", "theta_sketch_agg"),
+        *("kll_sketch_agg_bigint", "kll_sketch_agg_float", "kll_sketch_agg_double"),
+    ),
+)
+WINDOWS = VaryingRows(
+    what="row_number(), ntile(), lag(), lead(), nth_value() and ROWS frames over an order that leaves ties",
+    treatment=Treatment.STAGED,
+    reason="it numbers rows that are equal in its order as they arrive",
+    calls=("row_number", "ntile", "lag", "lead", "nth_value"),
+)
+CHANGING_SOURCES = VaryingRows(
+    what="a source whose rows nobody holds: FunctionSource, a table of Spark's catalog that is no list of files",
+    treatment=Treatment.STAGED,
+    reason="it may change while it is read",
+)
+DECLARED = VaryingRows(
+    what="a function declared with deterministic=False",
+    treatment=Treatment.STAGED,
+    reason="its author says so",
+)
+LAST_DIGITS = VaryingRows(
+    what="sum(), avg(), stddev(), corr() and other arithmetic over DOUBLE or FLOAT",
+    treatment=Treatment.SPLIT,
+    reason="added in another order, the last digits differ; to stage every average would cost more than it is worth",
+    classes=(
+        *("Sum", "Average", "StddevPop", "StddevSamp", "VariancePop", "VarianceSamp"),
+        *("Skewness", "Kurtosis", "Corr", "CovPopulation", "CovSample", "PearsonCorrelation"),
+        *("RegrAvgX", "RegrAvgY", "RegrSlope", "RegrIntercept", "RegrR2"),
+        *("RegrSXX", "RegrSXY", "RegrSYY", "RegrReplacement", "Product"),
+    ),
+)
+FUNCTIONS = VaryingRows(
+    what="UDFs, mapInPandas, applyInPandas and transform functions that ask a clock, a random number or a service",
+    treatment=Treatment.LEFT,
+    reason="nobody can see it from outside: declare deterministic=False, or call .asNondeterministic() on a UDF",
+)
+SESSION = VaryingRows(
+    what="current_user(), current_database(), current_catalog(), current_timezone(), version()",
+    treatment=Treatment.LEFT,
+    reason="one value in a Spark session; it changes only where tasks run as another user or on another Spark",
+)
+
+VARYING_ROWS: tuple[VaryingRows, ...] = (
+    *(RUN_TIME, SPECIAL_STRINGS, TYPED_LITERALS, RANDOM, PLACES, ANY_ROWS, ANY_VALUE, TIES),
+    *(SKETCHES, WINDOWS, CHANGING_SOURCES, DECLARED, LAST_DIGITS, FUNCTIONS, SESSION),
+)
+
+FREE_OF_ORDER = frozenset(
+    {
+        *("Count", "CountIf", "Min", "Max", "BoolAnd", "BoolOr", "RegrCount"),
+        *("BitAndAgg", "BitOrAgg", "BitXorAgg", "HyperLogLogPlusPlus", "CountMinSketchAgg"),
+        *("BloomFilterAggregate", "BitmapConstructAgg", "BitmapOrAgg", "BitmapAndAgg"),
+        *("Percentile", "PercentileCont", "PercentileDisc", "Median"),
+        *("PythonUDAF", "PythonUDF", "ScalaUDAF", "ScalaAggregator"),  # as their author declares
+    }
+)
+"""Catalyst's aggregates whose value is the same in whatever order rows arrive."""
+FREE_OF_TIES = frozenset({"Rank", "DenseRank", "PercentRank", "CumeDist"})
+"""Catalyst's window functions that give rows that are equal in an order the same value."""
+
+_NOT_CODE = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_CALL = re.compile(r"\b([a-z_]\w*)\s*\(", re.IGNORECASE)
+
+
+def called_in(expressions: tuple[str, ...]) -> tuple[str, VaryingRows] | None:
+    """Return the first function in SQL text whose rows vary, with its row; Spark's plan has the last word."""
+    for expression in expressions:
+        for call in _CALL.finditer(_NOT_CODE.sub(" ", expression)):
+            name = call[1].lower()
+            for row in VARYING_ROWS:
+                if name in row.calls:
+                    return name, row
+    return None

@@ -1,0 +1,48 @@
+"""The record that the data of a committed epoch was found damaged: from then on the epoch counts as lost (DESIGN D11).
+
+What is missing or has another size, whoever reads it sees before Spark does. Changed bytes show in the middle of an
+action, on an executor: that attempt fails and leaves this record, and the next one computes the result again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graph_compiler.deployment.commit_store import CommitStore
+from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.wire import from_json, to_json
+from graph_compiler.identifiers import IntermediateDataSetId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DamagedResult:
+    """Which file of an epoch is damaged and how, found by which execution, and when (seconds since the epoch)."""
+
+    result_id: IntermediateDataSetId
+    epoch: int
+    file: str
+    reason: str
+    execution_id: str
+    time: float
+
+    def words(self) -> str:
+        """Return it as one line."""
+        return (
+            f"epoch {self.epoch} of {self.result_id} was found damaged by execution {self.execution_id}: "
+            f"file {self.file}: {self.reason}"
+        )
+
+
+def record_damage(store: CommitStore, layout: StagingLayout, damaged: DamagedResult) -> None:
+    """Put the record; whoever was first has said it already."""
+    store.put_if_absent(
+        layout.damaged(damaged.result_id, damaged.epoch), to_json(damaged).encode()
+    )
+
+
+def find_damage(
+    store: CommitStore, layout: StagingLayout, result_id: IntermediateDataSetId, epoch: int
+) -> DamagedResult | None:
+    """Return the record of an epoch's damage, None where none was found."""
+    content = store.get(layout.damaged(result_id, epoch))
+    return None if content is None else from_json(DamagedResult, content)

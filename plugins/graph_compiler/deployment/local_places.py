@@ -1,0 +1,106 @@
+"""Folders as the disk knows them: whether one is, contains, or lies in another, by whatever names they go.
+
+    /out/a   /out//a/   file:/out/a   /out/link-to-a   /mnt/bound-to-out/a   and, where case does not count, /out/A
+
+Existing folders are compared by device and inode, so links, bind mounts and case cost nothing; of what does not exist
+yet, the nearest folder that does, and then the names as they are written. A `%` is a `%`, as Hadoop's Path takes it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from glob import iglob
+from pathlib import PurePosixPath
+from typing import Self
+
+_FILE = re.compile(r"file:(//(?=/)|(?=/(?!/)))", re.IGNORECASE)
+_GLOB = re.compile(r"[*?\[{]")
+
+
+def local_path(uri: str) -> PurePosixPath | None:
+    """Return the path of `file:` URIs and absolute paths, written in one way; None for anything else."""
+    path = _FILE.sub("", uri, count=1) if _FILE.match(uri) else uri
+    return PurePosixPath("/" + path.lstrip("/")) if path.startswith("/") else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalPlace:
+    """A path without links; `inodes` are of those folders on it that exist, from the root on, `rest` is what does not.
+
+    Of a pattern, it is the folder above the first name with a wildcard, and `pattern` are the names from there.
+    """
+
+    path: PurePosixPath
+    inodes: tuple[tuple[int, int], ...]
+    rest: tuple[str, ...]
+    pattern: tuple[str, ...] = ()
+
+    @classmethod
+    def at(cls, path: PurePosixPath) -> Self:
+        """Look at a path."""
+        real = PurePosixPath(os.path.realpath(path))
+        inodes = []
+        for folder in (*reversed(real.parents), real):
+            try:
+                found = os.stat(folder)
+            except OSError:  # not there, or not ours to see: then its name has to do
+                break
+            inodes.append((found.st_dev, found.st_ino))
+        rest = real.parts[len(inodes) :]
+        return cls(path=real, inodes=tuple(inodes), rest=rest)
+
+    @classmethod
+    def matching(cls, path: PurePosixPath) -> Self:
+        """Look at a path that Spark reads, which may be a pattern."""
+        names = path.parts
+        first = next((at for at, name in enumerate(names) if _GLOB.search(name)), len(names))
+        found = cls.at(PurePosixPath(*names[:first]))
+        return cls(
+            path=found.path, inodes=found.inodes, rest=found.rest, pattern=tuple(names[first:])
+        )
+
+    def contains(self, other: LocalPlace) -> bool:
+        """Whether the other is this folder, or lies in it, at any depth."""
+        if self.pattern:
+            return False
+        if other.path.is_relative_to(self.path):
+            return True
+        if not self.rest:
+            return bool(self.inodes) and self.inodes[-1] in other.inodes
+        is_beside = self.inodes[-1:] == other.inodes[-1:]
+        return is_beside and other.rest[: len(self.rest)] == self.rest
+
+    def meets(self, other: LocalPlace) -> bool:
+        """Whether one is, contains, or lies in the other; a pattern meets what its names fit as far as they go."""
+        if not other.pattern:
+            return self.contains(other) or other.contains(self)
+        folder = LocalPlace(path=other.path, inodes=other.inodes, rest=other.rest)
+        if self.contains(folder) or not folder.contains(self):
+            return self.contains(folder)
+        below = self._names_below(folder)
+        fits = all(_fits(name, one) for name, one in zip(below, other.pattern, strict=False))
+        inside = other.pattern[len(below) :]
+        return fits and (not inside or _holds(self.path, inside))
+
+    def _names_below(self, folder: LocalPlace) -> tuple[str, ...]:
+        """Return the names from a folder that contains this one to this one."""
+        if self.path.is_relative_to(folder.path):
+            return self.path.relative_to(folder.path).parts
+        return self.path.parts[self.inodes.index(folder.inodes[-1]) + 1 :]
+
+
+def _fits(name: str, pattern: str) -> bool:
+    return fnmatchcase(name, _as_glob(pattern))
+
+
+def _holds(folder: PurePosixPath, pattern: tuple[str, ...]) -> bool:
+    """Whether a folder holds something that fits."""
+    return any(True for _ in iglob("/".join(map(_as_glob, pattern)), root_dir=folder))
+
+
+def _as_glob(pattern: str) -> str:
+    """Write a name of Hadoop's pattern as Python does; braces hold alternatives, which may be anything here."""
+    return re.sub(r"\{.*", "*", pattern).replace("[^", "[!")

@@ -1,0 +1,188 @@
+"""Carry a decision out: its rows and its mark in one transaction. "Was it done?" is for the mark alone to answer.
+
+    staged?  mark?                                    (asked in this order: who takes the one away puts the other first)
+      any    published     done: another has carried it out
+      any    given up      PublicationConflictError
+      no     none          the rows are lost: given up, PublicationConflictError
+      yes    none          mark + rows [+ DROP staged], committed together
+                             └─ an error, the answer to COMMIT lost: ask for the mark again, on a new connection
+
+Where definitions commit by themselves (MySQL, Oracle), a table that is created comes empty first, and the staged one
+goes afterwards: neither says anything about the rows.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from py4j.protocol import Py4JJavaError
+
+from graph_compiler.deployment.publications import Publication
+from graph_compiler.errors import PublicationConflictError
+from graph_compiler.spark_runtime.connectors.database import Database
+from graph_compiler.spark_runtime.connectors.databases.marks import MARKS, MarkOutcome, Marks
+from graph_compiler.spark_runtime.connectors.databases.resolving import is_there
+from graph_compiler.spark_runtime.connectors.databases.sql_errors import (
+    database_words,
+    is_change,
+    is_refusal,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablePublication(Publication):
+    """What one execution is about to do to a table: from the table beside it, named `staged`. Names are SQL.
+
+    Before there were marks, decisions were written as this: the staged table went with its rows, in one transaction.
+    """
+
+    table: str
+    staged: str
+    columns: tuple[str, ...]
+    keys: tuple[str, ...]
+    creates: bool
+    replaces: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedPublication(TablePublication):
+    """One whose `mark` is put with its rows; no other decision has that mark."""
+
+    mark: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why a database will not take the rows, now or later. `is_change`: its table is not what it was when checked."""
+
+    words: str
+    is_change: bool
+
+
+def marks_of(to: TablePublication, database: Database) -> Marks:
+    """Return the table of marks beside a target."""
+    schema, dot, _ = to.staged.rpartition(".")
+    return Marks(database=database, table=f"{schema}{dot}{MARKS}")
+
+
+def carry_out(to: TablePublication, database: Database) -> Refusal | None:
+    """Do what was decided, unless that has been done; return why the database refuses it for good.
+
+    Raises PublicationConflictError where the rows are lost, or others have given it up; and what the driver raises,
+    where nobody can tell: the decision stands.
+    """
+    is_staged = is_there(database, to.staged)
+    if not isinstance(to, MarkedPublication):
+        return _carry_out_unmarked(to, database) if is_staged else None
+    marks = marks_of(to, database)
+    outcome = marks.outcome(to.mark)
+    if outcome is None and not is_staged:
+        outcome = marks.give_up(to, to.mark)
+        if outcome is MarkOutcome.GIVEN_UP:
+            raise PublicationConflictError(
+                f"the rows for {to.table} are lost: {to.staged} is gone, and {marks.table} has no mark that they were "
+                "published; the task computes them again"
+            )
+    if outcome is None:
+        try:
+            return _run(to, [marks.statement(to, to.mark, MarkOutcome.PUBLISHED)], database)
+        except Py4JJavaError as error:
+            outcome = marks.outcome(to.mark)
+            if outcome is None:
+                return _refusal(error)
+    if outcome is MarkOutcome.GIVEN_UP:
+        raise PublicationConflictError(f"another execution has given up {to.staged}")
+    return None
+
+
+def give_up(to: TablePublication, database: Database) -> bool:
+    """Decide that it will not be done; return whether that holds, and not that somebody was faster and has done it."""
+    if isinstance(to, MarkedPublication):
+        outcome = marks_of(to, database).give_up(to, to.mark)
+        if outcome is MarkOutcome.PUBLISHED:
+            return False
+    drop_staged(to, database)
+    return True
+
+
+def drop_staged(to: TablePublication, database: Database) -> None:
+    """Take the table beside the target away if it is there; where that fails, say which statement does."""
+    try:
+        discard_staged(to, database)
+    except Py4JJavaError as error:
+        print(
+            f"graph_compiler: {to.staged} is left: {database_words(error)}\n  hint: DROP TABLE {to.staged}",
+            file=sys.stderr,
+        )
+
+
+def discard_staged(to: TablePublication, database: Database) -> None:
+    """Take the table beside the target away if it is there; raises what the driver raises."""
+    if is_there(database, to.staged):
+        database.execute([f"DROP TABLE {to.staged}"])
+
+
+def _carry_out_unmarked(to: TablePublication, database: Database) -> Refusal | None:
+    try:
+        return _run(to, [], database)
+    except Py4JJavaError as error:
+        return _refusal(error) if is_there(database, to.staged) else None
+
+
+def _refusal(error: Py4JJavaError) -> Refusal:
+    """Return what the database will say again; raises what may pass."""
+    if not is_refusal(error):
+        raise error
+    return Refusal(words=database_words(error), is_change=is_change(error))
+
+
+def _run(to: TablePublication, mark: list[str], database: Database) -> Refusal | None:
+    """Run what was decided, with the mark first: who comes second waits for it, and has done nothing yet."""
+    columns = ", ".join(map(database.quote, to.columns))
+    drop = f"DROP TABLE {to.staged}"
+    insert = f"INSERT INTO {to.table} ({columns}) SELECT {columns} FROM {to.staged}"
+    is_one = database.keeps_definitions_in_transactions
+    if to.creates and is_one:
+        rows = [f"CREATE TABLE {to.table} AS SELECT {columns} FROM {to.staged}"]
+    elif to.creates:
+        if not _create_empty(to, database):
+            return Refusal(words="others have created it", is_change=True)
+        rows = [insert]
+    elif to.keys:
+        rows = [_merge(to, database)]
+    else:
+        rows = [f"DELETE FROM {to.table}", insert] if to.replaces else [insert]
+    counts = database.execute([*mark, *rows, *([drop] if is_one else [])])
+    if insert in rows and (taken := counts[len(mark) + len(rows) - 1]) != to.rows:
+        print(
+            f"graph_compiler: {to.table} says that it took {taken} of {to.rows} rows: it has a trigger or a rule",
+            file=sys.stderr,
+        )
+    if not is_one:
+        drop_staged(to, database)
+    return None
+
+
+def _create_empty(to: TablePublication, database: Database) -> bool:
+    """Create the target without rows, unless a carrier that died has; return whether it is there and holds none."""
+    columns = ", ".join(map(database.quote, to.columns))
+    if is_there(database, to.table):
+        return database.count(to.table) == 0
+    database.execute([f"CREATE TABLE {to.table} AS SELECT {columns} FROM {to.staged} WHERE 1 = 0"])
+    return True
+
+
+def _merge(to: TablePublication, database: Database) -> str:
+    """Write standard SQL's MERGE; its aliases are names that no database keeps for itself."""
+    quote = database.quote
+    on = " AND ".join(f"t_old.{quote(key)} = t_new.{quote(key)}" for key in to.keys)
+    others = [quote(name) for name in to.columns if name not in to.keys]
+    update = ", ".join(f"{name} = t_new.{name}" for name in others)
+    matched = [f"WHEN MATCHED THEN UPDATE SET {update}"] if others else []
+    columns = ", ".join(map(quote, to.columns))
+    values = ", ".join(f"t_new.{quote(name)}" for name in to.columns)
+    added = f"WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})"
+    return " ".join(
+        [f"MERGE INTO {to.table} t_old USING {to.staged} t_new ON ({on})", *matched, added]
+    )

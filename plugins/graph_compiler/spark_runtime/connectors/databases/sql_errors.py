@@ -1,0 +1,76 @@
+"""What a database said, out of whatever wraps it: Spark's exceptions, batches, pools.
+
+SparkException ─cause─▶ BatchUpdateException ─next─▶ PSQLException 23505 "duplicate key …"
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from py4j.java_gateway import is_instance_of
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
+
+_MOST_LINKS = 50
+_FINAL = re.compile(r"0A|21|22|23|27|2F|38|39|42|44|54|55000|P0")
+"""What the same statement on the same rows gets again: it was refused for what it says, or for what they hold.
+
+0A not supported · 21 too many rows for one (merge) · 22 data · 23 constraints · 27, 2F, 38, 39 and P0 what triggers and
+functions raise · 42 names, types and rights · 44 a view's check · 54 beyond a limit (a key too long for its index) ·
+55000 a table that cannot take rows as it is (a view). Anything else may pass: 08 connection, 25006 read only (a
+standby), 28 login, 40 deadlock and serialization, 53 resources, 55P03 lock timeout, 57 shutdown and statement timeout,
+58 system, XX internal, and whatever has no SQLSTATE.
+"""
+_CHANGED = frozenset({"42P01", "42S02", "42703", "42S22", "42804"})
+"""The table or a column is gone, or has another type: what was checked before is no longer so."""
+
+
+def sql_state(error: Py4JJavaError) -> str:
+    """Return the SQLSTATE of the first SQLException in a chain that has one, empty where none has."""
+    states = (str(found.getSQLState() or "") for found in _sql_exceptions(error.java_exception))
+    return next((state for state in states if state), "")
+
+
+def database_words(error: Py4JJavaError) -> str:
+    """Return what the database said, each sentence once; where it said nothing, what the JVM did."""
+    said = [
+        str(found.getMessage() or "").strip() for found in _sql_exceptions(error.java_exception)
+    ]
+    sentences: list[str] = []
+    for text in filter(None, said):
+        if not any(text in before for before in sentences):
+            sentences.append(text)
+    return "\n  ".join(sentences) or str(error.java_exception)
+
+
+def is_refusal(error: Py4JJavaError) -> bool:
+    """Whether a statement would be refused again, for what it says or for what the rows hold."""
+    return _FINAL.match(sql_state(error)) is not None
+
+
+def is_change(error: Py4JJavaError) -> bool:
+    """Whether a statement was refused because others changed the table's definition."""
+    return sql_state(error) in _CHANGED
+
+
+def _sql_exceptions(java: Any) -> Iterator[Any]:
+    return (found for found in _links(java) if _is_a(found, "java.sql.SQLException"))
+
+
+def _links(java: Any) -> Iterator[Any]:
+    """Return an exception, its causes and those that came with it, each once; a chain may lead back into itself."""
+    waiting, seen = [java], 0
+    while waiting and seen < _MOST_LINKS:
+        current = waiting.pop(0)
+        seen += 1
+        yield current
+        if _is_a(current, "java.sql.SQLException"):
+            waiting.append(current.getNextException())
+        waiting.append(current.getCause())
+        waiting = [link for link in waiting if link is not None]
+
+
+def _is_a(java: Any, name: str) -> bool:
+    return bool(is_instance_of(SparkContext._gateway, java, name))

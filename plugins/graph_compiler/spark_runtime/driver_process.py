@@ -1,0 +1,97 @@
+"""The process of a driver, in which functions of a user's run: its output is bounded, and it ends with its work.
+
+prints 100 MB                    the beginning is shown, and how much is left out
+forks, and the child goes on     the child ends where the function would have returned: it is no second driver
+leaves threads or processes      the driver ends without waiting for them
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import NoReturn, ParamSpec, TextIO, TypeVar
+
+from graph_compiler.identifiers import listing
+
+OUTPUT_LIMIT = 16 * 1024 * 1024
+"""Characters that a driver's Python prints to each of its streams."""
+
+Arguments = ParamSpec("Arguments")
+Given = TypeVar("Given")
+
+
+class BoundedOutput(io.TextIOBase):
+    """A text stream that passes on what is written until there is too much, and then says so once."""
+
+    def __init__(self, stream: TextIO, limit: int = OUTPUT_LIMIT) -> None:
+        self._stream = stream
+        self._left = limit
+
+    def write(self, text: str) -> int:
+        """Pass text on; what is too much is dropped."""
+        if self._left > 0:
+            self._stream.write(text[: self._left])
+            self._left -= len(text)
+            if self._left <= 0:
+                self._stream.write("\ngraph_compiler: what else is printed is left out\n")
+        return len(text)
+
+    def flush(self) -> None:
+        """Pass it on."""
+        self._stream.flush()
+
+    def fileno(self) -> int:
+        """Return the stream's own: what writes there is not bounded."""
+        return self._stream.fileno()
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # of the stream
+        """Return the stream's."""
+        return self._stream.encoding
+
+
+def bound_output() -> None:
+    """Bound what this process's Python prints from now on."""
+    if not isinstance(sys.stdout, BoundedOutput):
+        sys.stdout = BoundedOutput(sys.stdout)
+        sys.stderr = BoundedOutput(sys.stderr)
+
+
+def call_function(
+    function: Callable[Arguments, Given], *arguments: Arguments.args, **named: Arguments.kwargs
+) -> Given:
+    """Call a function of a user's; a process that it forks, and that comes back from it, ends here."""
+    process = os.getpid()
+    try:
+        return function(*arguments, **named)
+    finally:
+        if os.getpid() != process:
+            os._exit(
+                0
+            )  # whatever it does next, the driver does, too: with the same connections, to the same places
+
+
+def end_process(code: int) -> NoReturn:
+    """End this process with a code; does not wait for threads and processes that a function has left."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if left := _left_behind():
+        print(f"graph_compiler: {listing(left)} still run: not waited for", file=sys.stderr)
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
+def _left_behind() -> list[str]:
+    """Name the threads and processes that the interpreter would wait for."""
+    threads = [
+        f"thread '{each.name}'"
+        for each in threading.enumerate()
+        if each is not threading.main_thread() and not each.daemon
+    ]
+    multiprocessing = sys.modules.get("multiprocessing")
+    children = multiprocessing.active_children() if multiprocessing is not None else []
+    return [*threads, *(f"process '{each.name}'" for each in children if not each.daemon)]

@@ -1,0 +1,1 @@
+"""Folders of files, as Spark's readers, writers and the file system see them."""

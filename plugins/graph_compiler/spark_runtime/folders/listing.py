@@ -1,0 +1,77 @@
+"""Which files of a folder Spark's readers see; the one place that says so.
+
+Spark follows links to folders and to files. Links that lead nowhere, and folders inside themselves, are passed over.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+_SUMMARIES = ("_metadata", "_common_metadata")
+_BEING_COPIED = "._COPYING_"
+
+
+def is_hidden(name: str) -> bool:
+    """Whether Spark's listings pass over a file or folder (`HadoopFSUtils.shouldFilterOutPathName`).
+
+    `_x` is hidden and `_x=1` is not: a partition column may be called so. Parquet's summaries are listed.
+    """
+    if name.startswith(_SUMMARIES):
+        return False
+    is_partition = name.startswith("_") and "=" in name
+    return (name.startswith(("_", ".")) and not is_partition) or name.endswith(_BEING_COPIED)
+
+
+def has_rows(name: str) -> bool:
+    """Whether Spark reads rows from a file of this name: it lists Parquet's summaries, and takes no rows from them."""
+    return not is_hidden(name) and not (name.startswith(_SUMMARIES) and "=" not in name)
+
+
+def data_files(folder: Path) -> frozenset[str]:
+    """Return the files that readers of a folder see, those of partition folders too, by their names in it."""
+    return frozenset(_walk(folder, "", is_hidden, _identity(folder)))
+
+
+def files_with_rows(folder: Path) -> frozenset[str]:
+    """Return the files that readers take rows from."""
+    return frozenset(name for name in data_files(folder) if has_rows(os.path.basename(name)))
+
+
+def first_link(target: Path, name: str) -> str | None:
+    """Return the outermost folder of `name` that is a link inside the target, None where none is."""
+    inside = list(reversed(Path(name).parents))[1:]
+    return next((str(folder) for folder in inside if (target / folder).is_symlink()), None)
+
+
+_Identity = tuple[tuple[int, int], ...]
+"""Device and inode of a folder, and of those around it that were walked through."""
+
+
+def _identity(folder: Path) -> _Identity:
+    try:
+        found = folder.stat()
+    except OSError:
+        return ()
+    return ((found.st_dev, found.st_ino),)
+
+
+def _walk(
+    folder: Path, prefix: str, passes_over: Callable[[str], bool], around: _Identity
+) -> Iterator[str]:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):  # it has gone meanwhile
+        return
+    for entry in entries:
+        if passes_over(entry.name):
+            continue
+        if entry.is_dir():
+            here = _identity(Path(entry.path))
+            if here and here[0] not in around:
+                yield from _walk(
+                    Path(entry.path), f"{prefix}{entry.name}/", passes_over, here + around
+                )
+        elif not entry.is_symlink() or os.path.exists(entry.path):
+            yield f"{prefix}{entry.name}"

@@ -1,0 +1,1 @@
+"""What files of a format can hold (docs/formats.md): columns are judged before a row is written, values as they are."""

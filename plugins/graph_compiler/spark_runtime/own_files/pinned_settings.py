@@ -1,0 +1,69 @@
+"""Every setting that can change the rows of files this project wrote, with the value that changes none.
+
+A cluster sets them in `spark-defaults.conf`, `core-site.xml` or a session, for sources of its own: a source keeps them.
+What Spark takes as an option of one read or write is one here; the rest holds in the session that a read is planned in.
+`tests/spark/test_pinned_settings.py` sets each to its worst, and walks over the settings that Spark registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_CHECKSUMS = {
+    # The file system that writes checksum files and compares what it reads with them. A file system is shared by all
+    # that ask for its scheme, with the settings of who came first: so this one is asked for anew.
+    "fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem",
+    "fs.file.impl.disable.cache": "true",
+    "fs.file.checksum.verify": "true",
+}
+_ANY_FILE = {
+    "ignoreCorruptFiles": "false",
+    "ignoreMissingFiles": "false",
+    "ignoreInvalidPartitionPaths": "false",
+    "ignoredPathSegmentRegex": "^[._]",
+    # Takes every file that Spark writes; there is no value for "no filter".
+    "mapreduce.input.pathFilter.class": "org.apache.hadoop.mapred.OutputLogFilter",
+}
+READ_OPTIONS: Mapping[str, str] = {
+    **_CHECKSUMS,
+    **_ANY_FILE,
+    "mergeSchema": "false",
+    "datetimeRebaseMode": "CORRECTED",
+    "int96RebaseMode": "CORRECTED",
+    "parquet.page.verify-checksum.enabled": "true",
+}
+"""Options of a read of staged Parquet files."""
+WRITE_OPTIONS: Mapping[str, str] = {
+    **_CHECKSUMS,
+    "maxRecordsPerFile": "0",  # a partition is one file
+    "mapreduce.output.basename": "part",
+    "parquet.page.write-checksum.enabled": "true",  # for who reads them without Hadoop
+}
+"""Options of a write of staged Parquet files."""
+TARGET_OPTIONS: Mapping[str, str] = {
+    **_ANY_FILE,
+    "recursiveFileLookup": "false",
+    "orc.skip.corrupt.data": "false",
+    "orc.force.positional.evolution": "false",
+}
+"""Options of a read of rows that a sink keeps: a merge publishes what it has read in place of what was there."""
+
+READ_SESSION: Mapping[str, str] = {
+    "spark.sql.sources.useV1SourceList": "avro,csv,json,kafka,orc,parquet,text",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.parquet.binaryAsString": "false",
+    "spark.sql.parquet.int96AsTimestamp": "true",
+    "spark.sql.parquet.int96TimestampConversion": "false",
+    "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
+    "spark.sql.parquet.fieldId.read.enabled": "false",
+    "spark.sql.parquet.ignoreVariantAnnotation": "false",
+    "spark.sql.legacy.parquet.nanosAsLong": "false",
+}
+"""Settings of the session that a read of staged files is planned in."""
+WRITE_SESSION: Mapping[str, str] = {
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.writeLegacyFormat": "false",
+}
+"""Settings that hold while staged files are written."""

@@ -1,0 +1,93 @@
+"""What is known of an operator's rows: why computing them again may give others, and which files they stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame
+
+from graph_compiler.declaration.connectors import WhenReadTwice
+from graph_compiler.declaration.operators import Source
+from graph_compiler.declaration.varying_rows import CHANGING_SOURCES, DECLARED
+from graph_compiler.deployment.descriptor import OperatorDescriptor
+from graph_compiler.spark_runtime.region_graph import Output
+from graph_compiler.spark_runtime.repeatability.source_files import ListedFiles, SourceRows
+from graph_compiler.spark_runtime.repeatability.variations import Variation, why_rows_vary
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What an operator adds to what is known of its inputs; `listings` are those of a source."""
+
+    variation: Variation | None
+    listings: tuple[ListedFiles, ...] = ()
+
+    @classmethod
+    def of(cls, operator: OperatorDescriptor, rows: DataFrame) -> Judgement:
+        """Judge one output: by the declaration, by its source, by its plan.
+
+        Declared deterministic, an operator has only the variations that are certain.
+        """
+        if words := operator.operator.why_unrepeatable():
+            return cls(Variation(DECLARED, words, is_certain=True))
+        source = _source_rows(operator, rows)
+        listings = () if source is None else source.listings
+        if source is not None and not source.is_held and not operator.deterministic:
+            return cls(Variation(CHANGING_SOURCES, "its source"), listings)
+        variation = why_rows_vary(rows)
+        is_doubted = variation is not None and not variation.is_certain
+        return cls(None if is_doubted and operator.deterministic else variation, listings)
+
+
+def _source_rows(operator: OperatorDescriptor, rows: DataFrame) -> SourceRows | None:
+    if not isinstance(operator.operator, Source):
+        return None
+    stands = operator.operator.connector.when_read_twice
+    if stands is WhenReadTwice.SAME:
+        return None
+    # None of our readers of files makes rows of the driver's own: a test gave them.
+    return SourceRows.of(rows, holds_given_rows=stands is WhenReadTwice.LISTED)
+
+
+@dataclass(slots=True)
+class Variations:
+    """Why each output may be another when it is computed again; what is fixed is read, and varies no more."""
+
+    _open: dict[Output, tuple[Variation, ...]] = field(default_factory=dict)
+    _ever: set[Output] = field(default_factory=set)
+
+    def note(
+        self,
+        output: Output,
+        sources: Iterable[Output],
+        inherited: tuple[Variation, ...],
+        own: Variation | None,
+    ) -> None:
+        """Keep what an output has of its sources, where these were not fixed, and of its own."""
+        found = dict.fromkeys([*inherited, *([own] if own else [])])
+        self._open[output] = tuple(sorted(found, key=lambda each: each.is_in_last_digits))
+        is_other = not self._ever.isdisjoint(sources) or any(map(_is_other_rows, found))
+        if is_other:
+            self._ever.add(output)
+
+    def of(self, outputs: Iterable[Output]) -> tuple[Variation, ...]:
+        """Return why any of these outputs may vary, each reason once, what matters most first."""
+        found = dict.fromkeys(each for output in outputs for each in self._open.get(output, ()))
+        return tuple(sorted(found, key=lambda each: each.is_in_last_digits))
+
+    def why_two_readers_differ(self, output: Output) -> Variation | None:
+        """Return why two readers of an output would see different rows; the last digits of a sum count as the same."""
+        return next((each for each in self.of([output]) if not each.is_in_last_digits), None)
+
+    def settle(self, output: Output) -> None:
+        """Take note that an output is fixed: it is read from now on, not computed."""
+        self._open[output] = ()
+
+    def ever(self, output: Output) -> bool:
+        """Whether another execution may have other rows of an output, fixed in this one or not."""
+        return output in self._ever
+
+
+def _is_other_rows(variation: Variation) -> bool:
+    return not variation.is_in_last_digits

@@ -1,0 +1,195 @@
+"""Why the rows of a plan may be others when Spark computes it again: the one place that judges a plan (DESIGN D9).
+
+Catalyst's own word comes first. It holds aggregates, windows and limits to be deterministic, so the nodes that an
+operator adds to its inputs' plans are looked at for what `declaration/varying_rows.py` lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler.declaration import varying_rows
+from graph_compiler.declaration.varying_rows import (
+    FREE_OF_ORDER,
+    FREE_OF_TIES,
+    Treatment,
+    VaryingRows,
+)
+from graph_compiler.spark_runtime.java import java_class, java_class_name
+from graph_compiler.spark_runtime.origins import outputs_at
+from graph_compiler.spark_runtime.repeatability.plan_walk import (
+    children_of,
+    elements,
+    is_plan,
+    pattern,
+)
+from graph_compiler.spark_runtime.shared_rows import is_deterministic
+
+_DEPENDENT = tuple(row for row in varying_rows.VARYING_ROWS if row.classes)
+_CATALYST = "org.apache.spark.sql.catalyst"
+_PATTERNS = ("AGGREGATE_EXPRESSION", "WINDOW_EXPRESSION", "PLAN_EXPRESSION")
+_FLOATING = ("double", "float")
+_SORTS = ("SortArray", "ArraySort")
+_COLLECTS = ("CollectList", "CollectSet")
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """Why rows may be others: a row of the table, and what of it was found.
+
+    `is_certain`: Catalyst or the declaration says so; else it depends on rows nobody has looked at (are there ties?).
+    """
+
+    row: VaryingRows
+    found: str
+    is_certain: bool = False
+
+    @property
+    def is_in_operators(self) -> bool:
+        """Whether the same sources may give other rows; a source that changes is compared by its rows, later."""
+        return not self.is_in_last_digits and self.row is not varying_rows.CHANGING_SOURCES
+
+    @property
+    def is_in_last_digits(self) -> bool:
+        """Whether rows stay the same but for the last digits of a sum."""
+        return self.row.treatment is Treatment.SPLIT
+
+    def __str__(self) -> str:
+        """Say what was found, and why it matters."""
+        if self.row is varying_rows.DECLARED:
+            return self.found
+        return f"{self.found}: {self.row.reason}"
+
+
+def why_rows_vary(rows: DataFrame) -> Variation | None:
+    """Return why computing rows again from the same inputs may give others, None where it gives the same.
+
+    What differs in more than the last digits of a sum comes first. Nodes that are an output of another operator end
+    the look: what is below them was judged with that operator.
+    """
+    if not is_deterministic(rows):
+        return Variation(
+            varying_rows.RANDOM, "an expression that Spark calls non-deterministic", True
+        )
+    found = list(_found(rows.sparkSession, rows._jdf.queryExecution().analyzed()))
+    return min(found, key=lambda each: each.is_in_last_digits, default=None)
+
+
+def _found(spark: SparkSession, plan: Any) -> Iterator[Variation]:
+    patterns = [pattern(spark, name) for name in _PATTERNS]
+    waiting = [plan]
+    while waiting:
+        node = waiting.pop()
+        if outputs_at(spark, node):
+            continue
+        kind = java_class_name(node)
+        if (row := _row_of(kind)) is not None and not _keeps_all_columns(kind, node):
+            yield Variation(row, kind)
+        if _holds_any(spark, node.expressions(), patterns):
+            for expression in elements(node.expressions()):
+                yield from _in_expression(expression, node)
+                waiting += _plans_in(spark, expression)
+        waiting += elements(node.children())
+
+
+def _holds_any(spark: SparkSession, expressions: Any, patterns: list[Any]) -> bool:
+    """Whether any of these expressions holds one of the patterns, in a few calls however many columns there are."""
+    together = java_class(spark, f"{_CATALYST}.expressions.Coalesce")(expressions)
+    return any(together.containsPattern(each) for each in patterns)
+
+
+def _keeps_all_columns(kind: str, node: Any) -> bool:
+    """Whether it is a DISTINCT: of rows that are equal in all columns it does not matter which one stays."""
+    return kind == "Deduplicate" and node.keys().size() == node.child().output().size()
+
+
+def _plans_in(spark: SparkSession, expression: Any) -> Iterator[Any]:
+    """Yield the plans of an expression's subqueries."""
+    subqueries = pattern(spark, "PLAN_EXPRESSION")
+    waiting = [expression]
+    while waiting:
+        node = waiting.pop()
+        if is_plan(node):
+            yield node
+        elif node.containsPattern(subqueries):
+            waiting += children_of(node)
+
+
+def _in_expression(expression: Any, node: Any) -> Iterator[Variation]:
+    waiting = [expression]
+    while waiting:
+        current = waiting.pop()
+        kind = java_class_name(current)
+        if kind == "WindowExpression":
+            if (of_window := _of_window(current, node)) is not None:
+                yield of_window
+            continue
+        if kind == "AggregateExpression":
+            if (of_aggregate := _of_aggregate(current.aggregateFunction())) is not None:
+                yield of_aggregate
+            continue
+        below = elements(current.children())
+        if kind in _SORTS:  # in whatever order they were collected
+            below = [each for each in below if not _is_collected(each)]
+        waiting += below
+
+
+def _is_collected(expression: Any) -> bool:
+    is_aggregate = java_class_name(expression) == "AggregateExpression"
+    return is_aggregate and java_class_name(expression.aggregateFunction()) in _COLLECTS
+
+
+def _of_aggregate(function: Any) -> Variation | None:
+    kind, row = java_class_name(function), _row_of(java_class_name(function))
+    if kind in FREE_OF_ORDER or _has_order(kind, function):
+        return None
+    if row is varying_rows.LAST_DIGITS and function.dataType().typeName() not in _FLOATING:
+        return None
+    return Variation(row or varying_rows.SKETCHES, f"{function.prettyName()}(…)")
+
+
+def _has_order(kind: str, function: Any) -> bool:
+    """Whether an aggregate says in which order it takes its rows: WITHIN GROUP (ORDER BY …)."""
+    if kind == "ListAgg":
+        return bool(function.orderExpressions().nonEmpty())
+    return kind == "Mode" and bool(function.reverseOpt().isDefined())
+
+
+def _of_window(window: Any, node: Any) -> Variation | None:
+    function, spec = window.windowFunction(), window.windowSpec()
+    kind = java_class_name(function)
+    if kind in FREE_OF_TIES or _is_total(spec, node):
+        return None
+    if kind == "AggregateExpression":
+        of_aggregate = _of_aggregate(function.aggregateFunction())
+        if of_aggregate is not None or not _counts_rows(spec):
+            return of_aggregate
+    return Variation(varying_rows.WINDOWS, f"{function.prettyName()}(…) OVER (…)")
+
+
+def _counts_rows(spec: Any) -> bool:
+    """Whether a frame begins or ends at a number of rows, and not at a value of the order."""
+    frame = spec.frameSpecification()
+    if java_class_name(frame) != "SpecifiedWindowFrame":
+        return False
+    ends = (java_class_name(frame.lower()), java_class_name(frame.upper()))
+    is_whole = ends == ("UnboundedPreceding$", "UnboundedFollowing$")
+    return java_class_name(frame.frameType()) == "RowFrame$" and not is_whole
+
+
+def _is_total(spec: Any, node: Any) -> bool:
+    """Whether rows that are equal in a window's keys and order are equal in all columns: then any order will do."""
+    keys = elements(spec.partitionSpec())
+    keys += [order.child() for order in elements(spec.orderSpec())]
+    ids = {str(key.exprId()) for key in keys if java_class_name(key) == "AttributeReference"}
+    children = elements(node.children())
+    columns = {str(each.exprId()) for child in children for each in elements(child.output())}
+    return columns <= ids
+
+
+def _row_of(kind: str) -> VaryingRows | None:
+    return next((row for row in _DEPENDENT if kind in row.classes), None)

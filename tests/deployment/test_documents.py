@@ -1,0 +1,123 @@
+"""What is read of a document that anybody may have put in its place."""
+
+import json
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.documents.bounded_read import folders_in, names_in, read_bytes
+from graph_compiler.deployment.documents.read_document import read_document
+from graph_compiler.errors import DamagedDocumentError, OtherVersionError
+
+STORE = LocalCommitStore()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """A kind of document."""
+
+    version: int
+    text: str
+
+
+def a_socket(path: Path) -> None:
+    here = Path.cwd()
+    os.chdir(path.parent)  # the names of sockets are short
+    try:
+        with socket.socket(socket.AF_UNIX) as found:
+            found.bind(path.name)
+    finally:
+        os.chdir(here)
+
+
+def a_huge_file(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 2**40)
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (os.mkfifo, "is a FIFO"),
+        (os.mkdir, "is a folder"),
+        (a_socket, "is a socket"),
+        (lambda path: path.symlink_to("/dev/zero"), "is a symbolic link"),
+        (lambda path: path.symlink_to("nowhere"), "is a symbolic link"),
+        (a_huge_file, "has 1,099,511,627,776 bytes, more than 64,000,000"),
+    ],
+)
+def test_what_is_no_regular_file_of_a_documents_size_is_never_opened(
+    tmp_path: Path, make: Callable[[Path], None], why: str
+) -> None:
+    make(tmp_path / "note.json")
+    with pytest.raises(DamagedDocumentError) as raised:
+        STORE.get(str(tmp_path / "note.json"))
+    assert str(raised.value) == f"{tmp_path}/note.json {why}"
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "is empty"),
+        (b"\n", "is empty"),
+        (b'{"type": "No', "is not valid JSON"),
+        (b"\x00" * 40, "is not valid JSON"),
+        (b"\xff\xfe{}", "is not valid JSON"),
+        (b"[" * 100_000, "is nested too deeply"),
+        (b'{"version": 1, "text": ' + b"9" * 5_000 + b"}", "is not valid JSON"),
+        (b"[]", "not a JSON object"),
+        (b'{"type": "Note", "version": 1, "text": 7}', "has another form"),
+        (b'{"type": "Note", "version": 1}', "has another form"),
+        (b'{"version": "one"}', "has another form"),
+    ],
+)
+def test_what_nobody_can_read_is_damaged(tmp_path: Path, content: bytes, why: str) -> None:
+    (tmp_path / "note.json").write_bytes(content)
+    with pytest.raises(DamagedDocumentError, match=why):
+        read_document(str(tmp_path / "note.json"), Note, version=1)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [{"type": "Note", "version": 2, "body": ""}, {"type": "Note", "of": "tomorrow"}],
+)
+def test_what_another_version_wrote_is_not_damaged(
+    tmp_path: Path, document: dict[str, object]
+) -> None:
+    (tmp_path / "note.json").write_text(json.dumps(document))
+    with pytest.raises(OtherVersionError, match="use the version that wrote it"):
+        read_document(str(tmp_path / "note.json"), Note, version=1)
+
+
+def test_what_is_not_there_is_neither(tmp_path: Path) -> None:
+    assert read_document(str(tmp_path / "note.json"), Note, version=1) is None
+    assert names_in(str(tmp_path / "nowhere")) == []
+
+
+def test_a_root_that_does_not_answer_is_never_taken_for_an_empty_one(tmp_path: Path) -> None:
+    # A name below a file stands for every error of a store: this may run as a user who is denied nothing.
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError):
+        STORE.get(str(tmp_path / "file" / "note.json"))
+    with pytest.raises(NotADirectoryError):
+        STORE.keys(str(tmp_path / "file"))
+
+
+def test_a_folder_without_end_is_not_listed_to_its_end(tmp_path: Path) -> None:
+    for number in range(4):
+        (tmp_path / str(number)).mkdir()
+    assert folders_in(str(tmp_path), most=4) == ["0", "1", "2", "3"]
+    with pytest.raises(DamagedDocumentError, match="more than 3 entries"):
+        folders_in(str(tmp_path), most=3)
+
+
+def test_a_file_that_grows_while_it_is_read_has_an_end(tmp_path: Path) -> None:
+    (tmp_path / "note.json").write_bytes(b"12345")
+    assert read_bytes(str(tmp_path / "note.json"), most=5) == b"12345"
+    with pytest.raises(DamagedDocumentError, match="has 5 bytes, more than 4"):
+        read_bytes(str(tmp_path / "note.json"), most=4)

@@ -1,0 +1,83 @@
+"""Whether two folders meet, by whatever names they go."""
+
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from graph_compiler.deployment.local_places import LocalPlace, local_path
+
+
+def at(path: object) -> LocalPlace:
+    return LocalPlace.at(PurePosixPath(str(path)))
+
+
+@pytest.mark.parametrize(
+    ("uri", "path"),
+    [
+        ("/out/a/", "/out/a"),
+        ("//out//a", "/out/a"),
+        ("file:/out/a", "/out/a"),
+        ("file:///out/a", "/out/a"),
+        ("FILE:/out/a", "/out/a"),
+        ("file:////out/a", "/out/a"),
+        ("/out/%61", "/out/%61"),
+        ("file://host/out", None),
+        ("file:out", None),
+        ("out", None),
+        ("s3a://bucket/out", None),
+    ],
+)
+def test_a_path_is_written_in_one_way(uri: str, path: str | None) -> None:
+    found = local_path(uri)
+    assert (None if found is None else str(found)) == path
+
+
+def test_folders_that_are_not_there_meet_by_their_names(tmp_path: Path) -> None:
+    assert at(tmp_path / "a").meets(at(tmp_path / "a/b"))
+    assert at(tmp_path / "a/b").meets(at(tmp_path / "a"))
+    assert not at(tmp_path / "a").meets(at(tmp_path / "ab"))
+    assert at(tmp_path).meets(at(tmp_path / "a/b/../../c"))
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_links_are_followed_also_to_what_is_not_there_yet(tmp_path: Path, is_there: bool) -> None:
+    if is_there:
+        (tmp_path / "real/a/x").mkdir(parents=True)
+    else:
+        (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real/a")
+    assert at(tmp_path / "link/x").meets(at(tmp_path / "real/a"))
+    assert at(tmp_path / "real").meets(at(tmp_path / "link/x"))
+    assert not at(tmp_path / "link/x").meets(at(tmp_path / "real/b"))
+
+
+def test_one_folder_under_two_names_is_told_by_its_inode(tmp_path: Path) -> None:
+    """As a bind mount is, or a name in other letters where case does not count."""
+    (tmp_path / "a").mkdir()
+    known = at(tmp_path / "a")
+    alias = LocalPlace(path=PurePosixPath("/mnt/a"), inodes=known.inodes, rest=())
+    inside = LocalPlace(path=PurePosixPath("/mnt/a/x"), inodes=known.inodes, rest=("x",))
+    assert known.meets(alias)
+    assert known.meets(inside)
+    assert at(tmp_path / "a/x").meets(inside)
+    assert not at(tmp_path / "a/y").meets(inside)
+
+
+@pytest.mark.parametrize(
+    ("target", "meets"),
+    [
+        ("in", True),
+        ("in/2020", True),
+        ("in/2020/x.csv", True),
+        ("in/2021", False),
+        ("in/out", False),
+        ("in/2020/out", False),
+        ("out", False),
+    ],
+)
+def test_what_a_pattern_matches_meets_it(tmp_path: Path, target: str, meets: bool) -> None:
+    (tmp_path / "in/2020").mkdir(parents=True)
+    (tmp_path / "in/2020/x.csv").touch()
+    (tmp_path / "in/out").mkdir()
+    source = LocalPlace.matching(PurePosixPath(tmp_path / "in/*/*.csv"))
+    assert at(tmp_path / target).meets(source) is meets

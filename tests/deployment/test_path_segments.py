@@ -1,0 +1,59 @@
+"""Names as folders: every name has one of its own, that every file system takes."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.executions import find_run, run_id_of
+from graph_compiler.deployment.run_marker import find_marker
+from graph_compiler.deployment.staging_survey import survey
+from graph_compiler.errors import StagingError
+from graph_compiler.identifiers import name_of_segment, path_segment
+from tests.staging_trees import FIRST, Run
+
+LONG = "manual__" + "2013-01-01T00:00:00+00:00," * 9
+"""234 characters, as Airflow allows; 440 once quoted."""
+NAMES = st.text(min_size=1, max_size=250) | st.text("~%:+é.", min_size=1, max_size=250)
+
+
+@given(NAMES, NAMES)
+def test_two_names_never_share_a_folder(one: str, other: str) -> None:
+    segments = {path_segment(one), path_segment(other)}
+    assert len(segments) == len({one, other})
+    for segment in segments:
+        assert 0 < len(segment.encode()) <= 255
+        assert "/" not in segment
+    assert path_segment(one) not in (".", "..")
+
+
+@given(NAMES)
+def test_a_segment_gives_its_name_back_unless_it_was_shortened(name: str) -> None:
+    segment = path_segment(name)
+    assert name_of_segment(segment) in (name, None)
+    assert (name_of_segment(segment) is None) == ("~" in segment)
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "manual__2013-01-01T00:00:00+00:00", "a b"])
+def test_names_that_fit_keep_the_folder_they_had(name: str) -> None:
+    assert "~" not in path_segment(name)
+
+
+def test_a_run_whose_quoted_id_is_too_long_has_a_folder_and_is_found_again(tmp_path: Path) -> None:
+    run = Run(tmp_path, LONG)
+    run.end(FIRST, "e1")
+    assert find_run(run.layout) == run.path
+    assert run_id_of(run.path) == LONG
+    (found,) = survey(str(tmp_path)).runs
+    assert (found.run_id, found.path) == (LONG, str(run.path))
+
+
+def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
+    """As where a file system does not tell `Run 1` from `run 1`."""
+    run, other = Run(tmp_path, "run 1"), Run(tmp_path, "Run 1")
+    run.begin(FIRST, "e1")
+    other.path.symlink_to(run.path)
+    with pytest.raises(StagingError, match="is the folder of run 'run 1' of 'p', and of no other"):
+        find_marker(LocalCommitStore(), other.layout)
