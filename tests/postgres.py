@@ -44,18 +44,43 @@ class Postgres:
     def sql(self, statements: str) -> list[tuple[str, ...]]:
         """Run statements with psql; gives the rows of the last as text."""
         done = subprocess.run(
-            [
-                *(str(self.programs / "psql"), "-X", "-q", "-A", "-t", "-F", "\t"),
-                *("-h", "127.0.0.1", "-p", str(self.port), "-U", self.user, "-d", self.database),
-                *("-v", "ON_ERROR_STOP=1", "-c", statements),
-            ],
-            env={**os.environ, "PGPASSWORD": self.password, "PGCLIENTENCODING": "UTF8"},
+            [*self._psql, "-c", statements],
+            env=self._environment,
             capture_output=True,
             text=True,
             check=False,
         )
         assert done.returncode == 0, done.stderr
         return [tuple(line.split("\t")) for line in done.stdout.splitlines()]
+
+    def session(self, statements: str) -> "subprocess.Popen[bytes]":
+        """Run statements with psql, and stay connected: what is written to its standard input runs next."""
+        psql = subprocess.Popen(
+            self._psql,
+            env=self._environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        assert psql.stdin is not None
+        assert psql.stdout is not None
+        psql.stdin.write(f"{statements}\n\\echo ready\n".encode())
+        psql.stdin.flush()
+        while psql.stdout.readline().strip() not in (b"ready", b""):
+            pass
+        return psql
+
+    @property
+    def _psql(self) -> list[str]:
+        return [
+            *(str(self.programs / "psql"), "-X", "-q", "-A", "-t", "-F", "\t"),
+            *("-h", "127.0.0.1", "-p", str(self.port), "-U", self.user, "-d", self.database),
+            *("-v", "ON_ERROR_STOP=1"),
+        ]
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, "PGPASSWORD": self.password, "PGCLIENTENCODING": "UTF8"}
 
 
 @contextmanager

@@ -25,7 +25,14 @@ class Sinks:
     root: Path
     numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
-    def open(self, connector: Connector, *, run: str = "r1", **settings: object) -> OpenSink:
+    def open(
+        self,
+        connector: Connector,
+        *,
+        run: str = "r1",
+        operator_id: OperatorId = SINK,
+        **settings: object,
+    ) -> OpenSink:
         context = SinkContext(
             spark=self.spark,
             store=LocalCommitStore(),
@@ -35,7 +42,7 @@ class Sinks:
             execution_id=f"e{next(self.numbers)}",
         )
         settings["mode"] = SinkMode(str(settings.get("mode", "overwrite")))
-        return open_sink(connector, SINK, Sink(connector, **settings), context)  # type: ignore[arg-type]
+        return open_sink(connector, operator_id, Sink(connector, **settings), context)  # type: ignore[arg-type]
 
     def prepare(
         self, connector: Connector, rows: DataFrame, *, run: str = "r1", **settings: object

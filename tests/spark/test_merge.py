@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from graph_compiler import Orc, Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.errors import PublicationConflictError, PublicationError, SchemaChangedError
+from graph_compiler.identifiers import OperatorId
 from tests.spark.conftest import RunPipeline
 from tests.spark.sinks import Sinks, files_of
 
@@ -48,6 +49,31 @@ def test_merging_again_in_a_run_changes_nothing_and_later_rows_win(
     assert rows(spark, target) == [(1, "a"), (2, "B"), (3, "c"), (4, "D")]
     sinks.write(target, "SELECT 2L AS id, 'x' AS k", run="r2", **MERGE)
     assert rows(spark, target) == [(1, "a"), (2, "x"), (3, "c"), (4, "D")]
+
+
+@pytest.mark.parametrize("mode", ["append", "error-if-exists"])
+def test_a_run_that_merged_and_is_run_again_in_another_mode_takes_no_rows_of_others(
+    mode: str, spark: SparkSession, sinks: Sinks, target: Parquet
+) -> None:
+    sinks.write(target, FIRST, run="r1", **MERGE)
+    sinks.write(target, SECOND, run="r2", **MERGE)
+    merged = [(1, "a"), (2, "B"), (3, "c"), (4, "D")]
+    if mode == "append":
+        sinks.write(target, "SELECT 9L AS id, 'z' AS k", run="r2", mode=mode)
+        merged.append((9, "z"))
+    else:
+        with pytest.raises(PublicationError, match="files of others"):
+            sinks.open(target, run="r2", mode=mode)
+    assert rows(spark, target) == merged
+
+
+def test_two_sinks_of_a_run_cannot_merge_into_one_target_even_behind_another_run(
+    sinks: Sinks, target: Parquet
+) -> None:
+    sinks.write(target, FIRST, run="r1", **MERGE)
+    sinks.write(target, SECOND, run="r2", **MERGE)
+    with pytest.raises(PublicationError, match="written by another sink of this run"):
+        sinks.open(target, run="r1", operator_id=OperatorId("cd" * 16), **MERGE)
 
 
 def test_all_files_are_replaced_by_one_intent(sinks: Sinks, target: Parquet) -> None:

@@ -31,6 +31,14 @@ def days(spark: SparkSession, target: Parquet) -> list[tuple[int, int]]:
     return sorted((row.day, row.id) for row in rows)
 
 
+def test_an_option_that_names_files_names_none_that_readers_miss(
+    spark: SparkSession, sinks: Sinks, target: Parquet
+) -> None:
+    named = Parquet(target.path, options={"mapreduce.output.basename": "_x"})
+    assert sinks.write(named, spark.range(3)).rows == 3
+    assert ids(spark, target) == [0, 1, 2]
+
+
 def test_append_keeps_what_is_there(spark: SparkSession, sinks: Sinks, target: Parquet) -> None:
     sinks.write(target, spark.range(2), run="r1", mode="append")
     assert sinks.write(target, spark.range(10, 12), run="r2", mode="append").rows == 2

@@ -22,6 +22,7 @@ class Intent(Publication):
     names a link where what is behind it goes from the target. `replaces` are the folders of the target, `.` for all of
     it, whose files all go: where the file system can, they are exchanged for the new ones at once. `markers` are those
     of `add` that only say which columns there are, until there are rows; None in intents of before they were listed.
+    `merged`: the new files hold the rows of all others, too, so they are never one run's to take back.
     """
 
     prepared: str
@@ -30,6 +31,7 @@ class Intent(Publication):
     remove: tuple[str, ...]
     replaces: tuple[str, ...]
     markers: tuple[str, ...] | None = field(default=None, metadata={ABSENT: None})
+    merged: bool = field(default=False, metadata={ABSENT: False})
 
 
 def marker_files(add: Iterable[str], markers: Iterable[str] | None) -> frozenset[str]:

@@ -97,16 +97,15 @@ class Publisher:
                 f"its target {target} {wrong}; allowed: a folder, or a path that does not exist"
             )
         number = self.ledger.settle(target, operator_id, self._carry_out)
-        # Merged rows are in one set of files with all others: an earlier attempt's are merged again like those.
-        merges = mode is SinkMode.MERGE
-        own = frozenset() if merges else self._own_files(target, operator_id, number)
+        own = self._own_files(target, operator_id, number)
         ticket = Ticket(
             operator_id=operator_id,
             target=target,
             number=number,
             room=str(preparation_folder(Path(target))),
             mode=mode,
-            own=own,
+            # Rows are merged with all others: an earlier attempt's are merged again like those.
+            own=frozenset() if mode is SinkMode.MERGE else own,
         )
         if mode is SinkMode.ERROR_IF_EXISTS and (old := ticket.old_files):
             raise PublicationError(
@@ -171,6 +170,7 @@ class Publisher:
             remove=tuple(sorted(remove | in_the_way)),
             replaces=replaces,
             markers=tuple(names.values()) if is_marker else (),
+            merged=ticket.mode is SinkMode.MERGE,
             rows=count,
             bytes=sum(file.bytes for file in files),
         )
@@ -196,7 +196,10 @@ class Publisher:
     def _own_files(self, target: str, operator_id: OperatorId, before: int) -> frozenset[str]:
         earlier = self.ledger.of_this_run(target, operator_id, before, given_up=True)
         return frozenset(
-            name for intent in earlier if isinstance(intent, Intent) for name in intent.add
+            name
+            for intent in earlier
+            if isinstance(intent, Intent) and not intent.merged
+            for name in intent.add
         )
 
     def _published_name(self, file: WrittenFile, number: int, *, is_marker: bool) -> str:

@@ -82,7 +82,7 @@ def write_files(
     observation = Observation()
     unfit = unfit_counts(rows.schema, format.partition_by)
     observed = rows.observe(observation, count(lit(1)).alias("rows"), *unfit)
-    writer = observed.write.format(format.name).options(**format.options, **_PINNED)
+    writer = observed.write.format(format.name).options(**{**format.options, **_PINNED})
     writer.partitionBy(*format.partition_by).save(folder)
     counts = observed_numbers(observation)
     refuse_unfit(rows.schema, format.partition_by, counts)
@@ -98,7 +98,7 @@ def write_empty_file(
     # Text has room for one column; other files keep all, so that they can be read without any folder.
     hidden = format.partition_by if format.name == "text" else ()
     nothing = spark.createDataFrame([], rows.schema).drop(*hidden).coalesce(1)
-    writer = nothing.write.format(format.name).options(**format.options, **_PINNED)
+    writer = nothing.write.format(format.name).options(**{**format.options, **_PINNED})
     writer.save(f"{folder}/{_EMPTY}")
     return _list(Path(folder))
 

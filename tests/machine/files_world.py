@@ -1,0 +1,211 @@
+"""A folder that runs and others write: the world of the machine for files."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyarrow import parquet
+from pyspark.sql import SparkSession
+
+from graph_compiler.declaration.connectors import Csv, FileConnector, Json, Orc, Parquet
+from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.identifiers import OperatorId
+from tests.machine.alphabet import PLAIN_VALUES
+from tests.machine.execution import Execution, Place, Request
+from tests.machine.faults import Fate
+from tests.machine.frames import frame, schema, table
+from tests.machine.model import Row, State, Written, in_folders
+from tests.machine.reading import rows_in
+from tests.spark.stepping import InMemoryStore
+
+FORMATS: dict[str, type[FileConnector]] = {
+    "parquet": Parquet,
+    "orc": Orc,
+    "csv": Csv,
+    "json": Json,
+}
+_DISKS = ("/dev/shm", "/var/tmp")
+_ESCAPED = {chr(code) for code in range(1, 32)} | set("\"#%'*/:=?\\\x7f{[]^")
+_ESCAPED_IN_GLOBS = set("\\[]{}*?")
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What stays the same in one world."""
+
+    target: str = "out"
+    column: str = "day"
+    partitioned: bool = False
+    format: str = "parquet"
+    store: str = "local"
+    link: str = "none"
+    """Whether the target is a link: "none", "same disk", "other disk"."""
+
+
+@dataclass
+class FilesWorld:
+    """A target on disk, the staging root, and a neighbor whose rows nobody may touch."""
+
+    spark: SparkSession
+    ground: Ground
+    folder: Path = field(init=False)
+    elsewhere: Path = field(init=False)
+    place: Place = field(init=False)
+    numbers: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    def __post_init__(self) -> None:
+        disks = [disk for disk in _DISKS if Path(disk).is_dir()] or [tempfile.gettempdir()]
+        self.folder = Path(tempfile.mkdtemp(prefix="machine-", dir=disks[0]))
+        self.elsewhere = Path(tempfile.mkdtemp(prefix="machine-", dir=disks[-1]))
+        store = LocalCommitStore() if self.ground.store == "local" else InMemoryStore()
+        self.place = Place(self.spark, self.folder / "staging", store)
+        self.target.parent.mkdir()
+        if self.ground.link != "none":
+            away = (
+                self.elsewhere if self.ground.link == "other disk" else self.folder / "away"
+            ) / "real"
+            away.mkdir(parents=True)
+            self.target.symlink_to(away)
+        # What a glob of the target's name would match, too.
+        self.neighbor = self.target.parent / "x1"
+        if self.target != self.neighbor:
+            self._put(self.neighbor / self._folder_of("a"), "neighbor", [(77, "a", -1)])
+        self._beside = sorted(self.neighbor.rglob("*"))
+
+    @property
+    def target(self) -> Path:
+        """Where the sink writes."""
+        return self.folder / "targets" / self.ground.target
+
+    def end(self) -> None:
+        """Remove everything."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.elsewhere, ignore_errors=True)
+
+    def execution(self, request: Request, fate: Fate) -> Execution:
+        """Give the next execution."""
+        return Execution(
+            self.place,
+            request,
+            execution_id=f"e{next(self.numbers)}",
+            fate=fate,
+            folders=(self.folder, self.elsewhere),
+        )
+
+    @property
+    def name(self) -> str:
+        """Name the store."""
+        return f"files, store {self.ground.store}"
+
+    def request(self, written: Written, settings: Mapping[str, Any]) -> Request:
+        """Say what an execution writes."""
+        options = settings.get("options", ())
+        path = settings.get("alias", "{}").format(self.target)
+        return Request(
+            run=written.run,
+            connector=FORMATS[self.ground.format](path, options=options),
+            mode=written.mode,
+            rows=frame(self.spark, written.rows, self.ground.column),
+            keys=tuple(self.ground.column if key == "part" else key for key in written.keys),
+            partition_by=(self.ground.column,) if self.ground.partitioned else (),
+            plan=written.sink[0],
+            operator=OperatorId(written.sink[1] * 32),
+        )
+
+    def oddities(self, written: Written, settings: Mapping[str, Any]) -> list[str]:
+        """Name options, names and values that are not plain."""
+        odd = [f"option {key}={value}" for key, value in settings.get("options", ())]
+        if self.ground.target != "out":
+            odd.append(f"target {self.ground.target}")
+        if self.ground.column != "day":
+            odd.append(f"column {self.ground.column}")
+        odd += [f"value {row[1]}" for row in written.rows if row[1] not in PLAIN_VALUES]
+        return odd
+
+    def after(self, state: State, written: Written) -> list[State]:
+        """Return what a folder holds then: a run counts once, whatever its mode."""
+        run, rows, state = written.run, written.rows, state.publish(written)
+        if written.mode in ("overwrite", "error-if-exists"):
+            return [state.emptied().with_rows(run, rows)]
+        if written.mode == "merge":
+            return [state.merged(written)]
+        states = [state.others_than(run)]
+        # Files that hold a merge have the rows of all: what a run has merged may stay, or go with the run.
+        if state.rows.get(f"merged by {run}"):
+            states.append(states[0].others_than(f"merged by {run}"))
+        if written.mode == "overwrite-partitions":
+            parts = {in_folders(row[1]) for row in rows}
+            states = [
+                one.without(
+                    row for rows in one.rows.values() for row in rows if in_folders(row[1]) in parts
+                )
+                for one in states
+            ]
+        return [one.with_rows(run, rows) for one in states]
+
+    def adds_nothing(self, state: State, written: Written) -> bool:  # noqa: ARG002  # files say who wrote them
+        """Whether an execution leaves the target as it is: none does."""
+        return False
+
+    def as_seen(self, row: Row) -> Row:
+        """Return a row as it comes out of a folder."""
+        id, part, number = row
+        return (id, in_folders(part) if self.ground.partitioned else part, number)
+
+    def seen(self) -> Counter[Row]:
+        """Count the rows in the target, without Spark."""
+        return rows_in(self.target, self.ground.column, self.ground.format)
+
+    def seen_by_spark(self) -> Counter[Row]:
+        """Count the rows in the target as somebody does who reads it with Spark."""
+        if not self.target.exists():
+            return Counter()
+        path = "".join(f"\\{c}" if c in _ESCAPED_IN_GLOBS else c for c in str(self.target))
+        reader = self.spark.read.format(self.ground.format).schema(schema(self.ground.column))
+        if self.ground.format == "csv":
+            reader = reader.options(header="true")
+        rows = reader.load(path).collect()
+        return Counter((row["id"], row[self.ground.column], row["number"]) for row in rows)
+
+    def what_else_changed(self) -> str | None:
+        """Say whether the folder beside the target is as it was."""
+        if self.target == self.neighbor or self._beside == sorted(self.neighbor.rglob("*")):
+            return None
+        return "the folder beside the target has changed"
+
+    def others_put(self, name: str, row: Row, *, linked: bool = False) -> None:
+        """Let somebody else put a file with one row into the target; `linked`: into a folder that is a link."""
+        folder = self.target / self._folder_of(row[1])
+        if linked and folder != self.target and not os.path.lexists(folder):
+            away = self.elsewhere / f"linked-{next(self.numbers)}"
+            away.mkdir()
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            folder.symlink_to(away)
+        self._put(folder, f"{name}.{next(self.numbers)}", [row])
+
+    def _put(self, folder: Path, name: str, rows: list[Row]) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        data = table(rows, self.ground.column)
+        if self.ground.partitioned:
+            data = data.drop_columns([self.ground.column])
+        parquet.write_table(data, folder / f"{name}.parquet")
+
+    def _folder_of(self, part: str | None) -> str:
+        if not self.ground.partitioned:
+            return "."
+        value = part if part not in ("", None) else "__HIVE_DEFAULT_PARTITION__"
+        assert value is not None
+        return f"{_escaped(self.ground.column)}={_escaped(value)}"
+
+
+def _escaped(name: str) -> str:
+    """Write a name as Spark writes it into a folder's."""
+    return "".join(f"%{ord(c):02X}" if c in _ESCAPED else c for c in name)

@@ -1,0 +1,125 @@
+"""What a target must hold, as a dictionary: the rows of each run, and those of others.
+
+    State({"run 1": rows, "others": rows})  --write-->  the states that are right afterwards
+
+A row is (id, part, number): `number` is given once in the life of a world, so two rows are never alike. Where an
+execution failed, both states are right until the next one has settled it: the model then has both.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass, field, replace
+
+Row = tuple[int, str | None, int]
+OTHERS = "others"
+_NO_VALUE = ("", "__HIVE_DEFAULT_PARTITION__")
+
+
+def in_folders(value: str | None) -> str | None:
+    """Give a value as a partition folder keeps it: Hive's format has one name for '' and for NULL."""
+    return None if value in _NO_VALUE else value
+
+
+@dataclass(frozen=True)
+class Written:
+    """What one execution writes: its run, its mode, its rows, and by which columns it merges."""
+
+    run: str
+    mode: str
+    rows: tuple[Row, ...]
+    keys: tuple[str, ...] = ()
+    sink: tuple[str, str] = ("plan", "a")
+    """The plan, and the sink's operator in it."""
+
+    def key(self, row: Row) -> tuple[object, ...]:
+        """Give a row's key."""
+        return tuple({"id": row[0], "part": row[1]}[name] for name in self.keys)
+
+    @property
+    def has_unusable_keys(self) -> bool:
+        """Whether a merge must be refused: a key is there twice, or has a NULL."""
+        keys = [self.key(row) for row in self.rows]
+        return len(set(keys)) < len(keys) or any(None in key for key in keys)
+
+
+@dataclass(frozen=True)
+class State:
+    """Rows by who put them there.
+
+    `files` are those who may have left a file, with or without rows in it; `published` the sinks of each run that have
+    published at all.
+    """
+
+    rows: Mapping[str, tuple[Row, ...]] = field(default_factory=dict)
+    files: frozenset[str] = frozenset()
+    published: Mapping[str, frozenset[tuple[str, str]]] = field(default_factory=dict)
+
+    def all_rows(self, as_seen: Callable[[Row], Row]) -> Counter[Row]:
+        """Count every row as a reader sees it."""
+        return Counter(as_seen(row) for rows in self.rows.values() for row in rows)
+
+    def is_of_another_sink(self, written: Written) -> bool:
+        """Whether another sink of the same run and plan has published to the target."""
+        plan, operator = written.sink
+        return any(
+            (plan, operator) != sink and sink[0] == plan
+            for sink in self.published.get(written.run, ())
+        )
+
+    def holds_others(self, run: str, but: Set[Row]) -> bool:
+        """Whether there are rows of others than a run, but for some."""
+        own = {run, f"merged by {run}"}
+        return any(set(rows) - but for owner, rows in self.rows.items() if owner not in own)
+
+    def publish(self, written: Written) -> State:
+        """Return the state with a run's sink among those that have published."""
+        sinks = self.published.get(written.run, frozenset()) | {written.sink}
+        return replace(self, published={**self.published, written.run: sinks})
+
+    def has(self, written: Written) -> bool:
+        """Whether all rows of an execution are there."""
+        return set(written.rows) <= {row for rows in self.rows.values() for row in rows}
+
+    def others_than(self, run: str) -> State:
+        """Give what is left without what a run has put there."""
+        kept = {owner: rows for owner, rows in self.rows.items() if owner != run and rows}
+        return replace(self, rows=kept, files=self.files - {run})
+
+    def with_rows(self, owner: str, rows: Iterable[Row]) -> State:
+        """Give the state with more rows of an owner."""
+        more = (*self.rows.get(owner, ()), *rows)
+        return replace(self, rows={**self.rows, owner: more}, files=self.files | {owner})
+
+    def without(self, gone: Iterable[Row]) -> State:
+        """Give the state without some rows."""
+        lost = set(gone)
+        kept = {
+            owner: tuple(row for row in rows if row not in lost)
+            for owner, rows in self.rows.items()
+        }
+        return replace(self, rows=kept)
+
+    def emptied(self) -> State:
+        """Return the state without any row."""
+        return replace(self, rows={}, files=frozenset())
+
+    def merged(self, written: Written) -> State:
+        """Return the state with rows merged by key: from then on all rows are in files of everybody."""
+        keys = {written.key(row) for row in written.rows}
+        found: dict[str, tuple[Row, ...]] = {}
+        for owner, rows in self.rows.items():
+            name = owner if owner.startswith("merged by ") else f"merged by {owner}"
+            kept = tuple(row for row in rows if written.key(row) not in keys)
+            found[name] = (*found.get(name, ()), *kept)
+        return replace(self, rows=found).with_rows(f"merged by {written.run}", written.rows)
+
+
+def distinct(states: Iterable[State]) -> list[State]:
+    """Leave out states that are there already."""
+    found: list[State] = []
+    for state in states:
+        if state not in found:
+            found.append(state)
+    return found

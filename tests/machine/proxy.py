@@ -1,0 +1,104 @@
+"""Between a client and a database: every query and every new connection is a call that may meet its fate.
+
+It knows as much of PostgreSQL's protocol as it needs to tell queries from the rest of the conversation.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+from tests.machine.faults import Died, Fate
+
+_QUERY = b"PQBE"
+_SILENCE = 0.3
+
+
+@dataclass
+class Proxy:
+    """Listens on a free port of loopback, and passes on to another; `fate` is that of whoever talks now."""
+
+    to: int
+    fate: Fate = field(default_factory=Fate)
+    _listener: socket.socket = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        """Return where to connect."""
+        return int(self._listener.getsockname()[1])
+
+    @contextmanager
+    def meeting(self, fate: Fate) -> Iterator[None]:
+        """Let everything that is said from here meet a fate."""
+        before, self.fate = self.fate, fate
+        try:
+            yield
+        finally:
+            self.fate = before
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # closed
+            while True:
+                client, _ = self._listener.accept()
+                threading.Thread(target=self._serve, args=(client, self.fate), daemon=True).start()
+
+    def _serve(self, client: socket.socket, fate: Fate) -> None:
+        with client:
+            try:
+                server = fate.call("connect", "", self._connect)
+            except (OSError, Died):
+                return
+            with server, suppress(OSError, Died):
+                back = threading.Thread(target=_pump, args=(server, client), daemon=True)
+                back.start()
+                while request := client.recv(1 << 16):
+                    _pass_on(request, client, server, fate)
+        with suppress(OSError):
+            server.shutdown(socket.SHUT_RDWR)
+
+    def _connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.to))
+
+
+def _pass_on(request: bytes, client: socket.socket, server: socket.socket, fate: Fate) -> None:
+    if request[0] not in _QUERY:
+        server.sendall(request)
+        return
+
+    kind = fate.strikes("query")
+
+    def send() -> None:
+        if kind in ("answer lost", "death after"):
+            with suppress(OSError):
+                client.shutdown(socket.SHUT_WR)  # what the server answers goes nowhere
+            server.sendall(request)
+            threading.Event().wait(_SILENCE)
+        else:
+            server.sendall(request)
+
+    fate.call("query", _words(request), send)
+
+
+def _words(request: bytes) -> str:
+    text = request.split(b"\0")
+    words = max((part.decode(errors="replace") for part in text[:3]), key=len)
+    return " ".join(words.split())[:100]
+
+
+def _pump(source: socket.socket, sink: socket.socket) -> None:
+    with suppress(OSError):
+        while chunk := source.recv(1 << 16):
+            sink.sendall(chunk)
+    with suppress(OSError):
+        sink.shutdown(socket.SHUT_RDWR)
