@@ -70,7 +70,7 @@ def test_files_of_others_stay_whatever_they_are_called(
 
 
 def test_a_marker_file_goes_when_rows_come_and_a_strangers_file_of_its_name_does_not(
-    spark: SparkSession, sinks: Sinks, tmp_path: Path
+    sinks: Sinks, tmp_path: Path
 ) -> None:
     target, how = Parquet(f"{tmp_path}/out"), settings("append", partition_by=("day",))
     sinks.write(target, "SELECT 1L AS id, 1 AS day WHERE false", run="r1", **how)
@@ -127,8 +127,9 @@ def test_a_value_no_folder_can_hold_is_refused_and_nothing_changes(
 
 
 def test_bytes_that_are_no_text_are_refused(sinks: Sinks, tmp_path: Path) -> None:
-    query = "SELECT 1 AS id, CAST(b AS STRING) AS k FROM VALUES (X'FF'), (X'FE') AS t(b)"
-    with pytest.raises(PublicationError, match="2 rows with bytes that are not UTF-8"):
+    query = "SELECT 1 AS id, CAST(b AS STRING) AS k FROM VALUES (X'FF'), (X'FE'), (X'00') AS t(b)"
+    words = "(?s)2 rows with bytes that are not UTF-8.*1 row with a NUL character"
+    with pytest.raises(PublicationError, match=words):
         sinks.write(Parquet(f"{tmp_path}/out"), query, partition_by=("k",))
 
 
