@@ -47,7 +47,7 @@ class Sinks:
     def prepare(
         self, connector: Connector, rows: DataFrame, *, run: str = "r1", **settings: object
     ) -> PreparedSink:
-        opened = self.open(connector, run=run, **settings)
+        opened = self.open(connector, run=run, **settings)  # type: ignore[arg-type]  # by name
         return opened.prepare(opened.check(rows))
 
     def write(
