@@ -67,8 +67,9 @@ def run(
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
     from airflow.sdk.exceptions import AirflowException
 
-    def submit(hook: Any, _: str, *, start_new_session: bool) -> None:
+    def submit(hook: Any, _: str, *, start_new_session: bool, errors: str) -> None:
         assert start_new_session
+        assert errors == "replace"
         (descriptor,) = hook._application_args
         if report is not None:
             Path(descriptor).with_name("report.json").write_text(json.dumps(to_wire(report)))
