@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from graph_compiler.spark_runtime.folders.listing import is_hidden
 from tests.faults.plan import Point
 
 _INTENT = re.compile(r"/\.targets/[^/]+/\d+\.intent\.json$")
@@ -76,10 +77,10 @@ def made_file(event: str, arguments: tuple[Any, ...]) -> str | None:
 
 
 def is_visible(file: Path, output: Path) -> bool:
-    """Say whether readers of a target below `output` see a file; `_` and `.` hide."""
+    """Whether Spark's readers of a target below `output` see a file."""
     if not file.is_relative_to(output):
         return False
-    return not any(part[0] in "_." for part in file.relative_to(output).parts)
+    return not any(is_hidden(part) for part in file.relative_to(output).parts)
 
 
 def watch_partitions(folders: tuple[Path, ...], fire: Callable[[], None]) -> None:

@@ -14,7 +14,16 @@ from graph_compiler.spark_runtime import carry_out as module
 from graph_compiler.spark_runtime.carry_out import carry_out, steps
 from graph_compiler.spark_runtime.folder_exchange import exchange_folders
 from tests.spark.folders import in_memory, prepare, put, seen
-from tests.spark.worlds import NEW, OLD, World, append, create, overwrite, partitions
+from tests.spark.worlds import (
+    NEW,
+    OLD,
+    World,
+    append,
+    create,
+    linked_partition,
+    overwrite,
+    partitions,
+)
 
 Exchange = Callable[[Path, Path], bool]
 
@@ -74,6 +83,23 @@ def test_where_folders_cannot_be_exchanged_files_come_before_others_go(
     World(world, overwrite).explore(lambda target: views.add(seen(target)))
     assert all(view >= OLD or view >= NEW for view in views)
     assert {OLD, OLD | NEW, NEW} <= views
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_a_folder_comes_in_the_place_of_a_link_and_what_was_behind_it_stays(
+    can_exchange: bool, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exchange: Exchange = exchange_folders if can_exchange else lambda *_: False
+    monkeypatch.setattr(module, "exchange_folders", exchange)
+    views: set[frozenset[str]] = set()
+
+    def look(target: Path) -> None:
+        views.add(seen(target / "k=1"))
+        assert seen(target / "k=2") == {"own"}
+        assert seen(target.parent / "others") == OLD
+
+    World(world, linked_partition).explore(look)
+    assert {OLD, NEW} <= views <= ({OLD, NEW} if can_exchange else {OLD, NEW, frozenset()})
 
 
 @pytest.mark.parametrize("can_exchange", [True, False])

@@ -109,3 +109,12 @@ def partitions(target: Path) -> Intent:
     return prepare(
         target, add=add, remove=["k=1/old-1", "k=1/old-2", "k=4/own"], replaces=["k=1", "k=2"]
     )
+
+
+def linked_partition(target: Path) -> Intent:
+    """Replace a partition whose folder is a link to files of others."""
+    put(target.parent / "others", OLD)
+    put(target, ["k=2/own"])
+    (target / "k=1").symlink_to(target.parent / "others")
+    add = ["k=1/new-1", "k=1/new-2"]
+    return prepare(target, add=add, remove=["k=1"], replaces=["k=1"])

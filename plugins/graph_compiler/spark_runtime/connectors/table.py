@@ -35,6 +35,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
     open_sink,
 )
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
+from graph_compiler.spark_runtime.folders.literal_paths import literal
 from graph_compiler.spark_runtime.ledger import Ledger
 from graph_compiler.spark_runtime.schema_change import TABLES_EVOLVE
 from graph_compiler.spark_runtime.secret_values import reveal_all
@@ -177,7 +178,7 @@ def _finish(earlier: Publication, *, connector: Table, spark: SparkSession, ledg
 def _carry_out(
     publication: InsertPublication, connector: Table, spark: SparkSession, ledger: Ledger
 ) -> None:
-    rows = spark.read.parquet(publication.prepared)
+    rows = spark.read.parquet(literal(publication.prepared))
     run = f"{publication.pipeline}/{publication.run_id}"
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     said = zip(publication.attempt_columns, (run, now), strict=False)
