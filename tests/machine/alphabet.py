@@ -1,4 +1,4 @@
-"""Names and values that have broken something somewhere: what the machine draws columns, partitions and targets from."""
+"""Names and values that have broken something somewhere: columns, partitions and targets are drawn from them."""
 
 from typing import TypeVar
 

@@ -68,7 +68,7 @@ class FilesMachine(SinkMachine):
         alias=mostly_plain("alias", "{}", ALIASES),
     )
     def write(self, mode: str, **settings: Any) -> None:
-        self.judgment.attempt(mode=self._possible(mode), **settings)
+        self.attempt(mode=self._possible(mode), **settings)
 
     @rule(run=RUNS, mode=drawn("mode", MODES), rows=ROWS, keys=KEYS, fault=_FAULTS)
     @precondition(lambda self: self._judgment is not None and len(self.judgment.pending) < 2)

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ class FilesWorld:
     folder: Path = field(init=False)
     elsewhere: Path = field(init=False)
     place: Place = field(init=False)
-    numbers: "itertools.count[int]" = field(default_factory=itertools.count)
+    numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
         disks = [disk for disk in _DISKS if Path(disk).is_dir()] or [tempfile.gettempdir()]

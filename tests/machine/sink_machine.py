@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -21,7 +22,9 @@ PLANS = st.sampled_from(["plan", "plan", "other plan"])
 OPERATORS = drawn("operator", ("a", "a", "a", "b"))
 
 
-def faults(kinds: tuple[str, ...], calls: tuple[str, ...], last: int) -> st.SearchStrategy[Fault | None]:
+def faults(
+    kinds: tuple[str, ...], calls: tuple[str, ...], last: int
+) -> st.SearchStrategy[Fault | None]:
     """Draw no fault, or one at a call up to the last, early ones more often."""
     nth = st.one_of(st.integers(0, 3), st.integers(0, last))
     fault = st.builds(Fault, drawn("fault", kinds), drawn("call", calls), nth)
@@ -32,6 +35,8 @@ class SinkMachine(RuleBasedStateMachine):
     """What machines of all worlds have in common; each begins its own."""
 
     session: ClassVar[Callable[[], SparkSession]]
+    ends_at: ClassVar[float] = float("inf")
+    """When it is time to end, of the monotonic clock: steps after that do nothing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,8 +61,15 @@ class SinkMachine(RuleBasedStateMachine):
         if self._judgment is not None:
             self.judgment.holds()
 
+    def attempt(self, **settings: Any) -> None:
+        """Let an execution of a run write, unless it is time to end."""
+        if time.monotonic() < self.ends_at:
+            self.judgment.attempt(**settings)
+
     def hang(self, **settings: Any) -> None:
         """Let an execution prepare its rows, and not go on."""
+        if time.monotonic() > self.ends_at:
+            return
         pending = self.judgment.begin(**settings)
         if pending.execution.error is None:
             self.judgment.pending.append(pending)
