@@ -29,12 +29,17 @@ class Postgres:
     port: int
     password: str
     programs: Path
+    control: tuple[str, ...]
     user: str = "etl"
     database: str = "postgres"
 
     @property
     def url(self) -> str:
         return f"jdbc:postgresql://127.0.0.1:{self.port}/{self.database}"
+
+    def restart(self) -> None:
+        """Stop the server as a failing machine does, and start it again; every connection is gone."""
+        _run(*self.control, "-m", "immediate", "restart")
 
     def sql(self, statements: str) -> list[tuple[str, ...]]:
         """Run statements with psql; gives the rows of the last as text."""
@@ -106,7 +111,8 @@ def running_postgres() -> Iterator[Postgres]:
         options = f"-c listen_addresses=127.0.0.1 -c port={port} -c fsync=off -k {folder}"
         _run(*control, "-l", str(log), "-o", options, "start")
         try:
-            yield Postgres(port=port, password=password, programs=programs)
+            started = (*control, "-l", str(log), "-o", options)
+            yield Postgres(port=port, password=password, programs=programs, control=started)
         finally:
             _run(*control, "-m", "immediate", "stop")
     finally:

@@ -16,6 +16,7 @@
     ├── SecretError                 a secret cannot be handed to the driver, or has not reached it
     ├── SchemaChangedError          a source or a target has other columns than are expected
     ├── SourceChangedError          a source changed while it was read; trying again is right
+    ├── RepeatedReadError           a source is read more than once, and nothing keeps its rows the same
     └── PublicationError            a sink's target cannot take what was written for it
         ├── PublicationPendingError     it was decided, and the system refuses a step: whoever comes next goes on
         └── PublicationConflictError    another execution was first; trying again is right
@@ -221,6 +222,10 @@ class SchemaChangedError(GraphCompilerError):
 
 class SourceChangedError(GraphCompilerError):
     """What a source was listed to have is not what it has now: some of its rows may be old, and some new."""
+
+
+class RepeatedReadError(GraphCompilerError):
+    """A source is read more than once, and may have other rows each time: rows would be lost or doubled."""
 
 
 class PublicationError(GraphCompilerError):

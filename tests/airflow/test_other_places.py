@@ -76,8 +76,6 @@ def test_what_only_another_task_can_render_is_known_once_it_has_begun(
         begin(built["outer"], tmp_path, 1)
     with pytest.raises(AirflowFailException, match="'outer' of task 'outer' writes"):
         begin(built["inner"], tmp_path, 1)
-    with pytest.raises(AirflowException, match="no Spark here"):
-        begin(built["inner"], tmp_path, 2)
 
 
 def test_a_target_in_the_dags_folder_or_the_staging_root_is_refused(

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +41,26 @@ def test_a_group_that_has_ended_is_left_alone() -> None:
     leader = subprocess.Popen([sys.executable, "-c", ""], text=True, start_new_session=True)
     leader.wait()
     end_group(leader)
+
+
+class Submits:
+    """Starts what it is told as the provider's hook does: its output is text, read to the end."""
+
+    def submit(self, application: str, **kwargs: Any) -> str:
+        command = [sys.executable, "-c", application]
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, universal_newlines=True, encoding="utf-8", **kwargs
+        )
+        return process.communicate()[0]
+
+
+def test_what_is_printed_in_another_encoding_fails_nothing() -> None:
+    from graph_compiler.airflow_backend.process_group import lead_a_group
+
+    hook: Any = Submits()
+    lead_a_group(hook)
+    program = "import sys; sys.stdout.buffer.write(b'caf\\xe9')"
+    assert hook.submit(program) == "caf\N{REPLACEMENT CHARACTER}"
 
 
 def is_running(pid: int) -> bool:

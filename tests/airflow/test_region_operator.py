@@ -36,6 +36,7 @@ def operator(tmp_path: Path) -> "RegionOperator":
     from graph_compiler.airflow_backend.region_operator import RegionOperator
     from graph_compiler.airflow_backend.settings import Settings
 
+    (tmp_path / "staging" / "another_pipeline").mkdir(parents=True)  # a root that is in use
     described = describe_pipeline(compile_pipeline(flights.pipeline()))
     operator = RegionOperator(
         region=described.regions[0],
@@ -67,8 +68,9 @@ def run(
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
     from airflow.sdk.exceptions import AirflowException
 
-    def submit(hook: Any, _: str, *, start_new_session: bool) -> None:
+    def submit(hook: Any, _: str, *, start_new_session: bool, errors: str) -> None:
         assert start_new_session
+        assert errors == "replace"
         (descriptor,) = hook._application_args
         if report is not None:
             Path(descriptor).with_name("report.json").write_text(json.dumps(to_wire(report)))
@@ -207,7 +209,7 @@ def test_a_target_that_cannot_be_published_to_is_refused_before_anything_runs(
     with pytest.raises(AirflowFailException) as raised:
         run(operator, finished(), monkeypatch)
     assert words in str(raised.value)
-    assert not (tmp_path / "staging").exists()
+    assert not list((tmp_path / "staging").rglob("*.json"))
 
 
 def test_a_parameter_of_another_type_is_refused_by_name(
@@ -240,7 +242,19 @@ def test_a_task_that_reads_from_others_wants_to_see_that_they_ran(
     with pytest.raises(AirflowException, match="is not shared with this worker") as error:
         run(operator, finished(), monkeypatch)
     assert not isinstance(error.value, AirflowFailException), "another worker may see it"
-    assert not (tmp_path / "staging").exists()
+    assert [path.name for path in (tmp_path / "staging").iterdir()] == ["another_pipeline"]
+
+
+def test_a_retry_leaves_an_empty_root_alone_as_it_may_not_be_mounted(
+    monkeypatch: pytest.MonkeyPatch, operator: "RegionOperator", tmp_path: Path
+) -> None:
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+    (tmp_path / "staging" / "another_pipeline").rmdir()
+    with pytest.raises(AirflowException, match="an empty folder, though this task") as error:
+        run(operator, finished(), monkeypatch)
+    assert not isinstance(error.value, AirflowFailException), "it may be mounted again by then"
+    assert not list((tmp_path / "staging").iterdir())
 
 
 def test_a_try_that_is_started_twice_runs_once(

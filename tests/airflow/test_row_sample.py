@@ -1,6 +1,7 @@
 """Rows out of staged files: every type as text, and no more read or said than a page can show."""
 
 import datetime
+import os
 import random
 from dataclasses import replace
 from decimal import Decimal
@@ -9,10 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
+from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.damage import DamagedResult, record_damage
+from graph_compiler.deployment.hadoop_checksums import checksum_file, checksums_digest
 from graph_compiler.deployment.manifest import DataFile
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.errors import PartitionNotFoundError
+from graph_compiler.errors import PartitionNotFoundError, StagingError
 from tests.airflow.staged_rows import RESULT, recommit, schema_of, stage_rows
 
 pytestmark = [
@@ -224,9 +229,7 @@ def test_what_a_manifest_names_is_a_file_in_its_folder(staged: Any, name: str) -
     layout, manifest, path = staged
     (Path(layout.run) / "secret.parquet").write_bytes(path.read_bytes())
     recommit(layout, manifest, files=(replace(manifest.files[0], name=name),))
-    with pytest.raises(
-        PartitionNotFoundError, match="is no file of a staged result|lies elsewhere"
-    ):
+    with pytest.raises(StagingError, match="which is no file of a staged result"):
         sample(layout)
 
 
@@ -245,7 +248,7 @@ def test_a_link_is_not_followed_out_of_the_folder(staged: Any, tmp_path: Path) -
     layout, _, path = staged
     path.rename(tmp_path / "elsewhere.parquet")
     path.symlink_to(tmp_path / "elsewhere.parquet")
-    with pytest.raises(PartitionNotFoundError, match="lies elsewhere"):
+    with pytest.raises(PartitionNotFoundError, match="is a symbolic link"):
         sample(layout)
 
 
@@ -254,7 +257,7 @@ def test_a_folder_is_no_file(staged: Any) -> None:
     path.unlink()
     path.mkdir()
     recommit(layout, manifest, files=(replace(manifest.files[0], bytes=path.stat().st_size),))
-    with pytest.raises(PartitionNotFoundError, match="lies elsewhere"):
+    with pytest.raises(PartitionNotFoundError, match="is a folder"):
         sample(layout)
 
 
@@ -277,11 +280,75 @@ def test_what_arrow_cannot_read_is_known_as_such(staged: Any, content: bytes) ->
     path.write_bytes(content)
     file = DataFile(name=path.name, rows=1, bytes=len(content))
     recommit(layout, manifest, files=(file,))
-    with pytest.raises(UNREADABLE):
+    with pytest.raises((*UNREADABLE, PartitionNotFoundError)):
         sample(layout)
 
 
 def test_a_file_without_a_column_of_its_manifest_says_so(layout: StagingLayout) -> None:
     stage_rows(layout, schema_of(("id", "long"), ("other", "long")), [ids(1)])
     with pytest.raises(PartitionNotFoundError, match="has no other"):
+        sample(layout)
+
+
+def test_a_footer_that_would_take_much_memory_is_not_read(staged: Any) -> None:
+    layout, manifest, path = staged
+    with path.open("r+b") as file:
+        file.truncate(3_000_000_000)  # a hole: it takes no room
+        file.seek(-8, 2)
+        file.write((2_000_000_000).to_bytes(4, "little") + b"PAR1")
+    recommit(layout, manifest, files=(replace(manifest.files[0], bytes=3_000_000_000),))
+    with pytest.raises(PartitionNotFoundError, match="has a footer of 2,000,000,000 bytes"):
+        sample(layout)
+
+
+def test_a_fifo_in_place_of_a_file_is_not_waited_for(staged: Any) -> None:
+    layout, manifest, path = staged
+    path.unlink()
+    os.mkfifo(path)
+    recommit(layout, manifest, files=(replace(manifest.files[0], bytes=0),))
+    with pytest.raises(PartitionNotFoundError, match="is a FIFO"):
+        sample(layout)
+
+
+def test_a_file_whose_checksums_were_changed_is_not_shown(staged: Any) -> None:
+    layout, manifest, path = staged
+    (file,) = manifest.files
+    checksum_file(path).write_bytes(b"crc\0 and checksums")
+    digest = checksums_digest(path)
+    recommit(layout, manifest, files=(replace(file, checksums=digest),))
+    assert sample(layout).rows
+    checksum_file(path).unlink()
+    with pytest.raises(PartitionNotFoundError, match="cannot be trusted: its checksum file"):
+        sample(layout)
+
+
+def test_a_page_that_was_changed_is_not_shown(layout: StagingLayout) -> None:
+    manifest = stage_rows(layout, schema_of(("id", "long")), [ids(1)])
+    path = Path(manifest.location, manifest.files[0].name)
+    parquet.write_table(
+        pa.table({"id": pa.array([7])}), path, write_page_checksum=True, compression="none",
+        use_dictionary=False, write_statistics=False,
+    )  # fmt: skip
+    content = path.read_bytes()
+    at = content.index((7).to_bytes(8, "little"))
+    path.write_bytes(content[:at] + b"\x08" + content[at + 1 :])
+    recommit(layout, manifest, files=(replace(manifest.files[0], bytes=len(content)),))
+    from graph_compiler.airflow_backend.web.row_sample import UNREADABLE
+
+    with pytest.raises(UNREADABLE, match="checksum"):
+        sample(layout)
+
+
+def test_what_a_task_found_damaged_is_not_shown(staged: Any) -> None:
+    layout, manifest, path = staged
+    damaged = DamagedResult(
+        result_id=RESULT,
+        epoch=manifest.epoch,
+        file=path.name,
+        reason="its bytes do not match their checksums",
+        execution_id="e1",
+        time=0.0,
+    )
+    record_damage(LocalCommitStore(), layout, damaged)
+    with pytest.raises(PartitionNotFoundError, match="was found damaged by execution e1"):
         sample(layout)

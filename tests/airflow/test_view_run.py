@@ -79,7 +79,8 @@ def joined(
     tries: list["TryRow"], attempts: list[RegionExecution], history: str | None = None
 ) -> "ViewRun":
     from graph_compiler.airflow_backend.web.attempts import Documents
-    from graph_compiler.airflow_backend.web.joined_run import Links, joined_run
+    from graph_compiler.airflow_backend.web.joined_run import joined_run
+    from graph_compiler.airflow_backend.web.links import Links
     from graph_compiler.airflow_backend.web.runs import RunRow, RunWithTries
 
     run = RunRow(
@@ -330,19 +331,30 @@ def test_what_is_no_document_is_left_out_and_waited_for_by_nobody(
     from graph_compiler.airflow_backend.web import attempts
 
     folder = leave(layout)
-    for name, content in {
-        "outcome.json": b"\xff\xfe",
-        "descriptor.json": b"[]",
-        "submission.json": b"{}",
-    }.items():
-        before = (folder / name).read_bytes() if (folder / name).exists() else None
-        (folder / name).write_bytes(content)
-        assert attempts.read_documents(Path(layout.run)).attempts == {"late": ()}, name
-        (folder / name).unlink() if before is None else (folder / name).write_bytes(before)
-    os.mkfifo(folder / "report.json")  # to open it would wait for a writer
-    assert attempts.read_documents(Path(layout.run)).attempts == {"late": ()}
-    (folder / "report.json").unlink()
-    assert len(attempts.read_documents(Path(layout.run)).attempts["late"]) == 1
+
+    def found() -> RegionExecution | None:
+        (attempt,) = attempts.read_documents(Path(layout.run)).attempts["late"] or (None,)
+        return attempt
+
+    (folder / "submission.json").write_bytes(b"{}")
+    whole = found()
+    assert whole is not None
+    assert whole.host is None
+    for name, content, why in (
+        ("outcome.json", b"\xff\xfe", "is not valid JSON"),
+        ("report.json", None, "is a FIFO"),  # to open it would wait for a writer
+    ):
+        os.mkfifo(folder / name) if content is None else (folder / name).write_bytes(content)
+        over = found()
+        assert over is not None
+        assert over.state is ExecutionState.FAILED
+        assert why in (over.reason or "")
+        (folder / name).unlink()
+    before = (folder / "descriptor.json").read_bytes()
+    (folder / "descriptor.json").write_bytes(b"[]")
+    assert found() is None
+    (folder / "descriptor.json").write_bytes(before)
+    assert found() is not None
     monkeypatch.setattr(attempts, "_MOST_BYTES", 10)
     assert attempts.read_documents(Path(layout.run)).attempts == {"late": ()}
 

@@ -101,7 +101,7 @@ BYTES = {
     "binary": (bytes(range(200, 256)) * 10, "is no UTF-8 text: byte 0 is 0xc8"),
     "latin_1": ("name: größe\n".encode("latin-1"), "is no UTF-8 text: byte 8 is 0xf6"),
     "zeros": (b"\0" * 100, "it is no YAML: there is the character #x0000"),
-    "too_large": (b"#" * 4_000_001, "has 4000001 bytes"),
+    "too_large": (b"#" * 4_000_001, "it has more than 4000000 bytes"),
     "too_long": (b"name: sales\n" + b"# x\n" * 300_000, "it has 1200012 characters"),
 }
 

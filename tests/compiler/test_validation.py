@@ -185,6 +185,29 @@ def test_refusals(
     assert found == expected
 
 
+@pytest.mark.parametrize(
+    ("expression", "literal"),
+    [
+        ("t < TIMESTAMP 'now'", "TIMESTAMP 'now"),
+        ("d = date'Today'", "date'Today"),
+        ("t < TIMESTAMP_NTZ ' yesterday'", "TIMESTAMP_NTZ ' yesterday"),
+    ],
+)
+def test_a_literal_of_the_parsers_clock_is_refused(
+    env: Environment, expression: str, literal: str
+) -> None:
+    env.from_source(Csv("/in"), "in").filter(expression).name("f").sink_to(Parquet("/out"))
+    assert (
+        words(env)[1] == f"f: the literal {literal}' is the time at which Spark's parser reads it"
+    )
+
+
+@pytest.mark.parametrize("expression", ["state = 'now'", "DATE '2013-01-01' < d", "today = 'x'"])
+def test_other_literals_are_not_refused(env: Environment, expression: str) -> None:
+    env.from_source(Csv("/in"), "in").filter(expression).sink_to(Parquet("/out"))
+    assert env.get_stream_graph() is not None
+
+
 def test_a_regular_expression_with_braces_is_no_template(env: Environment) -> None:
     env.from_source(Csv("/in"), "in").filter("tailnum RLIKE '[{#%]+'").sink_to(Parquet("/out"))
     env.get_stream_graph()

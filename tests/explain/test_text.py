@@ -30,6 +30,27 @@ CASES = {
 }
 
 
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("first(v)", "because of first(…): its value depends on the order in which rows arrive"),
+        ("FIRST (v)", "because of first(…): its value depends on the order in which rows arrive"),
+        ("max('first(v)')", None),
+        ("max(v)", None),
+    ],
+)
+def test_a_call_whose_value_may_change_is_said_to_be_staged(
+    expression: str, words: str | None
+) -> None:
+    env = StreamExecutionEnvironment("p")
+    newest = env.from_source(Csv("/in"), "in").key_by("k").aggregate(v=expression).name("newest")
+    for name in ("one", "two"):
+        newest.sink_to(Parquet(f"/out/{name}")).name(name)
+    text = explain_text(compile_pipeline(env.pipeline()))
+    assert ("staged once" in text) == (words is not None)
+    assert (words or "") in text
+
+
 def test_rows_that_may_change_are_said_to_be_staged_once_for_their_readers() -> None:
     env = StreamExecutionEnvironment("p")
     some = env.from_source(Csv("/in"), "in").limit(5).name("some")

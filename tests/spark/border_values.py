@@ -1,4 +1,4 @@
-"""Values at the borders of every type of Spark, as one DataFrame; and values as text that is equal only where they are."""
+"""Values at the borders of every type of Spark, as one DataFrame, and as texts that are equal only where they are."""
 
 from collections.abc import Mapping
 
@@ -114,16 +114,21 @@ def as_texts(rows: DataFrame) -> dict[str, list[str | None]]:
 
 
 def _text(name: str, kind: str) -> str:
-    if kind.startswith(("string", "char", "varchar")):
-        return f"hex(CAST({name} AS STRING))"
-    if kind == "binary":
-        return f"hex({name})"
-    if kind == "timestamp":
-        return f"CAST(unix_micros({name}) AS STRING)"
-    if kind == "date":
-        return f"CAST(unix_date({name}) AS STRING)"
-    if kind in ("interval", "variant", "void"):
-        return f"CAST({name} AS STRING)"
-    if kind.startswith(("array", "map", "struct")):
-        return f"to_json({name}, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))"
+    for beginning, expression in _TEXTS.items():
+        if kind.startswith(beginning):
+            return expression.format(name)
     return f"CAST({name} AS STRING)"
+
+
+_AS_JSON = (
+    "to_json({}, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))"
+)
+_TEXTS = {
+    **dict.fromkeys(("string", "char", "varchar"), "hex(CAST({} AS STRING))"),
+    "binary": "hex({})",
+    "timestamp_ntz": "CAST({} AS STRING)",
+    "timestamp": "CAST(unix_micros({}) AS STRING)",
+    "date": "CAST(unix_date({}) AS STRING)",
+    **dict.fromkeys(("array", "map", "struct"), _AS_JSON),
+}
+"""How a value of a type is written so that others are written otherwise, by how the type's name begins."""

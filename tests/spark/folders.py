@@ -25,9 +25,10 @@ def prepare(
     remove: Iterable[str] = (),
     replaces: Iterable[str] = (),
     execution_id: str = "e1",
+    room: Path | None = None,
 ) -> Intent:
     """Put the new files where an execution prepares them; gives what it is about to do."""
-    prepared = target.parent / f".{target.name}.graph_compiler" / execution_id
+    prepared = (room or target.parent / f".{target.name}.graph_compiler") / execution_id
     put(prepared / "ready", add)
     return Intent(
         number=0,
@@ -44,6 +45,7 @@ def prepare(
         add=tuple(add),
         remove=tuple(remove),
         replaces=tuple(replaces),
+        markers=(),
     )
 
 

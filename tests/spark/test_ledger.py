@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.preparations import PlaceKind, Preparation, PreparedPlace, beside
 from graph_compiler.deployment.publications import Publication
+from graph_compiler.deployment.run_marker import same_root
 from graph_compiler.deployment.staging_layout import OUTCOME, PREPARED, REMOVED, StagingLayout
 from graph_compiler.deployment.unexplained_attempts import TAKEN_AWAY
 from graph_compiler.deployment.wire import to_json
@@ -20,6 +22,7 @@ from graph_compiler.errors import (
     OtherVersionError,
     PublicationConflictError,
     PublicationError,
+    StagingRootNotSharedError,
 )
 from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.spark_runtime.carry_out import carry_out
@@ -103,6 +106,75 @@ def test_another_sink_of_the_plan_is_refused(
         publish(replace(ledger, layout=replace(ledger.layout, run_id="other")), target, "others")
     with pytest.raises(PublicationError, match="was written by another sink of this run"):
         own(ledger, target, MOVED)
+
+
+@pytest.mark.parametrize("removed", ["1.intent.json", "0.intent.json"])
+def test_the_number_of_an_intent_that_somebody_has_removed_is_never_taken_again(
+    removed: str, ledger: Ledger, target: Path
+) -> None:
+    for execution_id in ("first", "second"):
+        other = replace(ledger, layout=replace(ledger.layout, run_id=execution_id))
+        publish(other, target, execution_id)
+    Path(ledger.layout.publications(str(target)), removed).unlink()
+    assert settle(ledger, target) == 2
+    publish(ledger, target, "third")
+    assert {path.name for path in target.iterdir()} == {"part-first", "part-second", "part-third"}
+
+
+class Unmounted:
+    """A staging root whose file system goes away at a call, leaving an empty folder, and may come back at another."""
+
+    def __init__(self, root: Path, *, goes_at: int, comes_at: int) -> None:
+        self._root, self._away = root, root.with_name("away")
+        self._goes_at, self._comes_at = goes_at, comes_at
+        self._calls = 0
+        self._store = LocalCommitStore()
+
+    def put_if_absent(self, key: str, content: bytes) -> bool:
+        self._turn()
+        return self._store.put_if_absent(key, content)
+
+    def get(self, key: str) -> bytes | None:
+        self._turn()
+        return self._store.get(key)
+
+    def keys(self, folder: str) -> list[str]:
+        return self._store.keys(folder)
+
+    def give_back(self) -> None:
+        if self._away.exists():
+            shutil.rmtree(self._root)
+            self._away.rename(self._root)
+
+    def _turn(self) -> None:
+        self._calls += 1
+        if self._calls == self._goes_at:
+            self._root.rename(self._away)
+            self._root.mkdir()
+        if self._calls == self._comes_at:
+            self.give_back()
+
+
+@pytest.mark.parametrize(
+    ("goes_at", "comes_at"), [(at, back) for at in range(2, 7) for back in range(at + 1, 9)]
+)
+def test_a_staging_root_that_goes_away_takes_no_publication_with_it(
+    goes_at: int, comes_at: int, ledger: Ledger, target: Path
+) -> None:
+    root = Path(ledger.layout.root)
+    ledger.store.put_if_absent(ledger.layout.marker, b"{}")
+    publish(ledger, target, "before")
+    store = Unmounted(root, goes_at=goes_at, comes_at=comes_at)
+    unmounted = replace(ledger, store=store, is_same_root=same_root(store, ledger.layout))
+    with suppress(StagingRootNotSharedError, PublicationConflictError):
+        publish(
+            replace(unmounted, layout=replace(ledger.layout, run_id="other")), target, "meanwhile"
+        )
+    store.give_back()
+    settle(ledger, target)
+    visible = {path.name for path in target.iterdir()}
+    known = {str(document["execution_id"]) for document in ledger.documents(str(target), 9)}
+    assert visible == {f"part-{execution_id}" for execution_id in known}
 
 
 def test_what_was_decided_and_then_removed_by_hand_is_given_up_once(

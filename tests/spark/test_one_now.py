@@ -135,8 +135,9 @@ def test_the_current_time_is_the_runs_wherever_it_stands(
 
 
 def test_a_view_that_asks_for_the_time_is_given_the_runs(
-    one: str, run_pipeline: RunPipeline, tmp_path: Path, spark: SparkSession
+    run_pipeline: RunPipeline, tmp_path: Path, spark: SparkSession
 ) -> None:
+    begin(tmp_path)
     spark.sql("CREATE OR REPLACE TEMPORARY VIEW timed AS SELECT now() AS t")
     env = StreamExecutionEnvironment("p")
     env.from_source(Table("timed"), "in").sink_to(Parquet(f"{tmp_path}/out")).name("out")

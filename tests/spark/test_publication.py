@@ -12,6 +12,7 @@ from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId
 from graph_compiler.spark_runtime.intent import Intent
+from graph_compiler.spark_runtime.ledger import Ledger
 from graph_compiler.spark_runtime.publication import Publisher
 
 pytestmark = pytest.mark.spark
@@ -21,9 +22,8 @@ SINK = OperatorId("ab" * 16)
 @pytest.fixture
 def publisher(spark: SparkSession, tmp_path: Path) -> Publisher:
     layout = StagingLayout(root=str(tmp_path / "staging"), pipeline="p", run_id="r")
-    return Publisher(
-        spark=spark, store=LocalCommitStore(), layout=layout, plan_id="plan", execution_id="one"
-    )
+    ledger = Ledger(store=LocalCommitStore(), layout=layout, plan_id="plan")
+    return Publisher(spark=spark, ledger=ledger, execution_id="one")
 
 
 def ids(spark: SparkSession, target: Path) -> list[int]:
@@ -87,7 +87,9 @@ def test_two_runs_that_replace_one_target_at_once_leave_the_rows_of_one(
     spark: SparkSession, publisher: Publisher, tmp_path: Path
 ) -> None:
     target = tmp_path / "target"
-    other = replace(publisher, layout=replace(publisher.layout, run_id="other"), execution_id="two")
+    layout = replace(publisher.ledger.layout, run_id="other")
+    ledger = replace(publisher.ledger, layout=layout)
+    other = replace(publisher, ledger=ledger, execution_id="two")
     mine, others = (
         prepared(publisher, target, spark.range(3)),
         prepared(other, target, spark.range(10, 12)),

@@ -572,3 +572,32 @@ def test_a_producer_with_other_resources_is_named(
     assert failure is not None
     assert failure.throwable_type is ThrowableType.PARTITION_DATA_MISSING_ERROR
     assert "that task has other resources than this one" in failure.message
+
+
+def test_a_damaged_manifest_is_a_lost_result_and_never_read_again(
+    source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    tasks = Tasks(chain(source, tmp_path), tmp_path, spark)
+    first, second = tasks.named("first"), tasks.named("second")
+    assert tasks.run(first).failure is None
+    (manifest,) = tasks.manifests(first)
+    manifest.write_text(manifest.read_text()[:100])
+    report = tasks.run(second)
+    assert report.failure is None
+    (again,) = report.recomputed
+    assert again.epoch == 1
+    assert "0.json is not valid JSON" in again.reason
+
+
+def test_who_finished_from_a_result_whose_manifest_is_damaged_may_have_read_other_rows(
+    source: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    tasks = Tasks(chain(source, tmp_path), tmp_path, spark, clears_others=True)
+    first, second = tasks.named("first"), tasks.named("second")
+    for name in (first, second):
+        assert tasks.run(name).failure is None
+    (manifest,) = tasks.manifests(first)
+    manifest.unlink()
+    manifest.mkdir()
+    assert tasks.run(first).failure is None
+    assert tasks.stale() == (second,)

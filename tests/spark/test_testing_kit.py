@@ -333,6 +333,23 @@ def test_parameters_are_those_of_the_pipeline(pipeline_run: Run) -> None:
         assert words in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("day", "now"),
+    [
+        ("2013-01-31", datetime(2013, 1, 31)),
+        (datetime(2013, 1, 31, 5, 6, 7, 8), datetime(2013, 1, 31, 5, 6, 7, 8)),
+    ],
+)
+def test_the_current_time_is_the_days(
+    day: str | date, now: datetime, orders: DataStream, pipeline_run: Run
+) -> None:
+    timed = orders.select(now="localtimestamp()", day="current_date()", ds=":run_date").name(
+        "timed"
+    )
+    result = pipeline_run(sink(timed), {"orders": [{"k": "a"}]}, day=day)
+    assert result.rows("timed") == [{"now": now, "day": date(2013, 1, 31), "ds": "2013-01-31"}]
+
+
 def test_the_day_is_text_whatever_a_test_gives(orders: DataStream, pipeline_run: Run) -> None:
     env = sink(orders.select(day=":run_date").name("days"))
     rows = {"orders": [{"k": "a"}]}

@@ -137,7 +137,7 @@ SOURCES: tuple[tuple[str, Connector], ...] = (
     ("{text: /i}", Text("/i")),
     ("{files: /i, format: avro}", Files("/i", format="avro")),
     ("{jdbc: 'jdbc:x', table: t, user: {secret: c, field: login}, password: {secret: c}, partition_column: d, lower_bound: 2013-01-01, upper_bound: 2013-02-01, num_partitions: 4}", Jdbc("jdbc:x", table="t", user=Secret("c", "login"), password=Secret("c"), partition_column="d", lower_bound="2013-01-01", upper_bound="2013-02-01", num_partitions=4)),
-    ("{jdbc: {secret: c, field: url}, query: SELECT 1, driver: d, fetch_size: 5, lower_bound: 1}", Jdbc(Secret("c", "url"), query="SELECT 1", driver="d", fetch_size=5, lower_bound=1)),
+    ("{jdbc: {secret: c, field: url}, query: SELECT 1, driver: d, fetch_size: 5, accept_changes_between_reads: true, lower_bound: 1}", Jdbc(Secret("c", "url"), query="SELECT 1", driver="d", fetch_size=5, accept_changes_between_reads=True, lower_bound=1)),
     ("{table: a.b, run_column: r, attempt_column: t}", Table("a.b", run_column="r", attempt_column="t")),
     ("{values: [[a, 1, 0.5, true, null], [b, 2, 1, no, ~]], schema: k STRING}", Values([("a", 1, 0.5, True, None), ("b", 2, 1, "no", None)], "k STRING")),
     ("{range: 0, end: 9, step: 3}", Range(0, 9, 3)),

@@ -9,7 +9,8 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.run_marker import RunMarker, see_marker
+from graph_compiler.deployment.documents.bounded_read import folders_in
+from graph_compiler.deployment.run_marker import RunMarker, not_shared, see_marker
 from graph_compiler.errors import StagingRootNotSharedError, StaleResultError
 
 
@@ -19,6 +20,11 @@ def see_run(task: TaskDeploymentDescriptor) -> None:
     Raises AirflowException, which a retry may follow: it may run on a worker that has the folder. AirflowFailException
     where the run began with another version of the pipeline.
     """
+    root = task.staging_root
+    if task.attempt.attempt_number and not folders_in(root):  # an earlier attempt was here
+        found = "an empty folder, though this task has run before: as a file system leaves it that is not mounted"
+        error = not_shared(root, socket.gethostname(), found)
+        raise AirflowException(f"pipeline '{task.region.pipeline}': {error}")
     marker = RunMarker.of(task, host=socket.gethostname(), time=time.time())
     try:
         see_marker(LocalCommitStore(), task.region, marker)

@@ -22,6 +22,10 @@ _NOT_CODE = re.compile(
 )
 # Not `::int` (a cast) and not `v:field` (a path into a variant).
 _BOUND = re.compile(r"(?<![\w:\])]):([A-Za-z_]\w*)")
+_CLOCK_LITERAL = re.compile(
+    r"\b(TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ|DATE)\s*['\"]\s*(now|today|tomorrow|yesterday)\b",
+    re.IGNORECASE,
+)
 _TEMPLATE = re.compile(r"\{\{\s*(.*?)\s*\}\}|\{%.*?%\}")
 
 
@@ -37,6 +41,19 @@ def templates_in_expressions(pipeline: Pipeline) -> Iterator[Problem]:
                     f"the expression '{expression}' holds the template {found[0]}",
                     allowed="templates in paths and connector options; parameters in expressions",
                     hint=f"declare it in the pipeline's params and write {bound}, which is bound as a value",
+                )
+
+
+def clocks_in_literals(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find literals that are the time at which Spark parses them: another one in each task, and in each attempt."""
+    for operator in pipeline.operators:
+        for expression in operator.operator.expressions():
+            if found := _CLOCK_LITERAL.search(expression):
+                yield problem_at(
+                    operator,
+                    f"the literal {found[0]}' is the time at which Spark's parser reads it",
+                    allowed="current_timestamp(), current_date(): one value for the whole run",
+                    hint="the day a run is for is :run_date",
                 )
 
 

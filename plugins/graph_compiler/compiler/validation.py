@@ -39,6 +39,7 @@ CHECKS: tuple[Callable[[Pipeline], Iterator[Problem]], ...] = (
     resource_checks.resources,
     operator_checks.incomplete_operators,
     expression_checks.templates_in_expressions,
+    expression_checks.clocks_in_literals,
     expression_checks.unknown_parameters,
     structure_checks.side_outputs,
     connector_checks.not_connectors,

@@ -35,9 +35,7 @@ class DamagedResult:
 
 def record_damage(store: CommitStore, layout: StagingLayout, damaged: DamagedResult) -> None:
     """Put the record; whoever was first has said it already."""
-    store.put_if_absent(
-        layout.damaged(damaged.result_id, damaged.epoch), to_json(damaged).encode()
-    )
+    store.put_if_absent(layout.damaged(damaged.result_id, damaged.epoch), to_json(damaged).encode())
 
 
 def find_damage(

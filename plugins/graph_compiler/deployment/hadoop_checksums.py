@@ -1,9 +1,9 @@
-"""The checksum file that Hadoop's local file system writes beside each file: `.part-0.parquet.crc` for `part-0.parquet`.
+r"""The checksum file that Hadoop's local file system writes beside each file: `.part-0.parquet.crc`.
 
-    "crc\\0"   size of a piece, 4 bytes   CRC-32 of each piece of the file, 4 bytes each; the last piece may be shorter
+    "crc\0"    size of a piece, 4 bytes   CRC-32 of each piece of the file, 4 bytes each; the last piece may be shorter
 
-Whoever reads through that file system has every piece compared that is read. It reads without a word where the checksum
-file is missing or does not begin as above, so a manifest holds the digest of it: 1/128 of the data vouches for all of it.
+That file system compares every piece that is read through it, and nothing where the checksum file is missing or
+does not begin as above. So a manifest holds the digest of the checksum file: 1/128 of the data vouches for all of it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ def checksum_file(path: Path) -> Path:
 
 def checksums_digest(path: Path) -> str | None:
     """Return the SHA-256 of a file's checksums, 64 hexadecimal digits; None where it has none."""
-    try:
-        with checksum_file(path).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
+    checksums = checksum_file(path)
+    if not checksums.is_file():  # to open what is no file, a pipe, could wait for ever
         return None
+    with checksums.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def why_checksums_differ(path: Path, digest: str) -> str | None:

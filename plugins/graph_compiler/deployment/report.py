@@ -87,7 +87,7 @@ class VertexMetrics:
     @property
     def rows(self) -> int | None:
         """Give the rows out of its last operator."""
-        return self.operators[-1].rows_out
+        return self.operators[-1].rows_out if self.operators else None
 
 
 class Phase(StrEnum):

@@ -7,6 +7,7 @@ documents lie apart from it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -84,6 +85,15 @@ def find_marker(store: CommitStore, layout: StagingLayout) -> RunMarker | None:
             "  hint: give the run an id that differs in more than the case of its letters"
         )
     return marker
+
+
+def same_root(store: CommitStore, layout: StagingLayout) -> Callable[[], bool]:
+    """Return whether the staging root is the one that is there now, whenever it is asked later.
+
+    A root that is unmounted in mid-run leaves an empty folder behind, which takes documents as well.
+    """
+    began = store.get(layout.marker)
+    return lambda: store.get(layout.marker) == began
 
 
 def mark_run(store: CommitStore, marker: RunMarker) -> None:

@@ -27,6 +27,7 @@ from graph_compiler.deployment.commit_store import sync_folder
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
 from graph_compiler.spark_runtime.folder_exchange import exchange_folders
 from graph_compiler.spark_runtime.folders.listing import data_files, first_link, is_hidden
+from graph_compiler.spark_runtime.folders.mounts import has_mount_inside
 from graph_compiler.spark_runtime.folders.moves import move, room_in
 from graph_compiler.spark_runtime.intent import WHOLE, Intent
 
@@ -174,6 +175,8 @@ def _put_in_place(new: Path, place: Path, *, is_target: bool) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         if _rename(new, place) or not place.exists():
             return
+    if has_mount_inside(place):
+        return
     _make_alike(new, place)
     exchange_folders(new, place)
 

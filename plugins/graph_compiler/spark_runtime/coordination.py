@@ -9,6 +9,7 @@ target's next publication, has the rows prepared beside it, and publishes them o
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from graph_compiler.deployment.report import Output
 from graph_compiler.deployment.staging_layout import REMOVED
 from graph_compiler.deployment.unexplained_attempts import PUBLISHED, TAKEN_AWAY
 from graph_compiler.deployment.wire import to_json
-from graph_compiler.errors import DecisionLostError
+from graph_compiler.errors import DecisionLostError, PublicationError
 from graph_compiler.graphs.coordination import InputSplitAssigner
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.connectors import (
@@ -35,6 +36,7 @@ from graph_compiler.spark_runtime.connectors import (
     open_sink,
 )
 from graph_compiler.spark_runtime.master_hooks import Blaming
+from graph_compiler.spark_runtime.secret_values import redact
 
 
 class OperatorCoordinator:
@@ -118,6 +120,11 @@ class SinkCommitter(OperatorCoordinator):
         self._prepared = self._opened.prepare(rows)
         return self._prepared.rows
 
+    def target(self) -> str | None:
+        """Return what it will publish to, as the ledger names it; None where nothing is prepared elsewhere."""
+        place = None if self._opened is None else self._opened.prepares()
+        return None if place is None else place.target
+
     def commit(self) -> tuple[Output, ...]:
         """Publish what was prepared; from here on the outcome is for the publication's own record to tell.
 
@@ -143,8 +150,14 @@ class SinkCommitter(OperatorCoordinator):
 
     def execution_attempt_failed(self, attempt_number: int, reason: BaseException) -> None:  # noqa: ARG002  # as above
         """Take prepared rows away, unless an intent may name them: the next execution then needs them to finish."""
-        if self._opened is not None and not self._is_decided:
+        if self._opened is None or self._is_decided:
+            return
+        try:
             self._opened.discard()
+        except Exception as error:  # whatever it is, why the attempt failed is what counts
+            words = f"what sink {self._operator.name} has prepared is left: {error}"
+            print(redact(f"graph_compiler: {words}"), file=sys.stderr)
+        else:
             self._nothing_left(TAKEN_AWAY)
 
     def _preparation(self, place: PreparedPlace) -> Preparation:
@@ -180,6 +193,7 @@ class OperatorCoordinators:
             for operator, coordinator in self.members:
                 with self.blaming(operator):
                     coordinator.start()
+                    self._refuse_target_of_another(coordinator)
             for operator, coordinator in self.members:
                 with self.blaming(operator):
                     coordinator.execution_attempt_started(number)
@@ -191,6 +205,20 @@ class OperatorCoordinators:
         finally:
             for _, coordinator in self.members:
                 coordinator.close()
+
+    def _refuse_target_of_another(self, coordinator: OperatorCoordinator) -> None:
+        """Raise PublicationError where a sink before this one publishes to the same target, however it is spelled."""
+        target = coordinator.target() if isinstance(coordinator, SinkCommitter) else None
+        if target is None:
+            return
+        for operator, other in self.members:
+            if other is coordinator:
+                return
+            if isinstance(other, SinkCommitter) and other.target() == target:
+                raise PublicationError(
+                    f"its target {target} is also written by '{operator.name}'\n"
+                    "  hint: give each its own target; union(…) brings the rows of two streams into one sink"
+                )
 
     def committer(self, sink: OperatorDescriptor) -> SinkCommitter:
         """Give the coordinator of a sink."""

@@ -30,7 +30,9 @@ def written_partitions(
         if part := _PART.fullmatch(path.name):
             found.setdefault(int(part[1]), []).append(_data_file(path, rows_in(path)))
         elif not path.name.startswith(("_", ".")):
-            raise StagingError(f"{path} is not named as Spark names what it writes: part-00000-….parquet")
+            raise StagingError(
+                f"{path} is not named as Spark names what it writes: part-00000-….parquet"
+            )
     count = max(partitions or 0, max(found, default=-1) + 1)
     return tuple(
         ManifestPartition(index=index, files=tuple(found.get(index, ()))) for index in range(count)

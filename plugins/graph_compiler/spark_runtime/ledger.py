@@ -15,17 +15,19 @@ while an attempt lives that may have it in its memory. In both cases a run that 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import TypeVar
 
 from graph_compiler.deployment import unexplained_attempts
 from graph_compiler.deployment.commit_store import CommitStore
 from graph_compiler.deployment.documents.read_document import decode_object, get_document
 from graph_compiler.deployment.publications import GIVEN_UP, Ending, Publication, ending
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.staging_layout import DONE, INTENT, StagingLayout
 from graph_compiler.deployment.wire import to_json
 from graph_compiler.errors import (
     DamagedDocumentError,
@@ -33,9 +35,12 @@ from graph_compiler.errors import (
     OtherVersionError,
     PublicationConflictError,
     PublicationError,
+    StagingRootNotSharedError,
 )
 from graph_compiler.identifiers import OperatorId, listing
 
+GONE = "is gone"
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
 _COMMON = ("pipeline", "run_id", "plan_id", "operator_id", "execution_id", "target")
 
 Decided = TypeVar("Decided", bound=Publication)
@@ -51,6 +56,7 @@ class Ledger:
     store: CommitStore
     layout: StagingLayout
     plan_id: str
+    is_same_root: Callable[[], bool] = lambda: True
 
     def settle(
         self,
@@ -64,12 +70,11 @@ class Ledger:
         Raises PublicationError for a target that another sink of this run and plan wrote last, and where a publication
         cannot be read that this run may have made; PublicationConflictError while an attempt lives that may have.
         """
-        keys = set(self.store.keys(self.layout.publications(target)))
-        number = 0
-        while self.layout.intent(target, number) in keys:
-            if self.layout.done(target, number) not in keys:
-                self._settle(target, number, carry_out, mine)
-            number += 1
+        intents, ended = self._numbers(target)
+        # Behind all that is known: a number whose intent somebody has removed is never taken again.
+        number = max(intents | ended, default=-1) + 1
+        for earlier in sorted(intents - ended):
+            self._settle(target, earlier, carry_out, mine)
         with suppress(DamagedDocumentError):
             if number:
                 self._refuse_another_sink(self._document(target, number - 1), operator_id)
@@ -112,14 +117,23 @@ class Ledger:
                 yield self._document(target, number)
 
     def decide(self, publication: Publication) -> None:
-        """Record what will be done; raises DecisionLostError if another execution was first."""
+        """Record what will be done.
+
+        Raises DecisionLostError if another execution was first, StagingRootNotSharedError where the record is not in
+        the staging root that this execution began in: then nobody else would ever see it.
+        """
         key = self.layout.intent(publication.target, publication.number)
         content = to_json(publication).encode()
-        if self.store.put_if_absent(key, content):
-            return
-        if (
-            self.store.get(key) != content
-        ):  # else it is this one's: the answer was lost, and asked for again
+        # In this order: however the root is exchanged for another in between, one of the two is not there.
+        was_put = self.store.put_if_absent(key, content)
+        is_same_root, found = self.is_same_root(), self.store.get(key)
+        if not is_same_root or (was_put and found is None):
+            raise StagingRootNotSharedError(
+                f"staging root {self.layout.root} is not the one this execution began in\n"
+                f"  found: no {self.layout.marker if not is_same_root else key}\n"
+                "  hint: mount it again; nothing of this execution is visible"
+            )
+        if found != content:  # else it is this one's, though the answer said otherwise
             raise DecisionLostError(
                 f"another execution has published {publication.target} since this one began; "
                 "nothing of this one is visible"
@@ -193,6 +207,8 @@ class Ledger:
         try:
             publication = self._publication(target, number)
         except DamagedDocumentError as error:
+            if error.why == GONE:  # it was listed: somebody is removing it, or the root goes away just now
+                raise PublicationConflictError(f"{error.path} was there, and {GONE}") from None
             self._give_up_unreadable(target, number, error, mine)
         else:
             self._carry_out(publication, carry_out)
@@ -248,6 +264,11 @@ class Ledger:
             return False
         return content == to_json(publication).encode()
 
+    def _numbers(self, target: str) -> tuple[frozenset[int], frozenset[int]]:
+        """Return the numbers under which something was decided, and those under which it has ended."""
+        names = [PurePath(key).name for key in self.store.keys(self.layout.publications(target))]
+        return _numbered(names, INTENT), _numbered(names, DONE)
+
     def _publication(self, target: str, number: int) -> Publication:
         key = self.layout.intent(target, number)
         try:
@@ -255,7 +276,7 @@ class Ledger:
         except OtherVersionError as error:
             raise self._of_another_version(target, number, error.why) from None
         if found is None:
-            raise DamagedDocumentError(key, "is gone")
+            raise DamagedDocumentError(key, GONE)
         return found
 
     def _document(self, target: str, number: int) -> Mapping[str, object]:
@@ -263,7 +284,7 @@ class Ledger:
         key = self.layout.intent(target, number)
         content = self.store.get(key)
         if content is None:
-            raise DamagedDocumentError(key, "is gone")
+            raise DamagedDocumentError(key, GONE)
         document = decode_object(content, key)
         if missing := [name for name in _COMMON if not isinstance(document.get(name), str)]:
             if isinstance(document.get("type"), str):
@@ -291,3 +312,8 @@ class Ledger:
         ):
             target = document["target"]
             raise PublicationError(f"its target {target} was written by another sink of this run")
+
+
+def _numbered(names: list[str], ending: str) -> frozenset[int]:
+    stems = (name.removesuffix(ending) for name in names if name.endswith(ending))
+    return frozenset(int(stem) for stem in stems if _NUMBER.fullmatch(stem))

@@ -20,10 +20,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors.connector import SinkMode
-from graph_compiler.deployment.commit_store import CommitStore
 from graph_compiler.deployment.local_places import local_path
 from graph_compiler.deployment.publications import Publication
-from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import DecisionLostError, PublicationError
 from graph_compiler.identifiers import OperatorId, path_segment
 from graph_compiler.spark_runtime.carry_out import carry_out, remove_empty
@@ -77,15 +75,8 @@ class Publisher:
     """Publishes the sinks of one execution."""
 
     spark: SparkSession
-    store: CommitStore
-    layout: StagingLayout
-    plan_id: str
+    ledger: Ledger
     execution_id: str
-
-    @property
-    def ledger(self) -> Ledger:
-        """Give the publications of all targets."""
-        return Ledger(store=self.store, layout=self.layout, plan_id=self.plan_id)
 
     def settle(
         self, operator_id: OperatorId, path: str, mode: SinkMode = SinkMode.OVERWRITE
@@ -167,9 +158,9 @@ class Publisher:
         _arrange(names, prepared)
         return Intent(
             number=ticket.number,
-            pipeline=self.layout.pipeline,
-            run_id=self.layout.run_id,
-            plan_id=self.plan_id,
+            pipeline=self.ledger.layout.pipeline,
+            run_id=self.ledger.layout.run_id,
+            plan_id=self.ledger.plan_id,
             operator_id=ticket.operator_id,
             execution_id=self.execution_id,
             target=ticket.target,

@@ -24,8 +24,14 @@ from graph_compiler.deployment.executions import is_superseded
 from graph_compiler.deployment.manifest import ContractCount, StagedRead
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.report import Output, Phase, RecomputedResult
+from graph_compiler.deployment.run_marker import same_root
 from graph_compiler.errors import SupersededError
 from graph_compiler.spark_runtime.connectors import SinkContext
+from graph_compiler.spark_runtime.connectors.databases.snapshots import (
+    Pin,
+    as_it_is,
+    shared_snapshots,
+)
 from graph_compiler.spark_runtime.contracts import Contract, check_contracts
 from graph_compiler.spark_runtime.coordination import make_coordinators
 from graph_compiler.spark_runtime.master_hooks import initialize_on_master
@@ -61,6 +67,20 @@ def run_region(
     Raises InitializeOnMasterError before any data moves, OperatorFailedError after. A failure before the last sink is
     prepared leaves every target as it was.
     """
+    with shared_snapshots(spark) as pin:
+        return _run(
+            task, spark, store, metrics, surroundings, pin if surroundings.pins else as_it_is
+        )
+
+
+def _run(
+    task: TaskDeploymentDescriptor,
+    spark: SparkSession,
+    store: CommitStore,
+    metrics: RegionMetrics,
+    surroundings: Surroundings,
+    pin: Pin,
+) -> RegionResult:
     region, attempt = task.region, task.attempt
     layout = task.layout
     contracts: list[Contract] = []
@@ -78,8 +98,9 @@ def run_region(
         plan_id=region.plan_id,
         region_id=region.region_id,
         execution_id=attempt.execution_id,
+        is_same_root=same_root(store, layout),
     )
-    failover = RegionFailover(task=task, area=area)
+    failover = RegionFailover(task=task, area=area, pin=pin)
     area = replace(area, inputs=lambda: tuple(failover.reads))
     evaluation = RegionEvaluation(
         region=region,
@@ -90,6 +111,7 @@ def run_region(
         fix=FixedRows(area, metrics).fix,
         stop_clock=run_clock(store, task, spark).stop_for,
         mark=metrics.mark,
+        pin=pin,
         observed=surroundings.observed,
         contracts=contracts,
     )

@@ -25,6 +25,7 @@ from graph_compiler.deployment.descriptor import (
 )
 from graph_compiler.errors import SourceChangedError
 from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
 from graph_compiler.spark_runtime.contracts import Contract
 from graph_compiler.spark_runtime.evaluate import Scope, evaluate, evaluate_outputs, union
 from graph_compiler.spark_runtime.exchange import distribute_all, partitions_read
@@ -50,7 +51,7 @@ class RegionEvaluation:
     """The outputs of a region's operators so far.
 
     `mark` is told of every output. `observed` are outputs that somebody else reads, any number of times. `variations`
-    says why computing an output again may change it.
+    says why computing an output again may change it. `pin` makes a source the same however often it is read.
     """
 
     region: RegionDescriptor
@@ -63,6 +64,7 @@ class RegionEvaluation:
     contracts: list[Contract]
     mark: Callable[[DataFrame, Output], None] = lambda _rows, _output: None
     observed: Set[Output] = frozenset()
+    pin: Pin = as_it_is
     is_dry: bool = False
     outputs: dict[Output, DataFrame] = field(default_factory=dict)
     variations: Variations = field(default_factory=Variations)
@@ -115,7 +117,10 @@ class RegionEvaluation:
             spark=self.spark,
             parameters=self.parameters,
             parallelism=operator.parallelism,
-            read=self.read_source,
+            read=lambda connector, splits: self.read_source(
+                self.pin(connector, self.graph.times_read(operator.node_id, self._results), splits),
+                splits,
+            ),
             fix=lambda name, rows: self.fix(operator, name, self.stop_clock(operator, rows), None),
             stop_clock=lambda rows: self.stop_clock(operator, rows),
             contracts=self.contracts,
@@ -146,8 +151,8 @@ class RegionEvaluation:
         return self.variations.ever(output)
 
     def is_repeatable(self, output: Output) -> bool:
-        """Say whether computing an output again from the same sources gives the same, as far as anybody can tell."""
-        return not any(each.is_in_operators for each in self.variations.of([output]))
+        """Say whether computing an output again gives the same rows, as far as Spark and the declaration tell."""
+        return self.variations.why_two_readers_differ(output) is None
 
     def replace_by_staged(self, output: Output, rows: DataFrame) -> None:
         """Let whoever reads an output here read what was committed of it: one result, however often it is read (D9)."""

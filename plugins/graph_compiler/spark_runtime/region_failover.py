@@ -45,6 +45,7 @@ from graph_compiler.errors import (
 )
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId, listing
 from graph_compiler.spark_runtime.connectors import read_source
+from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
 from graph_compiler.spark_runtime.contracts import Contract, check_contracts
 from graph_compiler.spark_runtime.lineage import lineage
 from graph_compiler.spark_runtime.metrics import RegionMetrics
@@ -91,6 +92,7 @@ class RegionFailover:
 
     task: TaskDeploymentDescriptor
     area: StagingArea
+    pin: Pin = as_it_is
     reads: list[StagedRead] = field(default_factory=list)
     recomputed: list[RecomputedResult] = field(default_factory=list)
     _recomputing: list[IntermediateDataSetId] = field(default_factory=list)
@@ -121,11 +123,11 @@ class RegionFailover:
     def check_reads(self) -> None:
         """Raise StaleReadError where what was read has been computed again since, and has other rows, or may have."""
         for result_id, manifest in self._manifests.items():
-            latest = self.area.log.latest(result_id)
-            assert latest is not None, "it was read"
-            if latest.epoch != manifest.epoch and not latest.replaces(manifest):
+            newest = self.area.log.epochs(result_id)[-1]
+            latest = None if newest == manifest.epoch else self.area.log.latest(result_id)
+            if newest != manifest.epoch and not (latest and latest.replaces(manifest)):
                 raise StaleReadError(
-                    f"{result_id} was computed again while this execution ran (epoch {latest.epoch}; it has read "
+                    f"{result_id} was computed again while this execution ran (epoch {newest}; it has read "
                     f"{manifest.epoch}), and has or may have other rows: the next attempt reads these"
                 )
 
@@ -216,6 +218,7 @@ class RegionFailover:
             fix=FixedRows(self.area, metrics).fix,
             stop_clock=run_clock(self.area.log.store, producer, spark).stop_for,
             mark=metrics.mark,
+            pin=self.pin,
             contracts=contracts,
         )
 

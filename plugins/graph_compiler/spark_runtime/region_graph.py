@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.descriptor import (
     InputDescriptor,
     OperatorDescriptor,
@@ -60,6 +62,21 @@ class RegionGraph:
         """Give the nodes an operator reads, directly or not, without itself."""
         outputs = self.outputs_read_by(self.operators[node_id])
         return frozenset(found for found, _ in outputs)
+
+    def times_read(self, node_id: int, staged: Set[Output]) -> int:
+        """Return how often the region computes what a node gives: what is staged is computed once, then read back."""
+        readers = Counter(
+            ((edge.node_id, edge.output_tag), operator.node_id)
+            for operator in self.operators.values()
+            for edge in operator.inputs
+            if edge.staged is None and edge.node_id == node_id
+        )
+        times = sum(1 for output in staged if output[0] == node_id)
+        for (output, reader), edges in readers.items():
+            if output not in staged:
+                is_last = isinstance(self.operators[reader].operator, Sink)
+                times += edges * (1 if is_last else self.times_read(reader, staged))
+        return times
 
     def chain_of(self, operator: OperatorDescriptor) -> tuple[OperatorDescriptor, ...]:
         """Give an operator and all before it in this application, first to last."""

@@ -34,8 +34,8 @@ from graph_compiler.spark_runtime.connectors import (
 from graph_compiler.spark_runtime.connectors.source import Found, as_declared
 from graph_compiler.spark_runtime.failures import OperatorFailedError, explain_failure
 from graph_compiler.spark_runtime.kept_sink import KeptSink
-from graph_compiler.spark_runtime.local_session import pinned
 from graph_compiler.spark_runtime.main import execute
+from graph_compiler.spark_runtime.own_files.session_settings import pinned
 from graph_compiler.spark_runtime.region_graph import Output
 from graph_compiler.spark_runtime.region_run import RegionRun
 from graph_compiler.spark_runtime.surroundings import Surroundings
@@ -116,6 +116,7 @@ class Rehearsal:
         return Surroundings(
             read_source=read,
             open_sink=self._open_sink,
+            pins=False,
             observed=frozenset(
                 (operator.node_id, tag)
                 for operator in operators

@@ -26,6 +26,7 @@ from graph_compiler.deployment.private_folders import make_private_folder
 from graph_compiler.deployment.release import find_release
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.errors import (
+    DamagedDocumentError,
     GraphCompilerError,
     PartitionNotFoundError,
     StagingError,
@@ -35,10 +36,10 @@ from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.causes import read_cause
 from graph_compiler.spark_runtime.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.data_files import written_partitions
-from graph_compiler.spark_runtime.local_session import pinned
 from graph_compiler.spark_runtime.own_files.damage import find_damaged_file
 from graph_compiler.spark_runtime.own_files.pinned_settings import WRITE_OPTIONS, WRITE_SESSION
 from graph_compiler.spark_runtime.own_files.reading import read_staged_files
+from graph_compiler.spark_runtime.own_files.session_settings import pinned
 from graph_compiler.spark_runtime.pointwise_read import read_pointwise
 from graph_compiler.spark_runtime.row_checksum import ObservedChecksum
 
@@ -123,7 +124,10 @@ class StagingArea:
         the pipeline than the one that reads it.
         """
         result_id = staged.id
-        manifest = self.log.latest(result_id)
+        try:
+            manifest = self.log.latest_or_why_not(result_id)
+        except DamagedDocumentError as error:
+            raise PartitionNotFoundError(f"{error}; clear the task that staged it") from None
         if manifest is None:
             raise PartitionNotFoundError(
                 f"no result {result_id} is committed in {self.layout.manifests(result_id)}\n"
@@ -148,7 +152,7 @@ class StagingArea:
             raise PartitionNotFoundError(f"{gone.words()}; clear the task that staged it")
         _verify(manifest)
         self.read_manifests[manifest.location] = manifest
-        schema = StructType.fromJson(json.loads(manifest.schema))
+        schema = _schema(manifest)
         if partitions is not None:
             return read_pointwise(self.spark, manifest, schema, partitions)
         if not manifest.files:
@@ -171,6 +175,17 @@ class StagingArea:
     def drop(self, manifest: Manifest) -> None:
         """Remove the data of an epoch nobody reads any more; its manifest stays."""
         shutil.rmtree(manifest.location, ignore_errors=True)
+
+
+def _schema(manifest: Manifest) -> StructType:
+    """Return the schema of a result; raises PartitionNotFoundError where its manifest has none that Spark knows."""
+    try:
+        return StructType.fromJson(json.loads(manifest.schema))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise PartitionNotFoundError(
+            f"the schema of epoch {manifest.epoch} of {manifest.result_id} cannot be read ({error!r}); "
+            "clear the task that staged it"
+        ) from None
 
 
 def _verify(manifest: Manifest) -> None:

@@ -32,11 +32,15 @@ def _nobody(*_: object) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """Those of an application, unless told otherwise. `observed` are outputs that are read again from outside."""
+    """Those of an application, unless told otherwise. `observed` are outputs that are read again from outside.
+
+    `pins` is unset where rows are given in the place of sources.
+    """
 
     read_source: ReadSource = read_source
     open_sink: SinkOpener = open_sink
     observed: Set[Output] = frozenset()
+    pins: bool = True
     begins: Begins = _nobody
     looks: Looks = _nobody
 

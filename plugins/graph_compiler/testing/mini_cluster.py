@@ -6,7 +6,7 @@ import shutil
 import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, time
 from tempfile import mkdtemp
 from typing import TypeAlias
 
@@ -15,10 +15,12 @@ from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.operators import Source
 from graph_compiler.declaration.parameters import ParameterValue
 from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.describe import describe_regions
 from graph_compiler.deployment.descriptor import RegionDescriptor
 from graph_compiler.deployment.desk_task import DeskRun, desk_task
 from graph_compiler.deployment.parameters import check_parameters, parse_parameter
+from graph_compiler.deployment.run_marker import RunMarker, mark_run
 from graph_compiler.deployment.until import only_up_to
 from graph_compiler.errors import ParameterError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
@@ -34,6 +36,7 @@ from graph_compiler.testing.sources import REAL, Place, Rows, match_sources
 Given: TypeAlias = Frame | Rows | Iterable[GivenRow] | Place
 DAY = "2001-01-01"
 """The day of a run that is given none: always the same, so that a test does not depend on today."""
+_HOST = "test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,9 @@ class MiniCluster:
         """Run a pipeline, or with `until` what one operator needs of it, and give what came out.
 
         `sources` has for each source, by name or uid: rows as dicts, `Rows` with a schema, a DataFrame, or REAL, which
-        reads it as in production. Sinks keep what they are given; with `write_sinks` they write it, too. Raises
-        PipelineFailedError with the words of production.
+        reads it as in production. Sinks keep what they are given; with `write_sinks` they write it, too. `day` is the
+        run's day, and its start, in UTC, what `current_timestamp()` is; a datetime says both to the microsecond.
+        Raises PipelineFailedError with the words of production.
         """
         compiled = compile_pipeline(
             pipeline if isinstance(pipeline, Pipeline) else pipeline.pipeline()
@@ -81,7 +85,10 @@ class MiniCluster:
         run = DeskRun(
             day=_day(day), params=_params(compiled, params or {}), run_id="test", staging_root=root
         )
-        failure = rehearsal.run([desk_task(region, run, execution_id="test") for region in regions])
+        tasks = [desk_task(region, run, execution_id="test") for region in regions]
+        marker = RunMarker.of(tasks[0], host=_HOST, time=_now(day).timestamp())
+        mark_run(LocalCommitStore(), marker)
+        failure = rehearsal.run(tasks)
         if failure is not None:
             region = regions[len(rehearsal.reports) - 1]
             raise PipelineFailedError(
@@ -124,12 +131,21 @@ def _target(output: NamedOutput | None) -> tuple[int, str | None] | None:
 
 def _day(day: str | date) -> str:
     """Give a day as every run has it: as text, whatever a test gives."""
+    if isinstance(day, datetime):
+        return day.date().isoformat()
     try:
         return date.fromisoformat(str(day)).isoformat()
     except ValueError:
         raise ParameterError(
             f"day is {shown(day)}\n  allowed: a day, such as '2013-01-01'"
         ) from None
+
+
+def _now(day: str | date) -> datetime:
+    """Return the run's now: a moment that was given (in UTC unless it says otherwise), else the start of the day."""
+    if isinstance(day, datetime):
+        return day if day.tzinfo else day.replace(tzinfo=UTC)
+    return datetime.combine(date.fromisoformat(_day(day)), time(), UTC)
 
 
 def _params(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from typing import Annotated, NoReturn
 
 from airflow.api_fastapi.app import get_auth_manager
@@ -19,8 +20,11 @@ from sqlalchemy.orm import Session
 
 from graph_compiler.airflow_backend.settings import Settings
 from graph_compiler.airflow_backend.web.plans import PlanCards
+from graph_compiler.airflow_backend.web.staging_reads import StagingReads
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import Json
+
+_MOST_BITS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +33,9 @@ class Server:
 
     settings: Settings
     cards: PlanCards
+    reads: StagingReads = field(default_factory=StagingReads)
+    row_reads: StagingReads = field(default_factory=lambda: StagingReads(running=1, waiting=4))
+    """Rows are read one request after the other: a page may unfold to more than its file says, up to 2 GB."""
 
     def layout(self, dag_id: str, run_id: str) -> StagingLayout:
         """Give the paths of a run."""
@@ -68,12 +75,31 @@ def refuse(words: str) -> NoReturn:
 
 def answer(document: Json, known: str | None = None) -> Response:
     """Give a document; nothing but its ETag where the browser has this very document."""
-    text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+    text = _json(document)
     # Half a surrogate pair, which Python writes for bytes of a file's name that are no text, has no bytes in UTF-8:
     # escaped by its number it is JSON.
     body = text.encode(errors="backslashreplace")
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     return answer_with(body, "application/json", tag, known)
+
+
+def _json(document: Json) -> str:
+    """Write a document as JSON that every browser reads; numbers that JSON does not have are null."""
+    try:
+        return json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(document), separators=(",", ":"), ensure_ascii=False)
+
+
+def _finite(document: Json) -> Json:
+    if isinstance(document, dict):
+        return {key: _finite(value) for key, value in document.items()}
+    if isinstance(document, list):
+        return [_finite(item) for item in document]
+    if isinstance(document, float) and not math.isfinite(document):
+        return None
+    is_endless = isinstance(document, int) and document.bit_length() > _MOST_BITS
+    return None if is_endless else document
 
 
 def answer_with(body: bytes, media_type: str, tag: str, known: str | None) -> Response:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import stat
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from graph_compiler.deployment.executions import RegionExecution, executions, regions_of
+from graph_compiler.deployment.documents.bounded_read import folders_in, names_in
+from graph_compiler.deployment.executions import RegionExecution, executions
 from graph_compiler.deployment.staging_layout import (
     DESCRIPTOR,
     OUTCOME,
@@ -16,14 +17,19 @@ from graph_compiler.deployment.staging_layout import (
     REPORT,
     SUBMISSION,
     executions_folder,
+    order_folder,
 )
 from graph_compiler.errors import GraphCompilerError
-from graph_compiler.identifiers import RegionId
+from graph_compiler.identifiers import RegionId, name_of_segment
 
 _KEPT = 4_000
 """Regions whose attempts are remembered; a run of fewer is read anew only where it has changed."""
-_MOST_BYTES = 64_000_000
+_MOST_BYTES = 16_000_000
 """Of one document; that of 1,000 vertices has half a million."""
+_MOST_OF_RUN = 128_000_000
+"""Of all documents of a run that are read for one request."""
+_MOST_ENTRIES = 10_000
+"""Tasks of a run, and attempts at a task."""
 Signature = tuple[tuple[str, int, int], ...]
 """Path, time and size of every document of a region: what was read from them holds until one differs."""
 
@@ -39,18 +45,30 @@ class Documents:
 def read_documents(run: Path) -> Documents:
     """Read the folder of a run; a region whose documents cannot be read here has no attempts."""
     try:
-        if not run.is_dir():
-            return Documents(are_there=False, attempts={})
-        regions = regions_of(run)
-    except (OSError, ValueError):  # ValueError: a region's folder has just been emptied
+        is_there = run.is_dir()
+        names = folders_in(str(run / "tasks"), most=_MOST_ENTRIES) if is_there else []
+    except (OSError, GraphCompilerError):
         return Documents(are_there=False, attempts={})
-    return Documents(are_there=True, attempts={id: _attempts(run, id) for id in regions})
+    attempts: dict[str, tuple[RegionExecution, ...]] = {}
+    left = _MOST_OF_RUN
+    for name in names:
+        region_id = RegionId(name_of_segment(name) or name)
+        signature = _signature(run, region_id)
+        left -= sum(size for _, _, size in signature or ())
+        found = _attempts(run, region_id, signature) if left >= 0 else ()
+        if found or signature != ():
+            attempts[region_id] = found
+    begun = {id: min((one.started for one in found), default=0.0) for id, found in attempts.items()}
+    ordered = sorted(attempts, key=lambda id: (begun[id], id))
+    return Documents(are_there=is_there, attempts={id: attempts[id] for id in ordered})
 
 
-def _attempts(run: Path, region_id: RegionId) -> tuple[RegionExecution, ...]:
+def _attempts(
+    run: Path, region_id: RegionId, signature: Signature | None
+) -> tuple[RegionExecution, ...]:
     try:
-        return _read(run, region_id, _signature(run, region_id))
-    except (OSError, GraphCompilerError, ValueError, LookupError, TypeError):
+        return () if signature is None else _read(run, region_id, signature)
+    except (OSError, GraphCompilerError):
         return ()  # another user's, another version's, no document at all, or on its way to the trash
 
 
@@ -59,14 +77,26 @@ def _read(run: Path, region_id: RegionId, _signature: Signature) -> tuple[Region
     return executions(run, region_id)
 
 
-def _signature(run: Path, region_id: RegionId) -> Signature:
-    found = []
-    for folder in Path(executions_folder(str(run), region_id)).glob("*"):
-        for name in (DESCRIPTOR, SUBMISSION, PROGRESS, REPORT, OUTCOME):
-            path = folder / name
-            if path.exists():
-                status = path.stat()
-                if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
-                    raise OSError(f"{path} is no document")
-                found.append((str(path), status.st_mtime_ns, status.st_size))
-    return tuple(sorted(found))
+def _signature(run: Path, region_id: RegionId) -> Signature | None:
+    """Return what is there of a region, None where that cannot be read here."""
+    folder = executions_folder(str(run), region_id)
+    try:
+        found = [
+            (path, status.st_mtime_ns, status.st_size)
+            for name in folders_in(folder, most=_MOST_ENTRIES)
+            for document in (DESCRIPTOR, SUBMISSION, PROGRESS, REPORT, OUTCOME)
+            if (status := _status(path := f"{folder}/{name}/{document}"))
+        ]
+        turns = names_in(order_folder(str(run), region_id), most=_MOST_ENTRIES)
+    except (OSError, GraphCompilerError):
+        return None
+    if not found or any(size > _MOST_BYTES for _, _, size in found):
+        return None if found else ()
+    return (*sorted(found), *((name, 0, 0) for name in sorted(turns)))
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except FileNotFoundError:
+        return None

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
-from urllib.parse import quote
 
 from graph_compiler.airflow_backend.execution_states import EXECUTION_STATES
 from graph_compiler.airflow_backend.web.attempts import Documents
+from graph_compiler.airflow_backend.web.links import Links
 from graph_compiler.airflow_backend.web.runs import RunWithTries, TryRow
 from graph_compiler.airflow_backend.web.view_run import (
     VERSION,
@@ -43,26 +43,6 @@ _WAITING = (None, "scheduled", "up_for_retry")
 """States in which the current row of a task may stand for no try of its own."""
 _STATES = {None if key is None else key.value: state for key, state in EXECUTION_STATES.items()}
 """By the names that Airflow's database has."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Links:
-    """Where the attempts of a run are looked at. Airflow's pages are named from where Airflow is served."""
-
-    history_server: str | None
-
-    def log(self, dag_id: str, run_id: str, task_id: str, try_number: int) -> str:
-        """Give the page of a task's log in Airflow's UI."""
-        run, task = quote(run_id, safe=""), quote(task_id, safe="")
-        return f"/dags/{quote(dag_id, safe='')}/runs/{run}/tasks/{task}?try_number={try_number}"
-
-    def spark(self, application_id: str | None, live: str | None) -> str | None:
-        """Give Spark's own UI while there is one; else its history server's page, where one is configured."""
-        if live is not None:
-            return live
-        if self.history_server is None or application_id is None:
-            return None
-        return f"{self.history_server.rstrip('/')}/history/{quote(application_id, safe='')}/jobs/"
 
 
 def joined_run(

@@ -11,7 +11,7 @@ from graph_compiler.airflow_backend.web.answers import ServerDep, answer, may_re
 from graph_compiler.airflow_backend.web.row_permission import requires_rows
 from graph_compiler.airflow_backend.web.runs import find_run
 from graph_compiler.airflow_backend.web.staged_files import find_rows
-from graph_compiler.errors import DescriptorError, StagingError
+from graph_compiler.errors import PartitionNotFoundError, StagingError
 from graph_compiler.explain.plain_json import plain_json
 
 _OFF = "no rows are shown here: setting [graph_compiler] row_samples is 0"
@@ -30,20 +30,25 @@ def rows(dag_id: str, run_id: str, result: str, server: ServerDep, session: Sess
         refuse(f"there is no run '{run_id}' of '{dag_id}'")
     # Imported when asked: with pyarrow it takes memory in every process that serves Airflow.
     try:
-        from graph_compiler.airflow_backend.web.row_sample import UNREADABLE, read_sample
+        from graph_compiler.airflow_backend.web.row_sample import UNREADABLE, RowSample, read_sample
     except ImportError:
         refuse(
             "rows are read with pyarrow, which this API server does not have: pip install 'pyarrow>=18'"
         )
+    layout, most = server.layout(dag_id, run_id), server.settings.row_samples
+
+    def read() -> RowSample | None:
+        found = find_rows(layout, result)
+        return None if found is None else read_sample(found, most)
+
     try:
-        found = find_rows(server.layout(dag_id, run_id), result)
-        if found is None:
-            refuse(f"run '{run_id}' has committed no result '{result}' that this server can see")
-        sample = read_sample(found, server.settings.row_samples)
-    except StagingError as error:
+        sample = server.row_reads(read)
+    except PartitionNotFoundError as error:
         refuse(str(error))
-    except (*UNREADABLE, DescriptorError) as error:
+    except (*UNREADABLE, StagingError) as error:
         refuse(f"the rows cannot be read here: {error}")
+    if sample is None:
+        refuse(f"run '{run_id}' has committed no result '{result}' that this server can see")
     response = answer(plain_json(sample))
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -7,24 +7,32 @@ read that. What a row group holds on average says beforehand what its rows would
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 from pyarrow import parquet
 
 from graph_compiler.airflow_backend.web.row_cells import Cell, cell
 from graph_compiler.airflow_backend.web.staged_files import StagedFiles
-from graph_compiler.airflow_backend.web.staged_result import ViewColumn, view_column
+from graph_compiler.airflow_backend.web.staged_result import ViewColumn, fields_of, view_column
 from graph_compiler.errors import PartitionNotFoundError
 from graph_compiler.explain.plain_json import plain_json
 from graph_compiler.identifiers import counted, listing
 
-UNREADABLE = (OSError, pa.ArrowException)
-"""What Arrow raises for files that are damaged, encrypted, or not for this user's eyes."""
+UNREADABLE = (
+    OSError,
+    MemoryError,
+    RecursionError,
+    ValueError,
+    LookupError,
+    TypeError,
+    pa.ArrowException,
+)
+"""What is raised for files that are damaged, encrypted, of other columns, or not for this user's eyes."""
 _MOST_COLUMNS = 200
 _MOST_ANSWERED = 1_000_000
 """Bytes of the rows in an answer; one row is always given."""
@@ -33,6 +41,10 @@ _MOST_READ = 64_000_000
 _ROWS_IN_A_PAGE = 100
 """At least: Parquet's writer does not look at a page's size before."""
 _BYTES_OF_A_VALUE = 8
+_MOST_FOOTER = 8_000_000
+"""Bytes of what a file says of itself: some 50,000 columns of a row group."""
+_MOST_LISTED = 100_000
+"""Columns, row groups or names in one list of it."""
 _BATCH = 16
 """Rows that are in memory at once."""
 _BUFFER = 64 * 1024
@@ -88,7 +100,7 @@ class _RowGroup:
 def read_sample(found: StagedFiles, most: int) -> RowSample:
     """Read at most so many rows; raises PartitionNotFoundError, and what is UNREADABLE."""
     manifest = found.manifest
-    fields: list[Field] = json.loads(manifest.schema)["fields"]
+    fields = fields_of(manifest)
     shown, rows = _sample(found, fields[:_MOST_COLUMNS], most)
     return RowSample(
         epoch=manifest.epoch,
@@ -103,7 +115,7 @@ def _sample(
     found: StagedFiles, fields: list[Field], most: int
 ) -> tuple[list[Field], list[tuple[Cell, ...]]]:
     """Give the columns that can be read, and rows until there are enough, or the next would be too much."""
-    groups = _row_groups(found.paths())
+    groups = _row_groups(found.opened())
     first = next(groups, None)
     if first is None or not (shown := first.fitting(fields)):
         return fields if first is None else [], []
@@ -117,13 +129,32 @@ def _sample(
     return shown, rows
 
 
-def _row_groups(paths: Iterator[Path]) -> Iterator[_RowGroup]:
-    for path in paths:
-        with parquet.ParquetFile(
-            path, pre_buffer=False, buffer_size=_BUFFER, coerce_int96_timestamp_unit="us"
-        ) as file:
-            for index in range(file.num_row_groups):
-                yield _RowGroup(file=file, index=index)
+def _row_groups(files: Iterator[BinaryIO]) -> Iterator[_RowGroup]:
+    for opened in files:
+        with opened:
+            _check_footer(opened)
+            with parquet.ParquetFile(
+                opened,
+                pre_buffer=False,
+                buffer_size=_BUFFER,
+                coerce_int96_timestamp_unit="us",
+                page_checksum_verification=True,
+                thrift_string_size_limit=_MOST_FOOTER,
+                thrift_container_size_limit=_MOST_LISTED,
+            ) as file:
+                for index in range(file.num_row_groups):
+                    yield _RowGroup(file=file, index=index)
+
+
+def _check_footer(file: BinaryIO) -> None:
+    """Raise PartitionNotFoundError for a footer that would take much memory to read: its length stands at the end."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - 8))
+    end = file.read(8)
+    length = int.from_bytes(end[:4], "little")
+    if end[4:] in (b"PAR1", b"PARE") and length > _MOST_FOOTER:
+        raise PartitionNotFoundError(f"a file of the result has a footer of {length:,} bytes")
+    file.seek(0)
 
 
 def _rows(groups: Iterator[_RowGroup], fields: list[Field]) -> Iterator[tuple[Cell, ...]]:

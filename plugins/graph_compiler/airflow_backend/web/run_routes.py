@@ -19,12 +19,13 @@ from graph_compiler.airflow_backend.web.answers import (
     refuse,
 )
 from graph_compiler.airflow_backend.web.attempts import read_documents
-from graph_compiler.airflow_backend.web.joined_run import Links, joined_run, without_reasons
+from graph_compiler.airflow_backend.web.joined_run import joined_run, without_reasons
+from graph_compiler.airflow_backend.web.links import Links
 from graph_compiler.airflow_backend.web.plans import is_ours
 from graph_compiler.airflow_backend.web.row_permission import may_see_rows
 from graph_compiler.airflow_backend.web.runs import find_run, newest_runs
 from graph_compiler.airflow_backend.web.staged_result import find_result
-from graph_compiler.errors import DescriptorError
+from graph_compiler.errors import StagingError
 from graph_compiler.explain.plain_json import plain_json
 
 _NEWEST = 50
@@ -58,7 +59,7 @@ def run(  # what FastAPI hands over
         dag_id,
         found,
         card.plan_id if card else None,
-        read_documents(Path(server.layout(dag_id, run_id).run)),
+        server.reads(lambda: read_documents(Path(server.layout(dag_id, run_id).run))),
         Links(history_server=server.settings.history_server),
     )
     are_shown = may_also_read(user, dag_id, DagAccessEntity.TASK_LOGS, session)
@@ -74,8 +75,9 @@ def result(  # what FastAPI hands over
         refuse(f"there is no run '{run_id}' of '{dag_id}'")
     are_shown = server.settings.row_samples > 0 and may_see_rows(user)
     try:
-        found = find_result(server.layout(dag_id, run_id), result, rows_are_shown=are_shown)
-    except (OSError, DescriptorError) as error:
+        layout = server.layout(dag_id, run_id)
+        found = server.reads(lambda: find_result(layout, result, rows_are_shown=are_shown))
+    except (OSError, StagingError) as error:
         refuse(f"the result cannot be read here: {error}")
     if found is None:
         refuse(f"run '{run_id}' has committed no result '{result}' that this server can see")

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-import stat
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from graph_compiler.airflow_backend.web.staged_result import find_manifest
 from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.deployment.damage import find_damage
+from graph_compiler.deployment.documents.bounded_read import open_regular
+from graph_compiler.deployment.hadoop_checksums import why_checksums_differ
 from graph_compiler.deployment.manifest import DataFile, Manifest
 from graph_compiler.deployment.release import find_release
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.errors import PartitionNotFoundError
+from graph_compiler.errors import DamagedDocumentError, PartitionNotFoundError
+
+_MOST = 2**62  # its pages are read, and not the file
+
+_MOST_VOUCHED_FOR = 1 << 30
+"""Bytes of a file whose checksums are read, 1/128 of it; of larger ones only the pages that are shown are compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,28 +31,33 @@ class StagedFiles:
     manifest: Manifest
     folder: Path
 
-    def paths(self) -> Iterator[Path]:
-        """Give the files that hold rows, in the order of partitions, each looked at when it is asked for.
+    def opened(self) -> Iterator[BinaryIO]:
+        """Give the files that hold rows, in the order of partitions, each opened when it is asked for.
 
         Raises PartitionNotFoundError for one that is not as it was committed, and OSError.
         """
         for file in self.manifest.files:
             if file.rows:
-                yield self._path(file)
+                yield self._open(file)
 
-    def _path(self, file: DataFile) -> Path:
+    def _open(self, file: DataFile) -> BinaryIO:
+        """Open a file that lies in this very folder, and is no link: what is looked at is what is read."""
         if Path(file.name).name != file.name:
             raise PartitionNotFoundError(f"'{file.name}' is no file of a staged result")
         try:
-            path = (self.folder / file.name).resolve(strict=True)
-            status = path.stat()
-        except FileNotFoundError:
-            raise self._gone(file, "is not there any more") from None
-        if path.parent != self.folder.resolve() or not stat.S_ISREG(status.st_mode):
-            raise self._gone(file, "lies elsewhere")
-        if status.st_size != file.bytes:
-            raise self._gone(file, f"has {status.st_size} bytes, not {file.bytes}")
-        return path
+            opened = open_regular(str(self.folder / file.name), most=_MOST)
+        except DamagedDocumentError as error:
+            raise self._gone(file, error.why) from None
+        if opened is None:
+            raise self._gone(file, "is not there any more")
+        found = open(opened, "rb")  # noqa: SIM115  # whoever reads it closes it
+        if (size := os.fstat(opened).st_size) != file.bytes:
+            found.close()
+            raise self._gone(file, f"has {size} bytes, not {file.bytes}")
+        if why := _why_not_trusted(self.folder / file.name, file):
+            found.close()
+            raise self._gone(file, f"cannot be trusted: {why}")
+        return found
 
     def _gone(self, file: DataFile, words: str) -> PartitionNotFoundError:
         manifest = self.manifest
@@ -55,17 +69,23 @@ class StagedFiles:
 def find_rows(layout: StagingLayout, result: str) -> StagedFiles | None:
     """Give the last committed epoch of a result, None where there is none.
 
-    Raises PartitionNotFoundError for one that was released, DescriptorError, OSError.
+    Raises StagingError for one that was released or cannot be read, OSError.
     """
     manifest = find_manifest(layout, result)
     if manifest is None:
         return None
-    released = find_release(LocalCommitStore(), layout, manifest.result_id, manifest.epoch)
-    if released is not None:
-        raise PartitionNotFoundError(released.words())
+    key = (LocalCommitStore(), layout, manifest.result_id, manifest.epoch)
+    gone = find_release(*key) or find_damage(*key)
+    if gone is not None:
+        raise PartitionNotFoundError(gone.words())
     if manifest.result_id != result:
         raise PartitionNotFoundError(f"the manifest of {result} is of {manifest.result_id}")
     folder = layout.data(
         manifest.result_id, epoch=manifest.epoch, execution_id=manifest.attempt.execution_id
     )
     return StagedFiles(manifest=manifest, folder=Path(folder))
+
+
+def _why_not_trusted(path: Path, file: DataFile) -> str | None:
+    digest = file.checksums if file.bytes <= _MOST_VOUCHED_FOR else None
+    return None if digest is None else why_checksums_differ(path, digest)

@@ -12,6 +12,7 @@ from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.manifest import Manifest
 from graph_compiler.deployment.manifest_log import ManifestLog
 from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.errors import PartitionNotFoundError
 from graph_compiler.identifiers import IntermediateDataSetId
 
 # What is asked for becomes a part of a path.
@@ -56,17 +57,17 @@ def find_result(layout: StagingLayout, result: str, *, rows_are_shown: bool) -> 
 
 
 def find_manifest(layout: StagingLayout, result: str) -> Manifest | None:
-    """Give the last committed manifest of a result."""
+    """Return the last committed manifest of a result; raises StagingError for one that cannot be read, OSError."""
     if _RESULT_ID.fullmatch(result) is None:
         return None
     log = ManifestLog(store=LocalCommitStore(), layout=layout)
-    return log.latest(IntermediateDataSetId(result))
+    return log.latest_or_why_not(IntermediateDataSetId(result))
 
 
 def _view(manifest: Manifest, rows_are_shown: bool) -> ViewResult:
     return ViewResult(
         result=manifest.result_id,
-        schema=tuple(view_column(field) for field in json.loads(manifest.schema)["fields"]),
+        schema=tuple(view_column(field) for field in fields_of(manifest)),
         rows=manifest.rows,
         bytes=manifest.bytes,
         epoch=manifest.epoch,
@@ -82,9 +83,25 @@ def _view(manifest: Manifest, rows_are_shown: bool) -> ViewResult:
     )
 
 
+def fields_of(manifest: Manifest) -> list[Mapping[str, Any]]:
+    """Return the fields of a manifest's schema; raises PartitionNotFoundError for one that is no struct."""
+    try:
+        fields = json.loads(manifest.schema).get("fields")
+        names = [field["name"] for field in fields]
+        kinds = [_words(field["type"]) for field in fields]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        names, kinds = [], [""]
+    if len(names) != len(kinds) or not all(isinstance(name, str) for name in names):
+        raise PartitionNotFoundError(
+            f"the manifest of epoch {manifest.epoch} of {manifest.result_id} has a schema that is no struct"
+        )
+    return list(fields)
+
+
 def view_column(field: Mapping[str, Any]) -> ViewColumn:
-    """Give a field of Spark's schema JSON."""
-    return ViewColumn(name=field["name"], type=_words(field["type"]), nullable=field["nullable"])
+    """Return a field of Spark's schema JSON; where it does not say so, it may be null."""
+    nullable = field.get("nullable") is not False
+    return ViewColumn(name=field["name"], type=_words(field["type"]), nullable=nullable)
 
 
 def _words(type: Any) -> str:

@@ -52,15 +52,17 @@ _VERBS = {
 class WhenReadTwice(StrEnum):
     """What keeps a source's rows the same where several actions of one application read them.
 
-    SAME    they stand in the declaration
-    LISTED  its files are listed once, and must still be as they were listed when anything made of them is committed;
-            else the attempt fails, and the next one lists anew
-    FIXED   nothing does: rows are staged once where more than one reads them. Files that Spark has listed are the
-            exception: they are LISTED, whichever source they come from
+    SAME      they stand in the declaration
+    LISTED    its files are listed once, and must still be as they were listed when anything made of them is committed;
+              else the attempt fails, and the next one lists anew
+    SNAPSHOT  the source sees to it by itself: one state of a database for a task, or no second read
+    FIXED     nothing does: rows are staged once where more than one reads them. Files that Spark has listed are the
+              exception: they are LISTED, whichever source they come from
     """
 
     SAME = "same"
     LISTED = "listed"
+    SNAPSHOT = "snapshot"
     FIXED = "fixed"
 
 

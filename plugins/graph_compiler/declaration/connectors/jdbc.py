@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
-from graph_compiler.declaration.connectors.connector import Connector, Options, SinkMode, as_pairs
+from graph_compiler.declaration.connectors.connector import (
+    Connector,
+    Options,
+    SinkMode,
+    WhenReadTwice,
+    as_pairs,
+)
 from graph_compiler.declaration.connectors.input_splits import (
     PredicateSplit,
     parse_bound,
@@ -55,6 +61,7 @@ class Jdbc(Connector):
         SinkMode.ERROR_IF_EXISTS,
         SinkMode.MERGE,
     )
+    when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.SNAPSHOT
     never_rendered: ClassVar[tuple[str, ...]] = (
         *("schema", "on_schema_change"),
         *("query", "driver", "partition_column"),

@@ -49,7 +49,8 @@ class PartitioningMethods(Stream):
         """Say that the operator before gives the same rows whenever it is computed again, or such as count as the same.
 
         Where its result is staged, lost, and computed again, tasks that had finished from the lost copy then stay as
-        they are, even if the two copies differ (sums of DOUBLE in another order) or cannot be compared.
+        they are, even if the two copies differ (sums of DOUBLE in another order) or cannot be compared. Nor are rows
+        staged for several readers because its order may have ties, or its source may change: it says they do not.
         """
         return self._set("deterministic", True)
 

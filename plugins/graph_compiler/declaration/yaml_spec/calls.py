@@ -155,11 +155,11 @@ class Calls:
         if not isinstance(found, SqlFile):
             return str(found)
         try:
-            return read_query(Path(self.file).parent / found.file)
+            return read_query(Path(self.file).parent, found.file)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             message = f"'{found.file}' cannot be read: {reason}"
-            allowed = "a path from this file's folder"
+            allowed = "a file of SQL in this file's folder, or anywhere in its pipelines folder"
             raise self.refused((*path, "file"), message, allowed=allowed) from None
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from graph_compiler.declaration.parameters import is_model
+from graph_compiler.declaration.yaml_spec.text_file import file_below, read_bytes
 from graph_compiler.errors import FunctionNotImportableError
 from graph_compiler.identifiers import did_you_mean
 
@@ -64,8 +65,9 @@ def _is_of(module: str, error: BaseException) -> bool:
     return module in names and not str(names[-1]).startswith("importlib")
 
 
-def read_query(path: Path) -> str:
-    """Read a file of SQL; raises OSError, or ValueError where it is too large or no UTF-8."""
-    if path.stat().st_size > MAX_QUERY:
-        raise ValueError(f"it has more than {MAX_QUERY} bytes")
-    return path.read_text(encoding="utf-8")
+def read_query(folder: Path, name: str) -> str:
+    """Read a file of SQL by its path from a folder; raises OSError, or ValueError where it may not be read.
+
+    That is a file elsewhere, of another kind, too large, or no UTF-8.
+    """
+    return read_bytes(file_below(folder, name), most=MAX_QUERY).decode("utf-8")

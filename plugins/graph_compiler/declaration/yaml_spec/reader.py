@@ -17,6 +17,7 @@ from graph_compiler.declaration.pipeline import IncompletePipelineError, Pipelin
 from graph_compiler.declaration.yaml_spec.declare import Broken, declare
 from graph_compiler.declaration.yaml_spec.pipeline_spec import PipelineSpec
 from graph_compiler.declaration.yaml_spec.refusals import KeyPath, problem_in, refusals
+from graph_compiler.declaration.yaml_spec.text_file import read_bytes
 from graph_compiler.declaration.yaml_spec.tree import MAX_CHARACTERS, Node, plain, read_tree
 from graph_compiler.errors import InvalidPipelineError, Problem
 
@@ -27,16 +28,16 @@ _STAND_IN = {"from_source": {"range": 0, "end": 0}, "name": "broken"}
 def read_pipeline(path: Path) -> Pipeline:
     """Read what a file declares. Raises InvalidPipelineError with every problem found, and OSError."""
     name = path.stem
-    if path.stat().st_size > 4 * MAX_CHARACTERS:
-        message = f"{path} has {path.stat().st_size} bytes"
-        raise InvalidPipelineError(
-            name, [Problem(message=message, allowed=f"{MAX_CHARACTERS} characters")]
-        )
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_bytes(path, most=4 * MAX_CHARACTERS).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"{path} is no UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}"
         raise InvalidPipelineError(name, [Problem(message=message)]) from None
+    except ValueError as error:
+        problem = Problem(
+            message=f"{path} cannot be read: {error}", allowed=f"{MAX_CHARACTERS} characters"
+        )
+        raise InvalidPipelineError(name, [problem]) from None
     return parse_pipeline(text, str(path))
 
 

@@ -146,11 +146,7 @@ def _(
     connector: FileConnector, operator_id: OperatorId, sink: Sink, context: SinkContext
 ) -> FileSink:
     publisher = Publisher(
-        spark=context.spark,
-        store=context.store,
-        layout=context.layout,
-        plan_id=context.plan_id,
-        execution_id=context.execution_id,
+        spark=context.spark, ledger=context.ledger, execution_id=context.execution_id
     )
     ticket = publisher.settle(operator_id, connector.path, sink.mode)
     return FileSink(connector=connector, sink=sink, publisher=publisher, ticket=ticket)

@@ -177,7 +177,11 @@ def _publish(publication: MarkedPublication, ledger: Ledger, database: Database)
         publication = ledger.decide_behind_others(
             publication, lambda earlier: _finish(earlier, ledger, database)
         )
-    refused = _carry_out(publication, ledger, database)
+    try:
+        refused = _carry_out(publication, ledger, database)
+    except PublicationConflictError:  # the database knows that it will not be done
+        ledger.give_up(publication)
+        raise
     if refused is None:
         return
     if publication.creates and is_there(database, publication.table):
@@ -201,11 +205,7 @@ def _finish(earlier: Publication, ledger: Ledger, database: Database) -> None:
 
 def _carry_out(to: TablePublication, ledger: Ledger, database: Database) -> Refusal | None:
     """Carry out and record that; return why it was given up. What may pass is raised: the decision stands."""
-    try:
-        refused = carry_out(to, database)
-    except PublicationConflictError:
-        ledger.give_up(to)
-        raise
+    refused = carry_out(to, database)
     if refused is not None and give_up(to, database):
         ledger.give_up(to)
         return refused

@@ -39,7 +39,7 @@ from graph_compiler.spark_runtime.schema_change import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkContext:
-    """The execution a sink belongs to."""
+    """The execution a sink belongs to. `is_same_root`: whether the staging root is still the one it began in."""
 
     spark: SparkSession
     store: CommitStore
@@ -47,11 +47,17 @@ class SinkContext:
     plan_id: str
     region_id: RegionId
     execution_id: str
+    is_same_root: Callable[[], bool] = lambda: True
 
     @property
     def ledger(self) -> Ledger:
-        """Give the publications of all targets."""
-        return Ledger(store=self.store, layout=self.layout, plan_id=self.plan_id)
+        """Return the publications of all targets."""
+        return Ledger(
+            store=self.store,
+            layout=self.layout,
+            plan_id=self.plan_id,
+            is_same_root=self.is_same_root,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

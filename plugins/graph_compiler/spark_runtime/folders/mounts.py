@@ -1,11 +1,15 @@
-"""Where to prepare what a folder will hold: in a place from which it can be renamed into it."""
+"""Mounts: nothing can be renamed from one to another, and a folder that holds one must stay where it is."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from graph_compiler.deployment.preparations import beside, inside
+
+_MOUNTS = Path("/proc/self/mountinfo")
+_ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 
 def preparation_folder(target: Path) -> Path:
@@ -16,6 +20,19 @@ def preparation_folder(target: Path) -> Path:
     if target.is_dir() and _mount(target) != _mount(target.parent):
         return inside(target)
     return beside(target)
+
+
+def has_mount_inside(folder: Path) -> bool:
+    """Whether something is mounted below a folder; if it took another's place, the mount would go with it."""
+    if not _MOUNTS.exists():  # not Linux, which alone can exchange folders
+        return False
+    below = os.fsencode(os.path.realpath(folder)) + b"/"
+    points = (line.split(b" ")[4] for line in _MOUNTS.read_bytes().splitlines())
+    return any(_ESCAPED.sub(_letter, point).startswith(below) for point in points)
+
+
+def _letter(found: re.Match[bytes]) -> bytes:
+    return bytes([int(found[1], 8)])
 
 
 def _mount(folder: Path) -> tuple[int, str]:

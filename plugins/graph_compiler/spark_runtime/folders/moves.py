@@ -35,7 +35,6 @@ def move(file: Path, place: Path, mine: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        yield
         yield from _copy(file, place, mine)
     yield
 
@@ -55,5 +54,4 @@ def _copy(file: Path, place: Path, mine: Path) -> Iterator[None]:
     copied.rename(place)
     yield
     file.unlink()
-    yield
     mine.rmdir()

@@ -1,10 +1,10 @@
-"""Values that a format would write as other values: counted in the write's own job, and refused before they are published.
+"""Values that a format would not keep: counted in the write's own job, and refused before anything is published.
 
     csv    a line break in a text           Spark's readers see two lines, unless multiLine says otherwise
            a lone NULL                      an empty line, which readers skip
     text   a line break, NULL               two lines; the line of an empty text
-    orc    a date that Julius Caesar's calendar has not, 1582-10-05 to 14     another date
-           a timestamp in the last second before 1970, but for its beginning  a second later
+    orc    a date or time from 1582-10-05 to 14        another one: the Julian calendar has no such days
+           a time in the last second before 1970  a second later
 
 What the columns alone say is refused before (`column_types.py`); what an option can mend has that option
 (`FileConnector.write_options`).
@@ -153,7 +153,9 @@ def _is_skipped_time(value: str) -> str:
 
 
 def _is_before_1970(value: str) -> str:
-    return f"{value} > TIMESTAMP '1969-12-31 23:59:59Z' AND {value} < TIMESTAMP '1970-01-01 00:00:00Z'"
+    return (
+        f"{value} > TIMESTAMP '1969-12-31 23:59:59Z' AND {value} < TIMESTAMP '1970-01-01 00:00:00Z'"
+    )
 
 
 def _anywhere(

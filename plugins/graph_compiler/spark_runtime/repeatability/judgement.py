@@ -44,7 +44,7 @@ def _source_rows(operator: OperatorDescriptor, rows: DataFrame) -> SourceRows | 
     if not isinstance(operator.operator, Source):
         return None
     stands = operator.operator.connector.when_read_twice
-    if stands is WhenReadTwice.SAME:
+    if stands in (WhenReadTwice.SAME, WhenReadTwice.SNAPSHOT):
         return None
     # None of our readers of files makes rows of the driver's own: a test gave them.
     return SourceRows.of(rows, holds_given_rows=stands is WhenReadTwice.LISTED)

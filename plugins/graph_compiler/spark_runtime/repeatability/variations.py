@@ -49,11 +49,6 @@ class Variation:
     is_certain: bool = False
 
     @property
-    def is_in_operators(self) -> bool:
-        """Whether the same sources may give other rows; a source that changes is compared by its rows, later."""
-        return not self.is_in_last_digits and self.row is not varying_rows.CHANGING_SOURCES
-
-    @property
     def is_in_last_digits(self) -> bool:
         """Whether rows stay the same but for the last digits of a sum."""
         return self.row.treatment is Treatment.SPLIT

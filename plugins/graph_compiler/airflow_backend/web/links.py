@@ -1,0 +1,31 @@
+"""Where the attempts of a run are looked at: their logs in Airflow, their applications in Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """Where the attempts of a run are looked at. Airflow's pages are named from where Airflow is served."""
+
+    history_server: str | None
+
+    def log(self, dag_id: str, run_id: str, task_id: str, try_number: int) -> str:
+        """Give the page of a task's log in Airflow's UI."""
+        run, task = quote(run_id, safe=""), quote(task_id, safe="")
+        return f"/dags/{quote(dag_id, safe='')}/runs/{run}/tasks/{task}?try_number={try_number}"
+
+    def spark(self, application_id: str | None, live: str | None) -> str | None:
+        """Give Spark's own UI while there is one; else its history server's page, where one is configured."""
+        if live is not None and live.startswith(("http://", "https://")):
+            return live
+        if self.history_server is None or application_id is None:
+            return None
+        return f"{self.history_server.rstrip('/')}/history/{_quoted(application_id)}/jobs/"
+
+
+def _quoted(name: str) -> str:
+    """Write a name as a part of a URL, whatever a document says that it is."""
+    return quote(name, safe="", errors="replace")

@@ -1,0 +1,87 @@
+"""Reads of the staging root by the API server: few at once, and none that a request waits for without end.
+
+    request ─▶ one of RUNNING threads reads ─▶ answer
+            └▶ WAITING others may wait for a turn; whoever comes then, or waits too long, gets 503
+
+A disk that hangs keeps the threads that read it, and nothing else: each read is a thread of its own, which a request
+leaves behind after PATIENCE. While all threads hang, nobody waits at all, so Airflow's own routes keep theirs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as StillRunningError
+from dataclasses import dataclass, field
+from threading import BoundedSemaphore, Thread
+from typing import TypeVar
+
+from fastapi import HTTPException
+
+Found = TypeVar("Found")
+
+RUNNING = 4
+"""Reads at once, in one process."""
+WAITING = 12
+"""Requests that may wait for one of these; Airflow serves 40 at once in each process."""
+PATIENCE = 10.0
+"""Seconds that a request waits, for its turn and for its read together."""
+
+
+@dataclass(slots=True)
+class StagingReads:
+    """The reads of one process."""
+
+    running: int = RUNNING
+    waiting: int = WAITING
+    patience: float = PATIENCE
+    _turns: BoundedSemaphore = field(init=False)
+    _places: BoundedSemaphore = field(init=False)
+    _begun: dict[int, float] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Make the turns."""
+        self._turns = BoundedSemaphore(self.running)
+        self._places = BoundedSemaphore(self.running + self.waiting)
+
+    def __call__(self, read: Callable[[], Found]) -> Found:
+        """Return what is read, or raise what that raises; HTTPException 503 where the root does not answer."""
+        if not self._places.acquire(blocking=False):
+            raise _no_answer("too many requests read it")
+        try:
+            return self._read(read, time.monotonic() + self.patience)
+        finally:
+            self._places.release()
+
+    def _read(self, read: Callable[[], Found], until: float) -> Found:
+        is_hanging = len(self._hanging()) >= self.running
+        if is_hanging or not self._turns.acquire(timeout=max(0.0, until - time.monotonic())):
+            raise _no_answer("reads of it do not come back")
+        answer: Future[Found] = Future()
+        Thread(target=self._run, args=(read, answer), name="staging-read", daemon=True).start()
+        try:
+            return answer.result(timeout=max(0.0, until - time.monotonic()))
+        except StillRunningError:
+            if answer.done():  # the read itself has raised it
+                raise
+            raise _no_answer("a read of it does not come back") from None
+
+    def _run(self, read: Callable[[], Found], answer: Future[Found]) -> None:
+        self._begun[id(answer)] = time.monotonic()
+        try:
+            answer.set_result(read())
+        except BaseException as error:
+            answer.set_exception(error)
+        finally:
+            del self._begun[id(answer)]
+            self._turns.release()
+
+    def _hanging(self) -> list[float]:
+        """Return when those reads began that somebody has waited for in vain."""
+        now = time.monotonic()
+        return [begun for begun in list(self._begun.values()) if now - begun > self.patience]
+
+
+def _no_answer(why: str) -> HTTPException:
+    return HTTPException(503, f"the staging root does not answer: {why}")

@@ -1,0 +1,95 @@
+"""What an Airflow task makes of the end of its Spark driver: its report, its exit code, its output."""
+
+from pathlib import Path
+
+import pytest
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+from graph_compiler import Parquet, StreamExecutionEnvironment, Values
+from graph_compiler.airflow_backend.driver_end import why_failed
+from graph_compiler.airflow_backend.log_limit import LAST_LINES, LONGEST_LINE, limited
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.descriptor import RegionDescriptor
+from graph_compiler.deployment.report import VERSION, ExecutionReport, Failure, ThrowableType
+from graph_compiler.deployment.wire import to_json
+
+pytestmark = pytest.mark.airflow
+
+
+@pytest.fixture
+def region() -> RegionDescriptor:
+    env = StreamExecutionEnvironment("p")
+    env.from_source(Values([(1,)], "x INT"), "in").sink_to(Parquet("/out")).name("out")
+    (found,) = describe_regions(compile_pipeline(env.pipeline()))
+    return found
+
+
+def left(folder: Path, failure: Failure | None) -> Path:
+    report = ExecutionReport(
+        version=VERSION,
+        application_id="a",
+        outputs=(),
+        contracts=(),
+        vertices=(),
+        actions=(),
+        reads=(),
+        recomputed=(),
+        failure=failure,
+    )
+    path = folder / "report.json"
+    path.write_text(to_json(report))
+    return path
+
+
+def failure(kind: ThrowableType) -> Failure:
+    return Failure(throwable_type=kind, operator=None, declared_at=None, message="it broke")
+
+
+def test_exit_code_0_without_a_report_fails_at_once_in_plain_words(
+    region: RegionDescriptor, tmp_path: Path
+) -> None:
+    error = why_failed(region, tmp_path / "report.json", None, None)
+    assert isinstance(error, AirflowFailException)
+    assert "pipeline 'p', task 'out': Spark's driver ended with exit code 0" in str(error)
+    assert "os._exit" in str(error)
+
+
+def test_another_exit_code_without_a_report_is_left_to_the_restart_strategy(
+    region: RegionDescriptor, tmp_path: Path
+) -> None:
+    error = why_failed(region, tmp_path / "report.json", AirflowException("code 137"), None)
+    assert str(error) == "the Spark driver ended without a report: code 137"
+    assert not isinstance(error, AirflowFailException)
+
+
+def test_a_failure_in_the_report_counts_whatever_the_exit_code(
+    region: RegionDescriptor, tmp_path: Path
+) -> None:
+    path = left(tmp_path, failure(ThrowableType.NON_RECOVERABLE_ERROR))
+    error = why_failed(region, path, None, None)
+    assert isinstance(error, AirflowFailException)
+    assert "it broke" in str(error)
+
+
+def test_a_region_that_came_through_has_not_failed(
+    region: RegionDescriptor, tmp_path: Path
+) -> None:
+    assert why_failed(region, left(tmp_path, None), None, None) is None
+
+
+def test_a_log_keeps_its_beginning_and_its_end() -> None:
+    lines = [f"{number}\n" for number in range(10_000)]
+    shown = list(limited(lines, beginning=10))
+    assert shown[:5] == lines[:5]
+    assert shown[-LAST_LINES:] == lines[-LAST_LINES:]
+    assert shown[5] == f"graph_compiler: {10_000 - 5 - LAST_LINES:,} lines are left out here\n"
+
+
+def test_a_line_of_any_length_is_cut() -> None:
+    (shown,) = limited(["x" * 10_000_000])
+    assert len(shown) == LONGEST_LINE + 3
+
+
+def test_a_short_log_is_whole() -> None:
+    assert list(limited(["a\n", "b\n"])) == ["a\n", "b\n"]

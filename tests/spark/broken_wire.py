@@ -1,0 +1,95 @@
+"""A connection to a server that breaks where a test wants it to: refused, reset, or cut before an answer comes back."""
+
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+_RESET = struct.pack("ii", 1, 0)
+_TERMINATE = b"X\0\0\0\4"  # PostgreSQL's own goodbye
+
+
+@dataclass
+class Wire:
+    """A port on loopback that leads to a server's.
+
+    `cut_before` is text that, once sent by a client, is not passed on: the connection is reset. `cut_behind` is passed
+    on, and the connection is reset in place of the answer. Each counts down `times`, then lets everything through.
+    """
+
+    port: int
+    cut_before: bytes = b""
+    cut_behind: bytes = b""
+    times: int = 0
+    cuts: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def breaks(self, *, before: bytes = b"", behind: bytes = b"", times: int = 1) -> None:
+        """Say where it breaks next."""
+        self.cut_before, self.cut_behind, self.times = before, behind, times
+
+    def is_cut(self, text: bytes, sent: bytes) -> bool:
+        """Whether this is where it breaks, which counts as once."""
+        with self._lock:
+            if not text or self.times < 1 or text not in sent:
+                return False
+            self.times -= 1
+            self.cuts += 1
+            return True
+
+
+@contextmanager
+def broken_wire(to_port: int) -> Iterator[Wire]:
+    """Listen on a free port, and lead what comes to another until the test has ended."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        wire = Wire(port=listener.getsockname()[1])
+        threading.Thread(target=_accept, args=(listener, to_port, wire), daemon=True).start()
+        try:
+            yield wire
+        finally:
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+
+
+def _accept(listener: socket.socket, to_port: int, wire: Wire) -> None:
+    with suppress(OSError):
+        while True:
+            client, _ = listener.accept()
+            threading.Thread(target=_lead, args=(client, to_port, wire), daemon=True).start()
+
+
+def _lead(client: socket.socket, to_port: int, wire: Wire) -> None:
+    with suppress(OSError), client, socket.create_connection(("127.0.0.1", to_port)) as server:
+        deaf = threading.Event()
+        answers = threading.Thread(target=_answer, args=(server, client, deaf), daemon=True)
+        answers.start()
+        while sent := client.recv(65536):
+            if wire.is_cut(wire.cut_before, sent):
+                server.shutdown(
+                    socket.SHUT_RDWR
+                )  # closing is not enough while another thread listens
+                _reset(client)
+                return
+            if wire.is_cut(wire.cut_behind, sent):
+                deaf.set()
+                server.sendall(sent + _TERMINATE)
+                answers.join(timeout=10)  # the session has ended: what was sent before is done
+                _reset(client)
+                return
+            server.sendall(sent)
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def _answer(server: socket.socket, client: socket.socket, deaf: threading.Event) -> None:
+    with suppress(OSError):
+        while got := server.recv(65536):
+            if deaf.is_set():
+                continue
+            client.sendall(got)
+
+
+def _reset(client: socket.socket) -> None:
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+    client.close()

@@ -1,0 +1,75 @@
+"""Functions that change what a pipeline reads while it is read; pipelines of tests name them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+
+def _changing(rows: DataFrame, change: Any) -> DataFrame:
+    """Give the rows as they are; `change` is called with the first input file when they have been read."""
+    path = rows.inputFiles()[0].removeprefix("file://")
+
+    def changed(batches: Iterator[Any]) -> Iterator[Any]:
+        import fcntl  # where the function runs
+
+        yield from batches
+        with open(f"{path.rpartition('/')[0]}/_once", "a+") as once:
+            fcntl.flock(once, fcntl.LOCK_EX)
+            once.seek(0)
+            if not once.read():
+                once.write("done")
+                change(path)
+
+    schema = ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in rows.schema)
+    return rows.mapInPandas(changed, schema)
+
+
+def writes_it_again(rows: DataFrame) -> DataFrame:
+    """Write the file over in place: same size, other rows."""
+
+    def change(path: str) -> None:
+        import os
+
+        with open(path) as file:
+            text = file.read().replace("1", "7")
+        with open(path, "w") as file:
+            file.write(text)
+        os.utime(path, (2_000_000_000, 2_000_000_000))
+
+    return _changing(rows, change)
+
+
+def touches_it(rows: DataFrame) -> DataFrame:
+    def change(path: str) -> None:
+        import os
+
+        os.utime(path, (2_000_000_000, 2_000_000_000))
+
+    return _changing(rows, change)
+
+
+def adds_a_file(rows: DataFrame) -> DataFrame:
+    def change(path: str) -> None:
+        import shutil
+
+        shutil.copy(path, f"{path}.more")
+
+    return _changing(rows, change)
+
+
+def other_rows_each_time(spark: SparkSession) -> DataFrame:
+    def other(_: int) -> tuple[float]:
+        import random
+
+        return (random.random(),)
+
+    return spark.createDataFrame(
+        spark.sparkContext.parallelize(range(50), 2).map(other), "x DOUBLE"
+    )
+
+
+def files(spark: SparkSession) -> DataFrame:
+    folder = spark.conf.get("spark.test.folder")
+    assert folder is not None
+    return spark.read.text(folder)
