@@ -1,12 +1,13 @@
 """Let the machine look for a while: `python -m tests.machine --minutes 60 --seed 1`.
 
-It goes from seed to seed until its time is over, or until something is found: then it prints the shortest sequence it
+It goes from seed to seed until its time is over (a seed that has begun is finished), or until something is found: then it prints the shortest sequence it
 knows that shows it, as calls that can be pasted into a test.
 """
 
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 import warnings
@@ -21,11 +22,12 @@ def main() -> int:
     arguments = _arguments()
     WITHOUT.extend(arguments.without)
     warnings.simplefilter("ignore")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the database ends with us
     end, seed, found = time.monotonic() + 60 * arguments.minutes, arguments.seed, 0
     with sessions(arguments.machine):
         while time.monotonic() < end and not (found and not arguments.go_on):
             for name in arguments.machine:
-                look = Look(name, seed, examples=arguments.examples, end=end)
+                look = Look(name, seed, examples=arguments.examples)
                 words = look.find()
                 print(look.line, flush=True)
                 if words is not None:

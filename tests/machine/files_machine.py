@@ -68,7 +68,7 @@ class FilesMachine(SinkMachine):
         alias=mostly_plain("alias", "{}", ALIASES),
     )
     def write(self, mode: str, **settings: Any) -> None:
-        self.attempt(mode=self._possible(mode), **settings)
+        self.judgment.attempt(mode=self._possible(mode), **settings)
 
     @rule(run=RUNS, mode=drawn("mode", MODES), rows=ROWS, keys=KEYS, fault=_FAULTS)
     @precondition(lambda self: self._judgment is not None and len(self.judgment.pending) < 2)
@@ -78,17 +78,17 @@ class FilesMachine(SinkMachine):
     @rule(
         name=drawn("file", FOREIGN_FILES),
         value=st.integers(0, 2),
-        linked=drawn("linked", (False, True)),
+        linked=mostly_plain("linked", "none", LINKS),
     )
     @precondition(lambda self: self._judgment is not None and self.judgment.is_settled)
-    def others_put(self, name: str, value: int, *, linked: bool) -> None:
+    def others_put(self, name: str, value: int, linked: str) -> None:
         judgment, world = self.judgment, self.judgment.world
         assert isinstance(world, FilesWorld)
         if world.ground.format != "parquet":
             return
         row = (99, judgment.values[value], next(judgment.numbers))
         before = world.seen()
-        world.others_put(name, row, linked=linked and world.ground.partitioned)
+        world.others_put(name, row, linked=linked)
         TALLY.steps += 1
         if world.seen() != before:  # else its name hides it
             judgment.others_put(row)

@@ -181,11 +181,12 @@ class FilesWorld:
             return None
         return "the folder beside the target has changed"
 
-    def others_put(self, name: str, row: Row, *, linked: bool = False) -> None:
-        """Let somebody else put a file with one row into the target; `linked`: into a folder that is a link."""
+    def others_put(self, name: str, row: Row, *, linked: str = "none") -> None:
+        """Let somebody else put a file with one row into the target; `linked`: into a folder that is a link, to where."""
         folder = self.target / self._folder_of(row[1])
-        if linked and folder != self.target and not os.path.lexists(folder):
-            away = self.elsewhere / f"linked-{next(self.numbers)}"
+        if linked != "none" and folder != self.target and not os.path.lexists(folder):
+            disk = self.elsewhere if linked == "other disk" else self.folder
+            away = disk / f"linked-{next(self.numbers)}"
             away.mkdir()
             folder.parent.mkdir(parents=True, exist_ok=True)
             folder.symlink_to(away)

@@ -34,13 +34,12 @@ _STEPS = 12
 
 @dataclass
 class Look:
-    """A machine's worlds of one seed; after `end` (of the monotonic clock) they are over at their first step."""
+    """A machine's worlds of one seed."""
 
     machine: str
     seed: int
     examples: int
     shrink: bool = True
-    end: float = float("inf")
     steps: int = 0
     seconds: float = 0.0
     found: BaseException | None = field(default=None)
@@ -49,7 +48,6 @@ class Look:
         """Look; return how to see what was found, None where nothing was."""
         before, started = TALLY.steps, time.monotonic()
         machine = MACHINES[self.machine]
-        machine.ends_at = self.end
         phases = [Phase.generate, Phase.shrink] if self.shrink else [Phase.generate]
         look = settings(
             max_examples=self.examples,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -35,8 +34,6 @@ class SinkMachine(RuleBasedStateMachine):
     """What machines of all worlds have in common; each begins its own."""
 
     session: ClassVar[Callable[[], SparkSession]]
-    ends_at: ClassVar[float] = float("inf")
-    """When it is time to end, of the monotonic clock: steps after that do nothing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,15 +58,8 @@ class SinkMachine(RuleBasedStateMachine):
         if self._judgment is not None:
             self.judgment.holds()
 
-    def attempt(self, **settings: Any) -> None:
-        """Let an execution of a run write, unless it is time to end."""
-        if time.monotonic() < self.ends_at:
-            self.judgment.attempt(**settings)
-
     def hang(self, **settings: Any) -> None:
         """Let an execution prepare its rows, and not go on."""
-        if time.monotonic() > self.ends_at:
-            return
         pending = self.judgment.begin(**settings)
         if pending.execution.error is None:
             self.judgment.pending.append(pending)

@@ -10,7 +10,6 @@ import itertools
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +50,7 @@ RESULT = ResultDescriptor(
 STAGED = StagedInput(
     id=RESULT.id, fingerprint=RESULT.fingerprint, producer=RegionId("producer"), consumers=()
 )
+_IGNORES = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 _FAULTS = faults(KINDS, CALLS, 12)
 
 
@@ -68,7 +68,6 @@ class StagingMachine(RuleBasedStateMachine):
     """One staged result of one run."""
 
     session: ClassVar[Callable[[], SparkSession]]
-    ends_at: ClassVar[float] = float("inf")
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,19 +76,21 @@ class StagingMachine(RuleBasedStateMachine):
         self.numbers = itertools.count()
         self.writers: list[Writer] = []
         self.written: dict[str, tuple[Row, ...]] = {}
+        self.winners: dict[int, str] = {}
         self.is_whole = True
         self.has_committed = False
 
-    @initialize()
-    def begin(self) -> None:
+    @initialize(ignores=st.booleans())
+    def begin(self, *, ignores: bool) -> None:
+        """Begin with an empty root; `ignores`: the cluster has set that files that cannot be read are passed over."""
         TALLY.examples += 1
+        for setting in _IGNORES:
+            type(self).session().conf.set(setting, str(ignores).lower())
 
     @rule(count=st.integers(0, 5), fault=_FAULTS)
     @precondition(lambda self: len(self.writers) < 2)
     def begin_writing(self, count: int, fault: Fault | None) -> None:
         """Let an execution begin: from here it knows its epoch."""
-        if time.monotonic() > self.ends_at:
-            return
         rows = tuple((id, "a", next(self.numbers)) for id in range(count))
         fate = Fate(fault)
         area = self._area(fate)
@@ -131,6 +132,8 @@ class StagingMachine(RuleBasedStateMachine):
             if sys.exc_info()[0] is None and self.has_committed:
                 self._end_well()
         finally:
+            for setting in _IGNORES:
+                type(self).session().conf.unset(setting)
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _end_well(self) -> None:
@@ -166,6 +169,8 @@ class StagingMachine(RuleBasedStateMachine):
             return
         self.has_committed = True
         assert winner.epoch == writer.epoch, f"it began for {writer.epoch}: {winner.epoch}"
+        holder = self.winners.setdefault(winner.epoch, winner.attempt.execution_id)
+        assert holder == winner.attempt.execution_id, f"epoch {winner.epoch} has two winners"
         assert winner.rows == len(self.written[winner.attempt.execution_id])
         if winner.attempt == writer.area.attempt and winner.epoch > newest:
             self.is_whole = True

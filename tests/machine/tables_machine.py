@@ -65,7 +65,7 @@ class TablesMachine(SinkMachine):
         alias=drawn("alias", (0, 0, 1, 2)),
     )
     def write(self, alias: int, **settings: Any) -> None:
-        self.attempt(alias=self.names[alias % len(self.names)], **settings)
+        self.judgment.attempt(alias=self.names[alias % len(self.names)], **settings)
 
     @rule(run=RUNS, mode=drawn("mode", MODES), rows=ROWS, keys=KEYS, fault=_FAULTS)
     @precondition(lambda self: self._judgment is not None and len(self.judgment.pending) < 2)

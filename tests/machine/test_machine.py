@@ -61,7 +61,6 @@ def test_a_sink_that_loses_or_doubles_a_row_is_found(
         look = Look("files", seed=1, examples=10, shrink=False)
         words = look.find()
     assert words is not None, look.line
-    assert look.steps < 150
 
 
 def test_a_store_that_lets_two_executions_decide_is_found(
@@ -70,6 +69,7 @@ def test_a_store_that_lets_two_executions_decide_is_found(
     real = LocalCommitStore.put_if_absent
     monkeypatch.setattr(LocalCommitStore, "put_if_absent", lambda *call: real(*call) or True)
     with sessions(["staging"], quiet):
-        look = Look("staging", seed=1, examples=30, shrink=False)
+        look = Look("staging", seed=1, examples=20, shrink=False)
         words = look.find()
     assert words is not None, look.line
+    assert "two winners" in words
