@@ -51,7 +51,7 @@ class Submits:
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, universal_newlines=True, encoding="utf-8", **kwargs
         )
-        return process.communicate()[0]
+        return str(process.communicate()[0])
 
 
 def test_what_is_printed_in_another_encoding_fails_nothing() -> None:

@@ -354,6 +354,17 @@ def test_error_if_exists_refuses_a_table_of_others_and_takes_its_own_runs(
         sinks.open(sales, run="r2", mode="error-if-exists")
 
 
+def test_error_if_exists_run_again_leaves_rows_alone_that_others_have_added_since(
+    sinks: Sinks, postgres: Postgres, spark: SparkSession
+) -> None:
+    sales = jdbc(postgres, "sales")
+    sinks.write(sales, spark.range(2), run="r1", mode="error-if-exists")
+    postgres.sql("INSERT INTO sales VALUES (77)")
+    with pytest.raises(PublicationError, match="holds 3 rows, and this run left 2"):
+        sinks.write(sales, spark.range(3), run="r1", mode="error-if-exists")
+    assert postgres.sql("SELECT id FROM sales ORDER BY id") == [("0",), ("1",), ("77",)]
+
+
 @pytest.mark.parametrize(
     ("query", "words"),
     [

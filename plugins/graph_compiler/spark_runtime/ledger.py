@@ -15,33 +15,26 @@ while an attempt lives that may have it in its memory. In both cases a run that 
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import PurePath
 from typing import TypeVar
 
 from graph_compiler.deployment import unexplained_attempts
 from graph_compiler.deployment.commit_store import CommitStore
-from graph_compiler.deployment.documents.read_document import decode_object, get_document
+from graph_compiler.deployment.ledger_records import GONE, LedgerRecords
 from graph_compiler.deployment.publications import GIVEN_UP, Ending, Publication, ending
-from graph_compiler.deployment.staging_layout import DONE, INTENT, StagingLayout
+from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.wire import to_json
 from graph_compiler.errors import (
     DamagedDocumentError,
     DecisionLostError,
-    OtherVersionError,
     PublicationConflictError,
     PublicationError,
     StagingRootNotSharedError,
 )
 from graph_compiler.identifiers import OperatorId, listing
-
-GONE = "is gone"
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
-_COMMON = ("pipeline", "run_id", "plan_id", "operator_id", "execution_id", "target")
 
 Decided = TypeVar("Decided", bound=Publication)
 
@@ -58,6 +51,11 @@ class Ledger:
     plan_id: str
     is_same_root: Callable[[], bool] = lambda: True
 
+    @property
+    def records(self) -> LedgerRecords:
+        """Return what was decided, as it is recorded."""
+        return LedgerRecords(store=self.store, layout=self.layout)
+
     def settle(
         self,
         target: str,
@@ -70,14 +68,14 @@ class Ledger:
         Raises PublicationError for a target that another sink of this run and plan wrote last, and where a publication
         cannot be read that this run may have made; PublicationConflictError while an attempt lives that may have.
         """
-        intents, ended = self._numbers(target)
+        intents, ended = self.records.numbers(target)
         # Behind all that is known: a number whose intent somebody has removed is never taken again.
         number = max(intents | ended, default=-1) + 1
         for earlier in sorted(intents - ended):
             self._settle(target, earlier, carry_out, mine)
         with suppress(DamagedDocumentError):
             if number:
-                self._refuse_another_sink(self._document(target, number - 1), operator_id)
+                self._refuse_another_sink(self.records.document(target, number - 1), operator_id)
         return number
 
     def of_this_run(
@@ -97,7 +95,7 @@ class Ledger:
         found: list[Publication] = []
         for number in range(since, before):
             try:
-                document = self._document(target, number)
+                document = self.records.document(target, number)
             except DamagedDocumentError as error:
                 self._refuse_what_may_be_own(target, error, before)
                 continue
@@ -107,14 +105,14 @@ class Ledger:
                 or ending(self.store, self.layout.done(target, number)) is not Ending.GIVEN_UP
             ):
                 self._refuse_another_sink(document, operator_id)
-                found.append(self._publication(target, number))
+                found.append(self.records.publication(target, number))
         return tuple(found)
 
     def documents(self, target: str, before: int) -> Iterator[Mapping[str, object]]:
         """Yield what was decided to publish to the target, in order, as it was recorded; not what nobody can read."""
         for number in range(before):
             with suppress(DamagedDocumentError):
-                yield self._document(target, number)
+                yield self.records.document(target, number)
 
     def decide(self, publication: Publication) -> None:
         """Record what will be done.
@@ -160,7 +158,7 @@ class Ledger:
                 if self.of_this_run(target, operator_id, number, since=publication.number):
                     raise
                 others = range(publication.number, number)
-                known = tuple(self._publication(target, other) for other in others)
+                known = tuple(self.records.publication(target, other) for other in others)
                 publication = replace(renew(publication, known), number=number)
 
     def finish(self, publication: Publication) -> None:
@@ -168,7 +166,7 @@ class Ledger:
         key = self.layout.done(publication.target, publication.number)
         if self.store.put_if_absent(key, b"{}"):
             return
-        if ending(self.store, key) is Ending.GIVEN_UP and not self._is_there(publication):
+        if ending(self.store, key) is Ending.GIVEN_UP and not self.records.holds(publication):
             raise PublicationConflictError(
                 f"the record of what this execution decided to publish to {publication.target} cannot be read any "
                 "more, and others have given it up"
@@ -205,9 +203,11 @@ class Ledger:
     ) -> None:
         """Carry out what another execution decided; give it up where nobody can read it, or has its rows."""
         try:
-            publication = self._publication(target, number)
+            publication = self.records.publication(target, number)
         except DamagedDocumentError as error:
-            if error.why == GONE:  # it was listed: somebody is removing it, or the root goes away just now
+            if (
+                error.why == GONE
+            ):  # it was listed: somebody is removing it, or the root goes away just now
                 raise PublicationConflictError(f"{error.path} was there, and {GONE}") from None
             self._give_up_unreadable(target, number, error, mine)
         else:
@@ -216,7 +216,7 @@ class Ledger:
     def _give_up_unreadable(
         self, target: str, number: int, error: DamagedDocumentError, mine: str | None
     ) -> None:
-        explained = {*self._explained(target, number), *([mine] if mine else [])}
+        explained = {*self.records.explained(target, number), *([mine] if mine else [])}
         self._refuse_own(target, error, explained)
         if found := unexplained_attempts.alive(self.layout.root, target, explained):
             raise DecisionLostError(
@@ -233,7 +233,7 @@ class Ledger:
     def _refuse_what_may_be_own(
         self, target: str, error: DamagedDocumentError, before: int
     ) -> None:
-        self._refuse_own(target, error, self._explained(target, before))
+        self._refuse_own(target, error, self.records.explained(target, before))
 
     def _refuse_own(
         self, target: str, error: DamagedDocumentError, explained: Collection[str]
@@ -248,58 +248,6 @@ class Ledger:
                 f"  hint: remove files or rows of {listing(ids)} from the target, if there are any; then: {commands}"
             )
 
-    def _explained(self, target: str, before: int) -> frozenset[str]:
-        """Return the executions whose publications to a target can be read."""
-        found = set()
-        for number in range(before):
-            with suppress(DamagedDocumentError):
-                found.add(str(self._document(target, number)["execution_id"]))
-        return frozenset(found)
-
-    def _is_there(self, publication: Publication) -> bool:
-        """Whether the record of a publication is still what was decided."""
-        try:
-            content = self.store.get(self.layout.intent(publication.target, publication.number))
-        except DamagedDocumentError:
-            return False
-        return content == to_json(publication).encode()
-
-    def _numbers(self, target: str) -> tuple[frozenset[int], frozenset[int]]:
-        """Return the numbers under which something was decided, and those under which it has ended."""
-        names = [PurePath(key).name for key in self.store.keys(self.layout.publications(target))]
-        return _numbered(names, INTENT), _numbered(names, DONE)
-
-    def _publication(self, target: str, number: int) -> Publication:
-        key = self.layout.intent(target, number)
-        try:
-            found = get_document(self.store, key, Publication)
-        except OtherVersionError as error:
-            raise self._of_another_version(target, number, error.why) from None
-        if found is None:
-            raise DamagedDocumentError(key, GONE)
-        return found
-
-    def _document(self, target: str, number: int) -> Mapping[str, object]:
-        """Return a publication undecoded: what every kind and version of them has."""
-        key = self.layout.intent(target, number)
-        content = self.store.get(key)
-        if content is None:
-            raise DamagedDocumentError(key, GONE)
-        document = decode_object(content, key)
-        if missing := [name for name in _COMMON if not isinstance(document.get(name), str)]:
-            if isinstance(document.get("type"), str):
-                raise self._of_another_version(target, number, f"it has no {listing(missing)}")
-            raise DamagedDocumentError(key, f"has no {listing(missing)}")
-        return document
-
-    def _of_another_version(self, target: str, number: int, why: str) -> OtherVersionError:
-        done = self.layout.done(target, number)
-        return OtherVersionError(
-            self.layout.intent(target, number),
-            why,
-            f"give it up: echo '{GIVEN_UP.decode()}' > '{done}'",
-        )
-
     def _is_of_this_run(self, document: Mapping[str, object]) -> bool:
         run = (self.layout.pipeline, self.layout.run_id)
         return (document["pipeline"], document["run_id"]) == run
@@ -312,8 +260,3 @@ class Ledger:
         ):
             target = document["target"]
             raise PublicationError(f"its target {target} was written by another sink of this run")
-
-
-def _numbered(names: list[str], ending: str) -> frozenset[int]:
-    stems = (name.removesuffix(ending) for name in names if name.endswith(ending))
-    return frozenset(int(stem) for stem in stems if _NUMBER.fullmatch(stem))

@@ -17,7 +17,11 @@ from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.data_files import footer_rows, orc_rows
 from graph_compiler.spark_runtime.folders.listing import files_with_rows
-from graph_compiler.spark_runtime.folders.partition_names import refuse_unfit, unfit_counts
+from graph_compiler.spark_runtime.folders.partition_names import (
+    refuse_unfit,
+    unfit_counts,
+    without_unfit,
+)
 from graph_compiler.spark_runtime.observed_counts import observed_numbers
 
 # part-00003-<uuid>-c000.snappy.parquet, part-00003-<uuid>.c000.csv.gz: how the name ends, for readers
@@ -82,7 +86,8 @@ def write_files(
     observation = Observation()
     unfit = unfit_counts(rows.schema, format.partition_by)
     observed = rows.observe(observation, count(lit(1)).alias("rows"), *unfit)
-    writer = observed.write.format(format.name).options(**{**format.options, **_PINNED})
+    fit = without_unfit(observed, format.partition_by)
+    writer = fit.write.format(format.name).options(**{**format.options, **_PINNED})
     writer.partitionBy(*format.partition_by).save(folder)
     counts = observed_numbers(observation)
     refuse_unfit(rows.schema, format.partition_by, counts)

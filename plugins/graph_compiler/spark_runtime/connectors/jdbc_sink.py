@@ -23,7 +23,7 @@ from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.preparations import PlaceKind, PreparedPlace
 from graph_compiler.deployment.publications import Publication
 from graph_compiler.errors import PublicationConflictError, PublicationError
-from graph_compiler.identifiers import OperatorId, quoted
+from graph_compiler.identifiers import OperatorId, counted, quoted
 from graph_compiler.spark_runtime.column_types import check_names
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.databases.carrying import (
@@ -143,15 +143,28 @@ def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext
     if own and sink.mode is SinkMode.APPEND:
         return AppendedBefore(location=f"jdbc:{connector.table}", earlier=own[-1])
     exists = table.exists or is_there(database, table.name)  # what others began may have made it
-    if exists and not own and sink.mode is SinkMode.ERROR_IF_EXISTS:
-        raise PublicationError(
-            f"its target {connector.table} exists\n  allowed: none, since its mode is 'error-if-exists'"
-        )
+    if exists and sink.mode is SinkMode.ERROR_IF_EXISTS:
+        _refuse_rows_of_others(connector, table.name, own, database)
     adds = sink.mode in (SinkMode.APPEND, SinkMode.MERGE)
     publication = replace(
         publication, number=number, creates=not exists, replaces=exists and not adds
     )
     return JdbcSink(database=database, ledger=ledger, publication=publication)
+
+
+def _refuse_rows_of_others(
+    connector: Jdbc, table: str, own: tuple[Publication, ...], database: Database
+) -> None:
+    """Raise PublicationError unless a table holds as many rows as this run has left there: rows have no owner."""
+    allowed = "allowed: none, since its mode is 'error-if-exists'"
+    if not own:
+        raise PublicationError(f"its target {connector.table} exists\n  {allowed}")
+    found, left = database.count(table), own[-1].rows
+    if found != left:
+        raise PublicationError(
+            f"its target {connector.table} holds {counted(found, 'row')}, and this run left {left:,}: others have "
+            f"written there since\n  {allowed}"
+        )
 
 
 def _settle(

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import expr
 from pyspark.sql.types import StringType, StructType
 
@@ -46,6 +46,11 @@ _UNFIT = (
     _Unfit(
         condition="NOT is_valid_utf8({})", shown="bytes that are not UTF-8", becomes="another text"
     ),
+    _Unfit(
+        condition=r"contains({}, '\0')",
+        shown="a NUL character",
+        becomes="nothing: no file system has it",
+    ),
 )
 
 
@@ -54,6 +59,22 @@ def unfit_counts(schema: StructType, partition_by: tuple[str, ...]) -> tuple[Col
     return tuple(
         expr(f"count_if({unfit.condition.format(quoted(column))}) AS {name}")
         for name, column, unfit in _observed(schema, partition_by)
+    )
+
+
+def without_unfit(rows: DataFrame, partition_by: tuple[str, ...]) -> DataFrame:
+    """Return the rows with NULL for values that folders cannot hold, so that they can be written, counted and refused.
+
+    Spark itself fails where two values of one task lead to one folder, and does not say why.
+    """
+    conditions: dict[str, list[str]] = {}
+    for _, column, unfit in _observed(rows.schema, partition_by):
+        conditions.setdefault(column, []).append(unfit.condition.format(quoted(column)))
+    return rows.withColumns(
+        {
+            column: expr(f"if({' OR '.join(found)}, NULL, {quoted(column)})")
+            for column, found in conditions.items()
+        }
     )
 
 
