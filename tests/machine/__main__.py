@@ -1,7 +1,7 @@
 """Let the machine look for a while: `python -m tests.machine --minutes 60 --seed 1`.
 
-It goes from seed to seed until its time is over (a seed that has begun is finished), or until something is found: then it prints the shortest sequence it
-knows that shows it, as calls that can be pasted into a test.
+It goes from seed to seed until its time is over (a seed that has begun is finished), or until something is found: then
+it prints the shortest sequence it knows that shows it, as calls that can be pasted into a test.
 """
 
 from __future__ import annotations

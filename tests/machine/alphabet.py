@@ -15,6 +15,9 @@ PARTITION_COLUMNS = (
 
 PLAIN_VALUES = ("a", "b", "c")
 
+NO_VALUES = ("", None, "__HIVE_DEFAULT_PARTITION__")
+"""Values that are written as one folder's name."""
+
 PARTITION_VALUES = (
     *("a", "A", "", None, "__HIVE_DEFAULT_PARTITION__", "_x", ".x", "empty-x", "part-0"),
     *("/", "=", "%", "%2F", "*", "[a]", "{b}", "`", "'", '"', "\\", ":", "?", "#", "\n", "\t", " "),

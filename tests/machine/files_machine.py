@@ -11,6 +11,7 @@ from tests.machine.alphabet import (
     ALIASES,
     FOREIGN_FILES,
     LINKS,
+    NO_VALUES,
     OPTIONS,
     PARTITION_COLUMNS,
     PARTITION_VALUES,
@@ -26,7 +27,9 @@ from tests.machine.sink_machine import KEYS, OPERATORS, PLANS, ROWS, RUNS, SinkM
 from tests.machine.tally import TALLY
 
 MODES = ("append", "overwrite", "overwrite-partitions", "error-if-exists", "merge")
-_VALUES = st.one_of(st.sampled_from(PLAIN_VALUES), drawn("value", PARTITION_VALUES))
+_VALUES = st.one_of(
+    st.sampled_from(PLAIN_VALUES), drawn("value", NO_VALUES), drawn("value", PARTITION_VALUES)
+)
 _FAULTS = faults(KINDS, CALLS, 12)
 
 

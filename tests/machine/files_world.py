@@ -182,7 +182,7 @@ class FilesWorld:
         return "the folder beside the target has changed"
 
     def others_put(self, name: str, row: Row, *, linked: str = "none") -> None:
-        """Let somebody else put a file with one row into the target; `linked`: into a folder that is a link, to where."""
+        """Let somebody else put a file with one row into the target, or behind a link that they put there."""
         folder = self.target / self._folder_of(row[1])
         if linked != "none" and folder != self.target and not os.path.lexists(folder):
             disk = self.elsewhere if linked == "other disk" else self.folder

@@ -48,7 +48,7 @@ class Sinks:
     def prepare(
         self, connector: Connector, rows: DataFrame, *, run: str = "r1", **settings: Any
     ) -> PreparedSink:
-        opened = self.open(connector, run=run, **settings)  # type: ignore[arg-type]  # by name
+        opened = self.open(connector, run=run, **settings)  # by name
         return opened.prepare(opened.check(rows))
 
     def write(
