@@ -35,7 +35,7 @@ test-long: $(READY) $(DATA) ## run the tests that take long: a scheduled run und
 test-browser: $(READY) $(DATA) ## look at the view in Chromium: in a real Airflow with real runs, and as a page without Airflow
 	@$(WITH_JAVA) scripts/with-chromium $(BIN)/python -m pytest -m browser
 
-test-faults: $(READY) $(DATA) ## break more than forty real runs, and see that nothing is lost or doubled (an hour; goes on where it stopped; docs/failures.md)
+test-faults: $(READY) $(DATA) ## break more than seventy real runs, and see that nothing is lost or doubled (an hour and a half; goes on where it stopped; docs/failures.md)
 	@$(WITH_JAVA) $(BIN)/python -m tests.faults $(ARGS)
 
 test-machine: $(READY) ## let the machine look for an hour: random runs, others and faults on folders, tables and staged results (docs/faults.md); ARGS="--minutes 60 --seed 1"
