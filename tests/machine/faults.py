@@ -1,11 +1,11 @@
 """What may go wrong in one call to a file system or a store, and when: `Fault("timed out", "rename", 2)`.
 
-    denied, reset, timed out, not found    the call is not made; the error says why
-    answer lost                            it is made, and the error comes all the same
-    answered twice                         it is made, and made again, as a client does that got no answer
-    death                                  it is not made, and nothing after it: the driver is no more
-    death after                            it is made, and nothing after it
-    slow                                   it is made, after another execution has had its turn
+denied, reset, timed out, not found    the call is not made; the error says why
+answer lost                            it is made, and the error comes all the same
+answered twice                         it is made, and made again, as a client does that got no answer
+death                                  it is not made, and nothing after it: the driver is no more
+death after                            it is made, and nothing after it
+slow                                   it is made, after another execution has had its turn
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ class Fate:
     """What befalls one execution: at most one fault. After a death, every call is the same death."""
 
     fault: Fault | None = None
-    meanwhile: Callable[[], None] = field(default=lambda: None)  # what others do while a call is slow
+    meanwhile: Callable[[], None] = field(
+        default=lambda: None
+    )  # what others do while a call is slow
     has_struck: bool = False
     is_dead: bool = False
     calls: dict[str, int] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from tests.machine.alphabet import (
     ALIASES,
     FOREIGN_FILES,
     LINKS,
+    NO_VALUES,
     OPTIONS,
     PARTITION_COLUMNS,
     PARTITION_VALUES,
@@ -26,7 +27,9 @@ from tests.machine.sink_machine import KEYS, OPERATORS, PLANS, ROWS, RUNS, SinkM
 from tests.machine.tally import TALLY
 
 MODES = ("append", "overwrite", "overwrite-partitions", "error-if-exists", "merge")
-_VALUES = st.one_of(st.sampled_from(PLAIN_VALUES), drawn("value", PARTITION_VALUES))
+_VALUES = st.one_of(
+    st.sampled_from(PLAIN_VALUES), drawn("value", NO_VALUES), drawn("value", PARTITION_VALUES)
+)
 _FAULTS = faults(KINDS, CALLS, 12)
 
 
@@ -78,17 +81,17 @@ class FilesMachine(SinkMachine):
     @rule(
         name=drawn("file", FOREIGN_FILES),
         value=st.integers(0, 2),
-        linked=drawn("linked", (False, True)),
+        linked=mostly_plain("linked", "none", LINKS),
     )
     @precondition(lambda self: self._judgment is not None and self.judgment.is_settled)
-    def others_put(self, name: str, value: int, *, linked: bool) -> None:
+    def others_put(self, name: str, value: int, linked: str) -> None:
         judgment, world = self.judgment, self.judgment.world
         assert isinstance(world, FilesWorld)
         if world.ground.format != "parquet":
             return
         row = (99, judgment.values[value], next(judgment.numbers))
         before = world.seen()
-        world.others_put(name, row, linked=linked and world.ground.partitioned)
+        world.others_put(name, row, linked=linked)
         TALLY.steps += 1
         if world.seen() != before:  # else its name hides it
             judgment.others_put(row)

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ class FilesWorld:
     folder: Path = field(init=False)
     elsewhere: Path = field(init=False)
     place: Place = field(init=False)
-    numbers: "itertools.count[int]" = field(default_factory=itertools.count)
+    numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
         disks = [disk for disk in _DISKS if Path(disk).is_dir()] or [tempfile.gettempdir()]
@@ -181,11 +181,12 @@ class FilesWorld:
             return None
         return "the folder beside the target has changed"
 
-    def others_put(self, name: str, row: Row, *, linked: bool = False) -> None:
-        """Let somebody else put a file with one row into the target; `linked`: into a folder that is a link."""
+    def others_put(self, name: str, row: Row, *, linked: str = "none") -> None:
+        """Let somebody else put a file with one row into the target, or behind a link that they put there."""
         folder = self.target / self._folder_of(row[1])
-        if linked and folder != self.target and not os.path.lexists(folder):
-            away = self.elsewhere / f"linked-{next(self.numbers)}"
+        if linked != "none" and folder != self.target and not os.path.lexists(folder):
+            disk = self.elsewhere if linked == "other disk" else self.folder
+            away = disk / f"linked-{next(self.numbers)}"
             away.mkdir()
             folder.parent.mkdir(parents=True, exist_ok=True)
             folder.symlink_to(away)

@@ -1,8 +1,8 @@
 """What executions did, held to the model: the part of a sink's machine that draws nothing.
 
-    begin → finish        an execution's halves; `attempt` is both
-    holds                 what the target holds is what one of the right states says
-    end_well              faults are lifted: who has not finished does, and one more run is taken
+begin → finish        an execution's halves; `attempt` is both
+holds                 what the target holds is what one of the right states says
+end_well              faults are lifted: who has not finished does, and one more run is taken
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Judgment:
     states: list[State] = field(default_factory=lambda: [State()])
     is_settled: bool = True
     pending: list[Pending] = field(default_factory=list)
-    numbers: "itertools.count[int]" = field(default_factory=itertools.count)
+    numbers: itertools.count[int] = field(default_factory=itertools.count)
     accepted: set[tuple[str, str]] = field(default_factory=set)
     unfinished: dict[str, dict[str, Any]] = field(default_factory=dict)
     found: AssertionError | None = None

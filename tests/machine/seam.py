@@ -1,7 +1,7 @@
 """Between the driver's Python and the operating system: every call below a folder is counted, and may meet its fate.
 
-Functions of `os` are replaced while an execution runs, in its thread only. The product knows nothing of it; what the JVM
-does to files is not seen here.
+Functions of `os` are replaced while an execution runs, in its thread only. The product knows nothing of it; what the
+JVM does to files is not seen here.
 """
 
 from __future__ import annotations

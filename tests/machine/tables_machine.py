@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
 from tests.machine.alphabet import (
+    NO_VALUES,
     PARTITION_VALUES,
     PLAIN_VALUES,
     TABLE_COLUMNS,
@@ -25,7 +26,9 @@ from tests.machine.tally import TALLY
 from tests.postgres import Postgres
 
 MODES = ("append", "overwrite", "error-if-exists", "merge")
-_VALUES = st.one_of(st.sampled_from(PLAIN_VALUES), drawn("value", PARTITION_VALUES))
+_VALUES = st.one_of(
+    st.sampled_from(PLAIN_VALUES), drawn("value", NO_VALUES), drawn("value", PARTITION_VALUES)
+)
 _FAULTS = faults(DATABASE_KINDS, DATABASE_CALLS, 40)
 
 

@@ -9,7 +9,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +43,8 @@ class TablesWorld:
     store: str = "local"
     folder: Path = field(init=False)
     place: Place = field(init=False)
-    numbers: "itertools.count[int]" = field(default_factory=itertools.count)
-    _lock: "subprocess.Popen[bytes] | None" = None
+    numbers: itertools.count[int] = field(default_factory=itertools.count)
+    _lock: subprocess.Popen[bytes] | None = None
 
     def __post_init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="machine-"))
@@ -109,7 +109,7 @@ class TablesWorld:
         has_published = bool(state.published.get(written.run))
         state = state.publish(written)
         if written.mode == "merge":
-            return [state.merged(written)]
+            return [_merged(state, written)]
         if written.mode == "append":
             return [state if has_published else state.with_rows(written.run, written.rows)]
         return [state.emptied().with_rows(written.run, written.rows)]
@@ -186,3 +186,15 @@ class TablesWorld:
             with suppress(OSError):
                 self._lock.communicate(b"ROLLBACK;\n", timeout=10)
             self._lock = None
+
+
+def _merged(state: State, written: Written) -> State:
+    """Return the state after SQL's MERGE: every row with a key becomes the new one, however many there are."""
+    new = {written.key(row): row for row in written.rows}
+    held = {written.key(row) for rows in state.rows.values() for row in rows}
+    rows = {
+        owner: tuple(new.get(written.key(row), row) for row in rows)
+        for owner, rows in state.rows.items()
+    }
+    added = [row for key, row in new.items() if key not in held]
+    return replace(state, rows=rows).with_rows(f"merged by {written.run}", added)

@@ -27,8 +27,10 @@ class Tally:
             rows.append([world, mode, *counts])
         kinds = sorted({fault for _, fault in self.struck})
         calls = [["struck at", "", *kinds]]
-        for call in sorted({call for call, _ in self.struck}):
-            calls.append([call, "", *(str(self.struck[call, kind]) for kind in kinds)])
+        calls += [
+            [call, "", *(str(self.struck[call, kind]) for kind in kinds)]
+            for call in sorted({call for call, _ in self.struck})
+        ]
         return f"{_aligned(rows)}\n\n{_aligned(calls)}"
 
 

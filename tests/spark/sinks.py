@@ -3,6 +3,7 @@
 import itertools
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -31,7 +32,7 @@ class Sinks:
         *,
         run: str = "r1",
         operator_id: OperatorId = SINK,
-        **settings: object,
+        **settings: Any,
     ) -> OpenSink:
         context = SinkContext(
             spark=self.spark,
@@ -42,12 +43,12 @@ class Sinks:
             execution_id=f"e{next(self.numbers)}",
         )
         settings["mode"] = SinkMode(str(settings.get("mode", "overwrite")))
-        return open_sink(connector, operator_id, Sink(connector, **settings), context)  # type: ignore[arg-type]
+        return open_sink(connector, operator_id, Sink(connector, **settings), context)
 
     def prepare(
-        self, connector: Connector, rows: DataFrame, *, run: str = "r1", **settings: object
+        self, connector: Connector, rows: DataFrame, *, run: str = "r1", **settings: Any
     ) -> PreparedSink:
-        opened = self.open(connector, run=run, **settings)  # type: ignore[arg-type]  # by name
+        opened = self.open(connector, run=run, **settings)  # by name
         return opened.prepare(opened.check(rows))
 
     def write(

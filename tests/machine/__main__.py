@@ -1,0 +1,57 @@
+"""Let the machine look for a while: `python -m tests.machine --minutes 60 --seed 1`.
+
+It goes from seed to seed until its time is over (a seed that has begun is finished), or until something is found: then
+it prints the shortest sequence it knows that shows it, as calls that can be pasted into a test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+import warnings
+
+from tests.machine.alphabet import WITHOUT
+from tests.machine.looking import MACHINES, Look, sessions
+from tests.machine.tally import TALLY
+
+
+def main() -> int:
+    """Look until the time is over; return 1 where something was found."""
+    arguments = _arguments()
+    WITHOUT.extend(arguments.without)
+    warnings.simplefilter("ignore")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the database ends with us
+    end, seed, found = time.monotonic() + 60 * arguments.minutes, arguments.seed, 0
+    with sessions(arguments.machine):
+        while time.monotonic() < end and not (found and not arguments.go_on):
+            for name in arguments.machine:
+                look = Look(name, seed, examples=arguments.examples)
+                words = look.find()
+                print(look.line, flush=True)
+                if words is not None:
+                    found += 1
+                    print(words, flush=True)
+            seed += 1
+    print(f"\n{TALLY.steps} steps in {TALLY.examples} worlds, seeds {arguments.seed} to {seed - 1}")
+    print(TALLY.table())
+    if arguments.refusals:
+        print(*(f"{count:6} {words}" for words, count in TALLY.refusals.most_common()), sep="\n")
+    return int(found > 0)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.machine", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--examples", type=int, default=20, help="worlds for each seed")
+    parser.add_argument("--machine", nargs="*", default=list(MACHINES), choices=list(MACHINES))
+    parser.add_argument("--without", nargs="*", default=[], help="words nothing drawn may have")
+    parser.add_argument("--go-on", action="store_true", help="look further after a find")
+    parser.add_argument("--refusals", action="store_true", help="list what was refused, and how")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

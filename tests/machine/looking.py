@@ -1,0 +1,106 @@
+"""One look: a machine, a seed, so many worlds; and what all looks need."""
+
+from __future__ import annotations
+
+import os
+import time
+import unittest
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+import hypothesis
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+from pyspark.sql import SparkSession
+
+from graph_compiler.spark_runtime.local_session import local_session
+from tests.machine.files_machine import FilesMachine
+from tests.machine.proxy import Proxy
+from tests.machine.sink_machine import SinkMachine
+from tests.machine.staging_machine import StagingMachine
+from tests.machine.tables_machine import TablesMachine
+from tests.machine.tables_world import PASSWORD
+from tests.machine.tally import TALLY
+from tests.postgres import JAR, Postgres, running_postgres
+
+MACHINES: dict[str, type[SinkMachine] | type[StagingMachine]] = {
+    "files": FilesMachine,
+    "tables": TablesMachine,
+    "staging": StagingMachine,
+}
+_STEPS = 12
+
+
+@dataclass
+class Look:
+    """A machine's worlds of one seed."""
+
+    machine: str
+    seed: int
+    examples: int
+    shrink: bool = True
+    steps: int = 0
+    seconds: float = 0.0
+    found: BaseException | None = field(default=None)
+
+    def find(self) -> str | None:
+        """Look; return how to see what was found, None where nothing was."""
+        before, started = TALLY.steps, time.monotonic()
+        machine = MACHINES[self.machine]
+        phases = [Phase.generate, Phase.shrink] if self.shrink else [Phase.generate]
+        look = settings(
+            max_examples=self.examples,
+            stateful_step_count=_STEPS,
+            database=None,
+            deadline=None,
+            print_blob=False,
+            suppress_health_check=list(HealthCheck),
+            phases=phases,
+        )
+        try:
+            hypothesis.seed(self.seed)(run_state_machine_as_test)(machine, settings=look)
+        except unittest.SkipTest:
+            pass
+        except Exception as found:
+            self.found = found
+        self.steps, self.seconds = TALLY.steps - before, time.monotonic() - started
+        return None if self.found is None else self._words(self.found)
+
+    @property
+    def line(self) -> str:
+        """Say in one line what was done."""
+        outcome = "clean" if self.found is None else "FOUND"
+        return f"{self.machine:8} seed {self.seed}: {self.steps} steps, {self.seconds:.0f} s, {outcome}"
+
+    def _words(self, found: BaseException) -> str:
+        return "\n".join([*getattr(found, "__notes__", ()), f"{type(found).__name__}: {found}"])
+
+
+@contextmanager
+def sessions(machines: Sequence[str], spark: SparkSession | None = None) -> Iterator[None]:
+    """Start what machines need: Spark, and a database behind a proxy."""
+    with ExitStack() as stack:
+        session = spark or stack.enter_context(_quiet())
+        for machine in MACHINES.values():
+            machine.session = staticmethod(lambda: session)
+        if "tables" in machines:
+            server = stack.enter_context(running_postgres())
+            stack.callback(_begin_tables(session, server).close)
+        yield
+
+
+@contextmanager
+def _quiet() -> Iterator[SparkSession]:
+    """Start a Spark that says nothing of failures: most are meant."""
+    with local_session() as spark:
+        spark.sparkContext.setLogLevel("OFF")
+        yield spark
+
+
+def _begin_tables(spark: SparkSession, server: Postgres) -> Proxy:
+    os.environ[PASSWORD.variable] = server.password
+    spark.sql(f"ADD JAR {JAR}")
+    proxy = Proxy(server.port)
+    TablesMachine.database = staticmethod(lambda: (server, proxy))
+    return proxy

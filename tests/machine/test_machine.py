@@ -1,0 +1,75 @@
+"""A short look by each machine, the same each time; and that the machine sees what it is there to see.
+
+The long one: `make test-machine ARGS="--minutes 60 --seed 1"`.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.spark_runtime import publication
+from graph_compiler.spark_runtime.written_files import FileFormat, WrittenFile, write_files
+from tests.machine.looking import Look, sessions
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def quiet(spark: SparkSession) -> Iterator[SparkSession]:
+    spark.sparkContext.setLogLevel("OFF")
+    yield spark
+    spark.sparkContext.setLogLevel("WARN")
+
+
+@pytest.mark.parametrize(
+    ("machine", "seed", "examples"), [("files", 1, 4), ("tables", 1, 2), ("staging", 1, 3)]
+)
+def test_nothing_is_lost_doubled_or_left_unsaid(
+    machine: str, seed: int, examples: int, quiet: SparkSession
+) -> None:
+    with sessions([machine], quiet):
+        look = Look(machine, seed, examples)
+        words = look.find()
+    assert words is None, f"{look.line}\n{words}"
+    assert look.steps >= examples
+
+
+def dropping(
+    rows: DataFrame, folder: str, format: FileFormat
+) -> tuple[tuple[WrittenFile, ...], int]:
+    """Write one row less, and count it."""
+    kept = rows.where("id <> 0")
+    return write_files(kept, folder, format)[0], rows.count()
+
+
+def doubling(*_: Any) -> frozenset[str]:
+    """Remove nothing of what a run has published before."""
+    return frozenset()
+
+
+@pytest.mark.parametrize(
+    ("name", "mutant"), [("write_files", dropping), ("_files_to_remove", doubling)]
+)
+def test_a_sink_that_loses_or_doubles_a_row_is_found(
+    name: str, mutant: Any, quiet: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publication, name, mutant)
+    with sessions(["files"], quiet):
+        look = Look("files", seed=1, examples=10, shrink=False)
+        words = look.find()
+    assert words is not None, look.line
+
+
+def test_a_store_that_lets_two_executions_decide_is_found(
+    quiet: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = LocalCommitStore.put_if_absent
+    monkeypatch.setattr(LocalCommitStore, "put_if_absent", lambda *call: real(*call) or True)
+    with sessions(["staging"], quiet):
+        look = Look("staging", seed=1, examples=20, shrink=False)
+        words = look.find()
+    assert words is not None, look.line
+    assert "two winners" in words
