@@ -9,6 +9,7 @@ from pyspark.sql.types import StructType
 
 from graph_compiler.deployment.manifest import DataFile, Manifest
 from graph_compiler.errors import PartitionNotFoundError
+from graph_compiler.spark_runtime.folders.literal_paths import literal
 from graph_compiler.spark_runtime.own_files.pinned_settings import READ_OPTIONS, READ_SESSION
 from graph_compiler.spark_runtime.schemas import with_schema
 
@@ -24,7 +25,7 @@ def read_staged_files(
 
     Raises PartitionNotFoundError where Spark does not list exactly these.
     """
-    paths = [f"{manifest.location}/{file.name}" for file in files]
+    paths = [literal(f"{manifest.location}/{file.name}") for file in files]
     reader = pinned_reader(spark).options(**(options or {}))
     rows = reader.schema(schema).parquet(*paths)
     _check_listing(rows, manifest, files)
