@@ -90,10 +90,11 @@ def find_marker(store: CommitStore, layout: StagingLayout) -> RunMarker | None:
 def same_root(store: CommitStore, layout: StagingLayout) -> Callable[[], bool]:
     """Return whether the staging root is the one that is there now, whenever it is asked later.
 
-    A root that is unmounted in mid-run leaves an empty folder behind, which takes documents as well.
+    A root that is unmounted in mid-run leaves an empty folder behind, which takes documents as well. Without a marker
+    by now (a test, a preview) nothing is told.
     """
     began = store.get(layout.marker)
-    return lambda: store.get(layout.marker) == began
+    return lambda: began is None or store.get(layout.marker) == began
 
 
 def mark_run(store: CommitStore, marker: RunMarker) -> None:
