@@ -38,7 +38,7 @@ test-browser: $(READY) $(DATA) ## look at the view in Chromium: in a real Airflo
 test-faults: $(READY) $(DATA) ## break more than seventy real runs, and see that nothing is lost or doubled (an hour and a half; goes on where it stopped; docs/failures.md)
 	@$(WITH_JAVA) $(BIN)/python -m tests.faults $(ARGS)
 
-test-machine: $(READY) ## let the machine look for an hour: random runs, others and faults on folders, tables and staged results (docs/faults.md); ARGS="--minutes 60 --seed 1"
+test-machine: $(READY) ## let the machine look for an hour: random runs, others and faults on folders, tables and staged results (docs/machine.md); ARGS="--minutes 60 --seed 1"
 	@$(WITH_JAVA) $(BIN)/python -m tests.machine $(ARGS)
 
 test-core: $(READY) ## run the compiler's tests where neither airflow nor pyspark is installed
