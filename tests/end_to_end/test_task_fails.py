@@ -82,7 +82,11 @@ def submit(descriptor: Path) -> ExecutionReport:
             str(APPLICATION),
             str(descriptor),
         ],
-        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'plugins'}"},
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'plugins'}",
+            "PYSPARK_PYTHON": sys.executable,  # it finds Spark's home by it, too
+        },
         capture_output=True,
         text=True,
         check=False,

@@ -147,9 +147,11 @@ class Trial:
     def _run_many(self) -> str:
         """Start many runs that share a target, and wait for all; returns the state of the worst."""
         dag = f"/api/v2/dags/{self.workload.name}"
-        days = [f"2013-01-{day:02}" for day in range(1, _MANY + 1)]
-        by_hand = days if self.case.fault is Fault.MANY_RUNS else days[_BACKFILLED:][:2]
-        backfilled = [] if self.case.fault is Fault.MANY_RUNS else days[:_BACKFILLED]
+        # Days of their own: a Dag has one run for each logical date.
+        by_hand, backfilled = _days(1, _MANY), list[str]()
+        if self.case.fault is Fault.BACKFILL:
+            backfilled = _days(_MANY + 1, _BACKFILLED)
+            by_hand = _days(_MANY + 1 + _BACKFILLED, 2)
         (self.output / DAYS).write_text(json.dumps(backfilled + by_hand))
         if backfilled:
             asked = {
@@ -269,3 +271,8 @@ class Trial:
 
     def _processes(self) -> list[int]:
         return processes_of(f"{self.run}/tasks/")
+
+
+def _days(first: int, count: int) -> list[str]:
+    """Return so many days of January."""
+    return [f"2013-01-{day:02}" for day in range(first, first + count)]
