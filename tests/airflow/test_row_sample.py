@@ -339,6 +339,24 @@ def test_a_page_that_was_changed_is_not_shown(layout: StagingLayout) -> None:
         sample(layout)
 
 
+def test_a_record_of_damage_that_cannot_be_read_counts_as_damage(staged: Any) -> None:
+    layout, manifest, _ = staged
+    LocalCommitStore().put_if_absent(layout.damaged(RESULT, manifest.epoch), b"{")
+    with pytest.raises(PartitionNotFoundError, match="was found damaged, how cannot be read"):
+        sample(layout)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "huge"])
+def test_what_is_no_checksum_file_vouches_for_nothing(kind: str, staged: Any) -> None:
+    _, _, path = staged
+    if kind == "pipe":
+        os.mkfifo(checksum_file(path))
+    else:
+        with checksum_file(path).open("wb") as file:
+            file.truncate(path.stat().st_size + 1_000_000)
+    assert checksums_digest(path) is None
+
+
 def test_what_a_task_found_damaged_is_not_shown(staged: Any) -> None:
     layout, manifest, path = staged
     damaged = DamagedResult(

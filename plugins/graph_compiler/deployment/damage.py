@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graph_compiler.deployment.commit_store import CommitStore
+from graph_compiler.deployment.documents.read_document import get_document
 from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.deployment.wire import from_json, to_json
+from graph_compiler.deployment.wire import to_json
+from graph_compiler.errors import DamagedDocumentError, PartitionNotFoundError
 from graph_compiler.identifiers import IntermediateDataSetId
 
 
@@ -41,6 +43,13 @@ def record_damage(store: CommitStore, layout: StagingLayout, damaged: DamagedRes
 def find_damage(
     store: CommitStore, layout: StagingLayout, result_id: IntermediateDataSetId, epoch: int
 ) -> DamagedResult | None:
-    """Return the record of an epoch's damage, None where none was found."""
-    content = store.get(layout.damaged(result_id, epoch))
-    return None if content is None else from_json(DamagedResult, content)
+    """Return the record of an epoch's damage, None where none was found.
+
+    Raises PartitionNotFoundError where there is one that cannot be read: somebody has found damage.
+    """
+    try:
+        return get_document(store, layout.damaged(result_id, epoch), DamagedResult)
+    except DamagedDocumentError as error:
+        raise PartitionNotFoundError(
+            f"epoch {epoch} of {result_id} was found damaged, how cannot be read: {error}"
+        ) from None

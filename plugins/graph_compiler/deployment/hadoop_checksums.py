@@ -14,7 +14,12 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from graph_compiler.deployment.documents.bounded_read import open_regular
+from graph_compiler.errors import DamagedDocumentError
+
 _MAGIC = b"crc\0"
+_LEAST = 4096
+"""Bytes of a checksum file that a file of any size may have; beside that it is smaller than its file."""
 _HEADER = struct.Struct(">4sI")
 
 
@@ -25,10 +30,16 @@ def checksum_file(path: Path) -> Path:
 
 def checksums_digest(path: Path) -> str | None:
     """Return the SHA-256 of a file's checksums, 64 hexadecimal digits; None where it has none."""
-    checksums = checksum_file(path)
-    if not checksums.is_file():  # to open what is no file, a pipe, could wait for ever
+    try:
+        opened = open_regular(str(checksum_file(path)), most=path.stat().st_size + _LEAST)
+    except (
+        DamagedDocumentError,
+        FileNotFoundError,
+    ):  # no file, a pipe for one, vouches for nothing
         return None
-    with checksums.open("rb") as file:
+    if opened is None:
+        return None
+    with open(opened, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
