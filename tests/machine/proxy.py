@@ -8,7 +8,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 
 from tests.machine.faults import Died, Fate
@@ -54,12 +54,12 @@ class Proxy:
                 threading.Thread(target=self._serve, args=(client, self.fate), daemon=True).start()
 
     def _serve(self, client: socket.socket, fate: Fate) -> None:
-        with client:
-            try:
-                server = fate.call("connect", "", self._connect)
+        with client, ExitStack() as opened:
+            try:  # once opened it is closed, though the answer may be lost
+                server = fate.call("connect", "", lambda: opened.enter_context(self._connect()))
             except (OSError, Died):
                 return
-            with server, suppress(OSError, Died):
+            with suppress(OSError, Died):
                 back = threading.Thread(target=_pump, args=(server, client), daemon=True)
                 back.start()
                 while request := client.recv(1 << 16):
