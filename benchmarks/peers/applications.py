@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import socket
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -11,12 +13,14 @@ from pathlib import Path
 from benchmarks.peers import declared_pipeline, pipeline_of_functions, steps
 from graph_compiler import StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.deployment.describe import SESSION, describe_regions
 from graph_compiler.deployment.descriptor import (
     VERSION,
     ExecutionAttempt,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.run_marker import RunMarker, mark_run
 from graph_compiler.deployment.staging_layout import StagingLayout
 from graph_compiler.deployment.templates import fill_places, find_places
 from graph_compiler.spark_runtime import main as spark_runtime_main
@@ -56,7 +60,7 @@ def step_by_step(_data: Path, work: Path) -> list[Application]:
 def compiled(
     env: StreamExecutionEnvironment, mode: str, data: Path, work: Path
 ) -> list[Application]:
-    """Give graph_compiler's applications, one for each region, and write their descriptors."""
+    """Return graph_compiler's applications, one for each region; put the run's marker and their descriptors."""
     pipeline = replace(env.pipeline(), config=(("execution.batch-shuffle-mode", mode),))
     root = str(work / "staging")
     layout = StagingLayout(root=root, pipeline=pipeline.name, run_id=_EXECUTION.run_id)
@@ -74,6 +78,9 @@ def compiled(
             attempt=_EXECUTION,
             staging_root=root,
             parameters=(),
+        )
+        mark_run(
+            LocalCommitStore(), RunMarker.of(task, host=socket.gethostname(), time=time.time())
         )
         descriptor = Path(layout.descriptor(region.region_id, _EXECUTION.execution_id))
         descriptor.parent.mkdir(parents=True)

@@ -16,8 +16,7 @@ _NUMBERS = re.compile(r"#\d+L?|, \[plan_id=\d+\]")
 class ExecutedPlan:
     """Node descriptions from the write down to the scans, and edges between them; the write itself is left out.
 
-    Generated-code clusters are no operators: they are left out too. So is the count of the rows on their way to the
-    files (`CollectMetrics`), the one node that a sink of ours adds: its price is in docs/sinks.md.
+    Generated-code clusters are no operators: they are left out too.
     """
 
     nodes: tuple[str, ...]
@@ -63,15 +62,6 @@ def _write(graph: Any) -> Iterator[tuple[str, ExecutedPlan]]:
     writes = [id for id, node in nodes.items() if node.name() == _WRITE]
     hidden = {*writes, *(id for id, word in words.items() if word.startswith("WholeStageCodegen"))}
     edges = [(edge.fromId(), edge.toId()) for edge in _items(graph.edges())]
-    for count in [id for id, word in words.items() if word.startswith("CollectMetrics")]:
-        edges += [
-            (below, above)
-            for below, it in edges
-            if it == count
-            for of, above in edges
-            if of == count
-        ]
-        hidden.add(count)
     plan = ExecutedPlan(
         nodes=tuple(word for id, word in sorted(words.items()) if id not in hidden),
         edges=tuple(

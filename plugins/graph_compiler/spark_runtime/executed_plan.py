@@ -18,19 +18,16 @@ through a sort, a window, a union and others that keep their tag: these are not 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
-from graph_compiler.spark_runtime.origins import ACTION, named, outputs_at
+from graph_compiler.spark_runtime.origins import outputs_at
 from graph_compiler.spark_runtime.region_graph import Output
 
 MOST_NODES = 400
 """A larger plan is not looked at: each node costs some milliseconds."""
-DELIVERY_MILLISECONDS = 10_000
 _COUNTS = ("numOutputRows", "pythonNumRowsReceived")
 # Physical nodes that give every row they get.
 _KEEP_ROWS = frozenset(
@@ -50,6 +47,7 @@ _LEAVES = {
     "RDDScanExec": (),
     "RangeExec": (),
 }
+_WRITE = "DataWritingCommandExec"
 # Logical nodes that are made anew when a condition goes through.
 _MADE_ANEW = frozenset(
     {"Aggregate", "Filter", "FlatMapGroupsInPandas", "Join", "MapInArrow", "MapInPandas", "Project"}
@@ -81,68 +79,17 @@ def _counts(node: PlanNode, above: frozenset[Output]) -> Iterator[tuple[Output, 
         yield from _counts(child, above | node.outputs)
 
 
-@dataclass(slots=True)
-class ExecutedQueries:
-    """Gathers the queries that actions run, in `listening`.
-
-    A write makes a query of its own, so the DataFrame's own plan stays without counts; a listener gets what ran. There
-    is one for an application (`of`): Spark takes a listener away when it is given the same Java object, and py4j makes
-    another of it for each call.
-    """
-
-    spark: SparkSession
-    _is_listening: bool = False
-    _queries: list[tuple[str, Any]] = field(default_factory=list)
-
-    class Java:
-        """Names the interface, for py4j."""
-
-        implements = ("org.apache.spark.sql.util.QueryExecutionListener",)
-
-    @classmethod
-    def of(cls, spark: SparkSession) -> ExecutedQueries:
-        """Give the application's; Spark calls back on a loopback port, with the secret its gateway has."""
-        application_id = spark.sparkContext.applicationId
-        if application_id not in _OF_APPLICATION:
-            ensure_callback_server_started(  # type: ignore[no-untyped-call]  # pyspark's own
-                spark.sparkContext._gateway
-            )
-            _OF_APPLICATION[application_id] = queries = cls(spark)
-            spark._jsparkSession.listenerManager().register(queries)
-        return _OF_APPLICATION[application_id]
-
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Gather in here."""
-        self._is_listening = True
-        try:
-            yield
-        finally:
-            self._is_listening = False
-            self._queries.clear()
-
-    def onSuccess(self, _function: str, query: Any, _nanoseconds: int) -> None:  # noqa: N802  # Spark's name
-        """Take a query that has ended, if an action ran it."""
-        if not self._is_listening:
-            return
-        action = named(query.logical().origin(), ACTION)
-        if action is not None:
-            self._queries.append((action, query))
-
-    def onFailure(self, _function: str, _query: Any, _error: Any) -> None:  # noqa: N802  # Spark's name
-        """Let a failed query go: it has no rows to speak of."""
-
-    def of_action(self, name: str) -> tuple[PlanNode, ...]:
-        """Give the plans an action executed, once Spark has delivered all it has to say."""
-        context = self.spark.sparkContext._jsc
-        assert context is not None
-        context.sc().listenerBus().waitUntilEmpty(DELIVERY_MILLISECONDS)
-        mine = [query for action, query in self._queries if action == name]
-        self._queries = [found for found in self._queries if found[0] != name]
-        return tuple(_Reader(self.spark, MOST_NODES).node(query.executedPlan()) for query in mine)
+def read_plan(spark: SparkSession, query: Any) -> PlanNode:
+    """Return the plan a query was executed by; raises PlanTooLargeError."""
+    return _Reader(spark, MOST_NODES).node(query.executedPlan())
 
 
-_OF_APPLICATION: dict[str, ExecutedQueries] = {}
+def rows_written(query: Any) -> int:
+    """Return how many rows a write of files gave to them, by the write itself: what one attempt of each task says."""
+    plan = query.executedPlan()
+    while (kind := _kind(plan)) != _WRITE:
+        (plan,) = _children(plan, kind)
+    return int(plan.metrics().apply("numOutputRows").value())
 
 
 class PlanTooLargeError(Exception):

@@ -22,7 +22,8 @@ from graph_compiler.deployment.descriptor import OperatorDescriptor, RegionDescr
 from graph_compiler.deployment.progress import VERSION, CurrentStep, ExecutionProgress
 from graph_compiler.deployment.report import ActionMetrics, Phase, VertexMetrics
 from graph_compiler.identifiers import IntermediateDataSetId
-from graph_compiler.spark_runtime.executed_plan import ExecutedQueries, rows_by_output
+from graph_compiler.spark_runtime.executed_plan import read_plan, rows_by_output
+from graph_compiler.spark_runtime.executed_queries import ExecutedQueries
 from graph_compiler.spark_runtime.origins import ACTION, OPERATOR, mark_output, origin
 from graph_compiler.spark_runtime.region_graph import Output, RegionGraph
 from graph_compiler.spark_runtime.stages import stage_totals
@@ -163,7 +164,8 @@ class RegionMetrics:
         if self._queries is None:
             return found
         try:
-            for plan in self._queries.of_action(group):
+            for query in self._queries.of_action(group):
+                plan = read_plan(self.spark, query)
                 for output, rows in rows_by_output(plan).items():
                     found[output] = max(rows, found.get(output, 0))
         except Exception as error:  # Spark promises nothing of what is read there

@@ -10,19 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark.sql import DataFrame, Observation, SparkSession
-from pyspark.sql.functions import count, lit
+from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.data_files import footer_rows, orc_rows
+from graph_compiler.spark_runtime.executed_plan import rows_written
+from graph_compiler.spark_runtime.executed_queries import ExecutedQueries
 from graph_compiler.spark_runtime.folders.listing import files_with_rows
-from graph_compiler.spark_runtime.folders.partition_names import (
-    refuse_unfit,
-    unfit_counts,
-    without_unfit,
-)
-from graph_compiler.spark_runtime.observed_counts import observed_numbers
+from graph_compiler.spark_runtime.folders.partition_names import watch_folders
 
 # part-00003-<uuid>-c000.snappy.parquet, part-00003-<uuid>.c000.csv.gz: how the name ends, for readers
 _ENDING = re.compile(r"[-.]c\d+(\..+)")
@@ -73,25 +69,22 @@ def write_files(
 ) -> tuple[tuple[WrittenFile, ...], int]:
     """Write the rows; return the files, and how many rows are in them.
 
-    Rows are counted as they go to the writer, in the last stage of the write's own job, where Spark takes the count of
-    exactly one attempt of each task, and compared with the footers of Parquet and ORC. In other formats, to read files
-    back would count something else: a line break in a CSV value makes two lines, a lone NULL an empty line that readers
-    skip. Spark's write metrics count what each attempt wrote.
+    Spark's write counts what exactly one attempt of each task gave to its files (the metrics of stages count what every
+    attempt wrote); that is compared with the footers of Parquet and ORC. In other formats, to read files back would
+    count something else: a line break in a CSV value makes two lines, a lone NULL an empty line that readers skip.
 
     Raises PublicationError where the files hold other rows than were written, or where a folder's name does not hold a
     value.
     """
     if format.files is not None:
         rows = rows.repartition(format.files)
-    observation = Observation()
-    unfit = unfit_counts(rows.schema, format.partition_by)
-    observed = rows.observe(observation, count(lit(1)).alias("rows"), *unfit)
-    fit = without_unfit(observed, format.partition_by)
-    writer = fit.write.format(format.name).options(**{**format.options, **_PINNED})
-    writer.partitionBy(*format.partition_by).save(folder)
-    counts = observed_numbers(observation)
-    refuse_unfit(rows.schema, format.partition_by, counts)
-    files, written = _list(Path(folder)), counts.get("rows") or 0
+    watched = watch_folders(rows, format.partition_by)
+    writer = watched.rows.write.format(format.name).options(**{**format.options, **_PINNED})
+    with ExecutedQueries.of(rows.sparkSession).writing(folder) as written_query:
+        writer.partitionBy(*format.partition_by).save(folder)
+        written = rows_written(written_query())
+    watched.check()
+    files = _list(Path(folder))
     _compare(rows.sparkSession, folder, files, format, written)
     return files, written
 

@@ -9,16 +9,17 @@ ends as files do that are being copied hides its folder, and bytes that are no t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql.functions import expr
 from pyspark.sql.types import StringType, StructType
 
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import counted, quoted
+from graph_compiler.spark_runtime.observed_counts import observed_numbers
 
 _ESCAPED = re.compile("%([0-9a-fA-F]{2})")
 Partition = tuple[tuple[str, str], ...]
@@ -54,50 +55,61 @@ _UNFIT = (
 )
 
 
-def unfit_counts(schema: StructType, partition_by: tuple[str, ...]) -> tuple[Column, ...]:
-    """Return what counts, in the job that writes the rows, the values that folders cannot hold."""
-    return tuple(
-        expr(f"count_if({unfit.condition.format(quoted(column))}) AS {name}")
-        for name, column, unfit in _observed(schema, partition_by)
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedFolders:
+    """Rows on their way to partition folders; `check` tells what folders could not hold once they are written."""
+
+    rows: DataFrame
+    partition_by: tuple[str, ...]
+    observation: Observation | None
+
+    def check(self) -> None:
+        """Raise PublicationError naming columns, values and rows that the folders' names do not hold."""
+        if self.observation is None:
+            return
+        counts = observed_numbers(self.observation)
+        wrong = [
+            f"  column '{column}': {counted(found, 'row')} with {unfit.shown}, read back as {unfit.becomes}"
+            for name, column, unfit in _watched(self.rows.schema, self.partition_by)
+            if (found := counts.get(name) or 0)
+        ]
+        if wrong:
+            raise PublicationError(
+                "\n".join(
+                    [
+                        "names of partition folders cannot hold what it would write",
+                        *wrong,
+                        "  hint: filter these rows out, give them another value (NULL is one), or leave the column "
+                        "out of partition_by",
+                    ]
+                )
+            )
 
 
-def without_unfit(rows: DataFrame, partition_by: tuple[str, ...]) -> DataFrame:
-    """Return the rows with NULL for values that folders cannot hold, so that they can be written, counted and refused.
+def watch_folders(rows: DataFrame, partition_by: tuple[str, ...]) -> WatchedFolders:
+    """Return the rows with NULL for values that folders' names cannot hold, counted in the job that writes them.
 
-    Spark itself fails where two values of one task lead to one folder, and does not say why.
+    Spark itself fails where two values of one task lead to one folder, and does not say why. Where no column of a text
+    names a folder, the rows are as they were.
     """
+    watched = list(_watched(rows.schema, partition_by))
+    if not watched:
+        return WatchedFolders(rows=rows, partition_by=partition_by, observation=None)
+    observation = Observation()
+    counts = [
+        expr(f"count_if({unfit.condition.format(quoted(column))}) AS {name}")
+        for name, column, unfit in watched
+    ]
     conditions: dict[str, list[str]] = {}
-    for _, column, unfit in _observed(rows.schema, partition_by):
+    for _, column, unfit in watched:
         conditions.setdefault(column, []).append(unfit.condition.format(quoted(column)))
-    return rows.withColumns(
+    fit = rows.observe(observation, *counts).withColumns(
         {
             column: expr(f"if({' OR '.join(found)}, NULL, {quoted(column)})")
             for column, found in conditions.items()
         }
     )
-
-
-def refuse_unfit(
-    schema: StructType, partition_by: tuple[str, ...], counts: Mapping[str, int | None]
-) -> None:
-    """Raise PublicationError naming columns, values and rows, if `unfit_counts` found any."""
-    wrong = [
-        f"  column '{column}': {counted(found, 'row')} with {unfit.shown}, read back as {unfit.becomes}"
-        for name, column, unfit in _observed(schema, partition_by)
-        if (found := counts.get(name) or 0)
-    ]
-    if wrong:
-        raise PublicationError(
-            "\n".join(
-                [
-                    "names of partition folders cannot hold what it would write",
-                    *wrong,
-                    "  hint: filter these rows out, give them another value (NULL is one), or leave the column out of "
-                    "partition_by",
-                ]
-            )
-        )
+    return WatchedFolders(rows=fit, partition_by=partition_by, observation=observation)
 
 
 def partition_of(folder: str) -> Partition:
@@ -118,7 +130,7 @@ def unescaped(text: str) -> str:
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
 
 
-def _observed(
+def _watched(
     schema: StructType, partition_by: tuple[str, ...]
 ) -> Iterator[tuple[str, str, _Unfit]]:
     folders = {name.lower() for name in partition_by}
