@@ -105,7 +105,7 @@ def _keeps_all_columns(kind: str, node: Any) -> bool:
 def _plans_in(spark: SparkSession, expression: Any) -> Iterator[Any]:
     """Yield the plans of an expression's subqueries."""
     subqueries = pattern(spark, "PLAN_EXPRESSION")
-    waiting = [expression]
+    waiting = [expression] if expression.containsPattern(subqueries) else []
     while waiting:
         node = waiting.pop()
         if is_plan(node):
