@@ -16,9 +16,10 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Browser
 
+import graph_compiler
 from graph_compiler import Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.explain.page import plan_page
+from graph_compiler.explain.documents.page import BUILT, plan_page
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from tests.browser.chromium import SIZE, chromium_of_this_machine
 
@@ -54,10 +55,11 @@ def main() -> None:
         print(
             f"{'vertices':>8} {'page kB':>8} {'first paint':>12} {'frame':>6} {'slowest of 20':>14}"
         )
+        built = (Path(graph_compiler.__file__).parent / BUILT).read_text()
         for feeds in (1, 40, 240):
             compiled = wide(feeds)
             page = Path(name) / f"{feeds}.html"
-            page.write_text(plan_page(compiled))
+            page.write_text(plan_page(compiled, built))
             found = [measured(browser, page.as_uri()) for _ in range(rounds)]
             frames = [frame for _, moves in found for frame in moves]
             print(

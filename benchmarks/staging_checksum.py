@@ -27,13 +27,13 @@ from benchmarks.peers.steps import (
     enrich_customers,
     enrich_products,
 )
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.describe import SESSION
-from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor
-from graph_compiler.deployment.manifest_log import ManifestLog
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor
+from graph_compiler.deployment.documents.session import SESSION
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId
-from graph_compiler.spark_runtime.staging import StagingArea
+from graph_compiler.spark_runtime.results.staging_area import StagingArea
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 
 Rows = Callable[[], DataFrame]
 

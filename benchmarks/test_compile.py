@@ -13,13 +13,15 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
-from graph_compiler.compiler.execution_graph_builder import build_execution_graph
-from graph_compiler.compiler.job_graph_generator import generate_job_graph
+from graph_compiler.compiler.execution_graph.execution_graph_builder import build_execution_graph
+from graph_compiler.compiler.execution_graph.scheduling_topology_builder import (
+    build_scheduling_topology,
+)
+from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.compiler.scheduling_topology_builder import build_scheduling_topology
-from graph_compiler.declaration.options import PipelineOptions
-from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.graphs.scheduling_topology import SchedulingTopology
+from graph_compiler.options.model import PipelineOptions
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 

@@ -9,10 +9,10 @@ from hypothesis import settings
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration import Pipeline
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.run_marker import VERSION, RunMarker, mark_run
+from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.staging.executions.run_marker import VERSION, RunMarker, mark_run
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 
 pytest_plugins = ["graph_compiler.testing.pytest_plugin"]
 

@@ -7,29 +7,29 @@ from pathlib import Path
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import (
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.descriptor import (
     VERSION,
     ExecutionAttempt,
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.manifest import VERSION as MANIFEST_VERSION
-from graph_compiler.deployment.manifest import DataFile, Manifest, ManifestPartition
-from graph_compiler.deployment.outcome import Outcome
-from graph_compiler.deployment.preparations import (
+from graph_compiler.deployment.documents.manifest import VERSION as MANIFEST_VERSION
+from graph_compiler.deployment.documents.manifest import DataFile, Manifest, ManifestPartition
+from graph_compiler.deployment.documents.outcome import Outcome
+from graph_compiler.deployment.documents.staging_layout import OUTCOME, REMOVED, StagingLayout
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId, path_segment
+from graph_compiler.staging.publications.preparations import (
     PlaceKind,
     Preparation,
     PreparedPlace,
     beside,
 )
-from graph_compiler.deployment.publications import Publication
-from graph_compiler.deployment.release import ReleasedResult
-from graph_compiler.deployment.staging_layout import OUTCOME, REMOVED, StagingLayout
-from graph_compiler.deployment.wire import to_json
-from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId, path_segment
+from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.results.release import ReleasedResult
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 from tests.conftest import mark
 
 SINK = OperatorId("ab" * 16)

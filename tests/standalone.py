@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from graph_compiler.cli.ui import PASSWORD, USER, Standalone, end
+from graph_compiler.cli.commands.ui import PASSWORD, USER, Standalone, end
 
 Found = TypeVar("Found")
 _BUSY_TRIES = 20

@@ -13,17 +13,18 @@ from pathlib import Path
 from benchmarks.peers import declared_pipeline, pipeline_of_functions, steps
 from graph_compiler import StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.describe import SESSION, describe_regions
-from graph_compiler.deployment.descriptor import (
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.describe.templates import fill_places, find_places
+from graph_compiler.deployment.documents.descriptor import (
     VERSION,
     ExecutionAttempt,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.run_marker import RunMarker, mark_run
-from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.deployment.templates import fill_places, find_places
+from graph_compiler.deployment.documents.session import SESSION
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.spark_runtime import main as spark_runtime_main
+from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 
 HERE = Path(__file__).parent
 RUNTIME = str(spark_runtime_main.__file__)

@@ -62,6 +62,6 @@ class GraphCompilerPlugin(AirflowPlugin):
         if sys.argv[1:2] and sys.argv[1] in FORKING:
             for module in (
                 "graph_compiler.airflow_backend",
-                "graph_compiler.declaration.yaml_spec.reader",
+                "graph_compiler.projects.yaml.reader",
             ):
                 import_module(module)

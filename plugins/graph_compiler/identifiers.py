@@ -22,6 +22,8 @@ IntermediateDataSetId = NewType("IntermediateDataSetId", str)
 RegionId = NewType("RegionId", str)
 """The Airflow task id of a deployment region."""
 
+PIPELINES = "pipelines"
+"""The package and folder of a project in which pipelines are found."""
 TASK_ID_LENGTH = 250
 _LONGEST = 60
 _LONGEST_SEGMENT = 255

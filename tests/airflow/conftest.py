@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 
 ROOT = Path(__file__).parents[2]
 

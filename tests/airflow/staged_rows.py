@@ -11,12 +11,17 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.descriptor import ExecutionAttempt
-from graph_compiler.deployment.manifest import VERSION, DataFile, Manifest, ManifestPartition
-from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.deployment.wire import to_json
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
+from graph_compiler.deployment.documents.manifest import (
+    VERSION,
+    DataFile,
+    Manifest,
+    ManifestPartition,
+)
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 
 RESULT = IntermediateDataSetId("ab" * 16 + "-0")
 EXECUTION = "e0"

@@ -28,7 +28,7 @@ pytestmark = [
 def test_a_target_that_does_not_depend_on_the_run_is_shared(path: str, is_shared: bool) -> None:
     from airflow.sdk import DAG
 
-    from graph_compiler.airflow_backend.concurrency import shared_targets
+    from graph_compiler.airflow_backend.dag.concurrency import shared_targets
 
     env = StreamExecutionEnvironment("p", params={"output": "/out", "kind": "daily"})
     env.from_source(Csv("/in"), "in").sink_to(Parquet(path)).name("out")

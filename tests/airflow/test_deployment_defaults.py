@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from graph_compiler.cli.app import app
-from graph_compiler.deployment.airflow_configuration import find_setting
 from graph_compiler.errors import ConfigurationError
+from graph_compiler.projects.airflow_configuration import find_setting
 from pipelines.flights import env as flights
 from tests.airflow.conftest import ROOT
 

@@ -6,10 +6,15 @@ import pytest
 
 from graph_compiler import Parquet, StreamExecutionEnvironment, Values
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import RegionDescriptor
-from graph_compiler.deployment.report import VERSION, ExecutionReport, Failure, ThrowableType
-from graph_compiler.deployment.wire import to_json
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor
+from graph_compiler.deployment.documents.report import (
+    VERSION,
+    ExecutionReport,
+    Failure,
+    ThrowableType,
+)
+from graph_compiler.deployment.documents.wire import to_json
 
 pytestmark = pytest.mark.airflow
 
@@ -26,7 +31,7 @@ def why_failed(
     region: RegionDescriptor, report: Path, submitted: Exception | None
 ) -> Exception | None:
     """Return what the task raises; imported here, since Airflow must not be before it has a home of its own."""
-    from graph_compiler.airflow_backend import driver_end
+    from graph_compiler.airflow_backend.task import driver_end
 
     return driver_end.why_failed(region, report, submitted, None)  # type: ignore[arg-type]  # what the hook raises
 
@@ -93,7 +98,7 @@ def test_a_region_that_came_through_has_not_failed(
 
 
 def test_a_log_keeps_its_beginning_and_its_end() -> None:
-    from graph_compiler.airflow_backend.log_limit import LAST_LINES, limited
+    from graph_compiler.airflow_backend.task.log_limit import LAST_LINES, limited
 
     lines = [f"{number}\n" for number in range(10_000)]
     shown = list(limited(lines, beginning=10))
@@ -103,13 +108,13 @@ def test_a_log_keeps_its_beginning_and_its_end() -> None:
 
 
 def test_a_line_of_any_length_is_cut() -> None:
-    from graph_compiler.airflow_backend.log_limit import LONGEST_LINE, limited
+    from graph_compiler.airflow_backend.task.log_limit import LONGEST_LINE, limited
 
     (shown,) = limited(["x" * 10_000_000])
     assert len(shown) == LONGEST_LINE + 3
 
 
 def test_a_short_log_is_whole() -> None:
-    from graph_compiler.airflow_backend.log_limit import limited
+    from graph_compiler.airflow_backend.task.log_limit import limited
 
     assert list(limited(["a\n", "b\n"])) == ["a\n", "b\n"]

@@ -13,17 +13,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.descriptor import ExecutionAttempt
-from graph_compiler.deployment.manifest_log import ManifestLog
-from graph_compiler.deployment.outcome import Outcome
-from graph_compiler.deployment.report import VERSION, ExecutionReport, Output, VertexMetrics
-from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.deployment.submission import Submission
-from graph_compiler.deployment.wire import to_json, to_wire
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
+from graph_compiler.deployment.documents.outcome import Outcome
+from graph_compiler.deployment.documents.report import (
+    VERSION,
+    ExecutionReport,
+    Output,
+    VertexMetrics,
+)
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.submission import Submission
+from graph_compiler.deployment.documents.wire import to_json, to_wire
 from graph_compiler.errors import StagingError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import JobVertexId, RegionId
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 from tests.airflow.staged_rows import RESULT, schema_of, stage_rows
 
 pytestmark = [
@@ -68,11 +73,11 @@ def a_root() -> StagingLayout:
 
 def asked_for_a_result(layout: StagingLayout) -> None:
     """Ask as /result and /rows do; raises what they do not answer themselves."""
-    from graph_compiler.airflow_backend.web.answers import answer
-    from graph_compiler.airflow_backend.web.row_sample import UNREADABLE, read_sample
-    from graph_compiler.airflow_backend.web.staged_files import find_rows
-    from graph_compiler.airflow_backend.web.staged_result import find_result
-    from graph_compiler.explain.plain_json import plain_json
+    from graph_compiler.airflow_backend.web.routes.answers import answer
+    from graph_compiler.airflow_backend.web.rows.row_sample import UNREADABLE, read_sample
+    from graph_compiler.airflow_backend.web.rows.staged_files import find_rows
+    from graph_compiler.airflow_backend.web.rows.staged_result import find_result
+    from graph_compiler.explain.documents.plain_json import plain_json
 
     with suppress(StagingError, OSError):
         json.loads(bytes(answer(plain_json(find_result(layout, RESULT, rows_are_shown=True))).body))
@@ -83,12 +88,12 @@ def asked_for_a_result(layout: StagingLayout) -> None:
 
 def asked_for_a_run(layout: StagingLayout) -> Any:
     """Ask as /run does; gives the document."""
-    from graph_compiler.airflow_backend.web.answers import answer
-    from graph_compiler.airflow_backend.web.attempts import read_documents
-    from graph_compiler.airflow_backend.web.joined_run import joined_run
-    from graph_compiler.airflow_backend.web.links import Links
-    from graph_compiler.airflow_backend.web.runs import RunRow, RunWithTries
-    from graph_compiler.explain.plain_json import plain_json
+    from graph_compiler.airflow_backend.web.routes.answers import answer
+    from graph_compiler.airflow_backend.web.runs.attempts import read_documents
+    from graph_compiler.airflow_backend.web.runs.dag_runs import RunRow, RunWithTries
+    from graph_compiler.airflow_backend.web.runs.joined_run import joined_run
+    from graph_compiler.airflow_backend.web.runs.links import Links
+    from graph_compiler.explain.documents.plain_json import plain_json
 
     row = RunRow(
         run_id="r",

@@ -10,7 +10,7 @@ import pytest
 from graph_compiler import Parquet, Range, StreamExecutionEnvironment
 
 if TYPE_CHECKING:
-    from graph_compiler.airflow_backend.region_operator import RegionOperator
+    from graph_compiler.airflow_backend.task.region_operator import RegionOperator
 
 pytestmark = [
     pytest.mark.airflow,

@@ -11,11 +11,11 @@ import pytest
 
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration import Pipeline
-from graph_compiler.deployment.describe import describe_pipeline
+from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.errors import DescriptorError
-from graph_compiler.explain.plain_json import plain_json
-from graph_compiler.explain.plan_summary import plan_summary
-from graph_compiler.explain.view_plan import view_plan
+from graph_compiler.explain.diff.plan_summary import plan_summary
+from graph_compiler.explain.documents.plain_json import plain_json
+from graph_compiler.explain.documents.view_plan import view_plan
 from pipelines.flights import env as flights
 
 pytestmark = [
@@ -36,7 +36,7 @@ def serialized(pipeline: Pipeline) -> dict[str, Any]:
 
 
 def test_the_plan_is_found_in_the_serialized_dag() -> None:
-    from graph_compiler.airflow_backend.plan_document import find_plan
+    from graph_compiler.airflow_backend.dag.plan_document import find_plan
 
     compiled = compile_pipeline(flights.pipeline())
     described = describe_pipeline(compiled)
@@ -57,7 +57,7 @@ def test_serialized_again_it_is_the_same_dag() -> None:
 def test_one_task_carries_it_and_airflow_reads_the_dag_as_before() -> None:
     from airflow.serialization.serialized_objects import DagSerialization
 
-    from graph_compiler.airflow_backend.plan_document import PLAN_DOCUMENT
+    from graph_compiler.airflow_backend.dag.plan_document import PLAN_DOCUMENT
 
     document = serialized(flights.pipeline())
     tasks = [task["__var"] for task in document["dag"]["tasks"]]
@@ -69,7 +69,7 @@ def test_one_task_carries_it_and_airflow_reads_the_dag_as_before() -> None:
 
 
 def test_a_dag_of_somebody_else_has_no_plan_and_a_damaged_one_is_told() -> None:
-    from graph_compiler.airflow_backend.plan_document import find_plan, unpack
+    from graph_compiler.airflow_backend.dag.plan_document import find_plan, unpack
 
     assert find_plan(None) is None
     assert find_plan({"dag": {"tasks": [{"__var": {"task_id": "by_hand"}}]}}) is None
@@ -89,7 +89,7 @@ def test_a_dag_of_somebody_else_has_no_plan_and_a_damaged_one_is_told() -> None:
     ids=["no object", "no plan", "no drawing", "deep", "large"],
 )
 def test_what_anybody_may_have_packed_is_told_and_not_followed(text: bytes, words: str) -> None:
-    from graph_compiler.airflow_backend.plan_document import unpack
+    from graph_compiler.airflow_backend.dag.plan_document import unpack
 
     with pytest.raises(DescriptorError, match=words):
         unpack(base64.b64encode(bz2.compress(text)).decode())

@@ -22,7 +22,7 @@ time.sleep(60)
 
 
 def test_the_children_end_at_once_and_a_deaf_leader_a_little_later(tmp_path: Path) -> None:
-    from graph_compiler.airflow_backend.process_group import end_group
+    from graph_compiler.airflow_backend.task.process_group import end_group
 
     leader = subprocess.Popen(
         [sys.executable, "-c", LEADER, str(tmp_path / "pid")], text=True, start_new_session=True
@@ -36,7 +36,7 @@ def test_the_children_end_at_once_and_a_deaf_leader_a_little_later(tmp_path: Pat
 
 
 def test_a_group_that_has_ended_is_left_alone() -> None:
-    from graph_compiler.airflow_backend.process_group import end_group
+    from graph_compiler.airflow_backend.task.process_group import end_group
 
     leader = subprocess.Popen([sys.executable, "-c", ""], text=True, start_new_session=True)
     leader.wait()
@@ -55,7 +55,7 @@ class Submits:
 
 
 def test_what_is_printed_in_another_encoding_fails_nothing() -> None:
-    from graph_compiler.airflow_backend.process_group import lead_a_group
+    from graph_compiler.airflow_backend.task.process_group import lead_a_group
 
     hook: Any = Submits()
     lead_a_group(hook)

@@ -9,21 +9,24 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe import describe_pipeline, describe_regions
-from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.report import (
+from graph_compiler.deployment.describe.region_descriptors import (
+    describe_pipeline,
+    describe_regions,
+)
+from graph_compiler.deployment.describe.templates import find_places
+from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.report import (
     VERSION,
     ExecutionReport,
     Failure,
     Output,
     ThrowableType,
 )
-from graph_compiler.deployment.templates import find_places
-from graph_compiler.deployment.wire import to_wire
+from graph_compiler.deployment.documents.wire import to_wire
 from pipelines.flights import env as flights
 
 if TYPE_CHECKING:
-    from graph_compiler.airflow_backend.region_operator import RegionOperator
+    from graph_compiler.airflow_backend.task.region_operator import RegionOperator
 
 pytestmark = [
     pytest.mark.airflow,
@@ -33,8 +36,8 @@ pytestmark = [
 
 @pytest.fixture
 def operator(tmp_path: Path) -> "RegionOperator":
-    from graph_compiler.airflow_backend.region_operator import RegionOperator
-    from graph_compiler.airflow_backend.settings import Settings
+    from graph_compiler.airflow_backend.installation.settings import Settings
+    from graph_compiler.airflow_backend.task.region_operator import RegionOperator
 
     (tmp_path / "staging" / "another_pipeline").mkdir(parents=True)  # a root that is in use
     described = describe_pipeline(compile_pipeline(flights.pipeline()))
@@ -179,7 +182,7 @@ def test_a_driver_that_died_says_so(
 
 
 def test_a_staging_root_without_a_commit_store_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from graph_compiler.airflow_backend.settings import read_settings
+    from graph_compiler.airflow_backend.installation.settings import read_settings
     from graph_compiler.errors import StagingError
 
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", "s3://bucket")
@@ -312,7 +315,7 @@ def test_a_task_that_is_ended_says_so_before_it_is_killed_itself(
 def test_a_jvm_without_memory_ends_beside_whatever_options_there_are(
     operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from graph_compiler.airflow_backend.driver_environment import driver_environment
+    from graph_compiler.airflow_backend.task.driver_environment import driver_environment
 
     ends = "-XX:+ExitOnOutOfMemoryError"
     found = []

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from graph_compiler.deployment.report import (
+from graph_compiler.deployment.documents.report import (
     VERSION,
     ActionMetrics,
     ExecutionReport,
@@ -68,7 +68,7 @@ def report(*vertices: VertexMetrics) -> ExecutionReport:
 
 
 def test_each_output_vertex_and_action_has_a_line_in_the_log() -> None:
-    from graph_compiler.airflow_backend.region_summary import log_lines
+    from graph_compiler.airflow_backend.task.region_summary import log_lines
 
     vertices = (
         vertex("flown", None, None),
@@ -96,7 +96,7 @@ def test_each_output_vertex_and_action_has_a_line_in_the_log() -> None:
 def test_a_task_that_held_others_up_is_in_the_log(
     median: float, longest: float, ending: str
 ) -> None:
-    from graph_compiler.airflow_backend.region_summary import log_lines
+    from graph_compiler.airflow_backend.task.region_summary import log_lines
 
     slowest = SlowestTask(stage_id=5, tasks=4, median_seconds=median, longest_seconds=longest)
     skewed = replace(report(), actions=(replace(ACTION, slowest_task=slowest),))
@@ -104,7 +104,7 @@ def test_a_task_that_held_others_up_is_in_the_log(
 
 
 def test_a_summary_too_large_for_airflows_database_says_what_it_leaves_out() -> None:
-    from graph_compiler.airflow_backend.region_summary import MOST_BYTES, summarize
+    from graph_compiler.airflow_backend.task.region_summary import MOST_BYTES, summarize
 
     many = report(*(vertex("v" * 250, number, None) for number in range(200)))
     summary = summarize(many, "/staging/report.json")

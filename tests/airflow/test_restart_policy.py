@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
-from graph_compiler.deployment.descriptor import ExecutionAttempt
-from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.deployment.wire import to_json
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.wire import to_json
 
 pytestmark = [
     pytest.mark.airflow,
@@ -20,7 +20,7 @@ pytestmark = [
 
 
 def task_of(**options: str) -> Any:
-    from graph_compiler.airflow_backend.dag_builder import build_dag
+    from graph_compiler.airflow_backend.dag.dag_builder import build_dag
 
     config = {f"restart-strategy.{key.replace('__', '.')}": value for key, value in options.items()}
     env = StreamExecutionEnvironment(

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.damage import DamagedResult, record_damage
-from graph_compiler.deployment.hadoop_checksums import checksum_file, checksums_digest
-from graph_compiler.deployment.manifest import DataFile
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.manifest import DataFile
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError, StagingError
+from graph_compiler.staging.results.damage import DamagedResult, record_damage
+from graph_compiler.staging.results.hadoop_checksums import checksum_file, checksums_digest
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 from tests.airflow.staged_rows import RESULT, recommit, schema_of, stage_rows
 
 pytestmark = [
@@ -92,8 +92,8 @@ def layout(tmp_path: Path) -> StagingLayout:
 
 
 def sample(layout: StagingLayout, most: int = 5) -> Any:
-    from graph_compiler.airflow_backend.web.row_sample import read_sample
-    from graph_compiler.airflow_backend.web.staged_files import find_rows
+    from graph_compiler.airflow_backend.web.rows.row_sample import read_sample
+    from graph_compiler.airflow_backend.web.rows.staged_files import find_rows
 
     found = find_rows(layout, RESULT)
     assert found is not None
@@ -274,7 +274,7 @@ def test_a_file_is_as_it_was_committed_or_is_not_read(staged: Any) -> None:
     ids=["empty", "damaged", "encrypted", "no Parquet"],
 )
 def test_what_arrow_cannot_read_is_known_as_such(staged: Any, content: bytes) -> None:
-    from graph_compiler.airflow_backend.web.row_sample import UNREADABLE
+    from graph_compiler.airflow_backend.web.rows.row_sample import UNREADABLE
 
     layout, manifest, path = staged
     path.write_bytes(content)
@@ -333,7 +333,7 @@ def test_a_page_that_was_changed_is_not_shown(layout: StagingLayout) -> None:
     at = content.index((7).to_bytes(8, "little"))
     path.write_bytes(content[:at] + b"\x08" + content[at + 1 :])
     recommit(layout, manifest, files=(replace(manifest.files[0], bytes=len(content)),))
-    from graph_compiler.airflow_backend.web.row_sample import UNREADABLE
+    from graph_compiler.airflow_backend.web.rows.row_sample import UNREADABLE
 
     with pytest.raises(UNREADABLE, match="checksum"):
         sample(layout)

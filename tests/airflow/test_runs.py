@@ -184,7 +184,7 @@ def test_values_reach_expressions_as_they_are() -> None:
 
 
 def test_an_event_is_of_what_was_published_where_its_readers_look() -> None:
-    from graph_compiler.airflow_backend.assets import describe_events, published
+    from graph_compiler.airflow_backend.dag.assets import describe_events, published
 
     env = environment(target="{{ params.root }}/orders", params={"root": "/lake", "least": 1})
     region = build(env).get_task("out")._region
@@ -204,7 +204,7 @@ def test_an_event_is_of_what_was_published_where_its_readers_look() -> None:
 
 
 def test_sinks_of_one_name_have_an_event_each() -> None:
-    from graph_compiler.airflow_backend.assets import describe_events, published
+    from graph_compiler.airflow_backend.dag.assets import describe_events, published
 
     env = StreamExecutionEnvironment("sales")
     orders = env.from_source(Csv("/in", schema="v INT"), "orders")

@@ -9,7 +9,7 @@ import pytest
 
 from graph_compiler import Jdbc, Parquet, Secret, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe import describe_pipeline
+from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 
 pytestmark = [
     pytest.mark.airflow,
@@ -24,8 +24,8 @@ CONNECTION = {
 
 
 def operator(tmp_path: Path, *secrets: Secret) -> Any:
-    from graph_compiler.airflow_backend.region_operator import RegionOperator
-    from graph_compiler.airflow_backend.settings import Settings
+    from graph_compiler.airflow_backend.installation.settings import Settings
+    from graph_compiler.airflow_backend.task.region_operator import RegionOperator
 
     env = StreamExecutionEnvironment("p")
     options = {f"o{number}": secret for number, secret in enumerate(secrets)}

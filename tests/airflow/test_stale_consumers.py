@@ -13,19 +13,19 @@ from typing import Any
 import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.descriptor import (
+from graph_compiler.deployment.documents.descriptor import (
     VERSION,
     ExecutionAttempt,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.manifest import VERSION as MANIFEST_VERSION
-from graph_compiler.deployment.manifest import Manifest, StagedRead
-from graph_compiler.deployment.manifest_log import ManifestLog
-from graph_compiler.deployment.report import VERSION as REPORT_VERSION
-from graph_compiler.deployment.report import ExecutionReport
-from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.deployment.wire import to_json
+from graph_compiler.deployment.documents.manifest import VERSION as MANIFEST_VERSION
+from graph_compiler.deployment.documents.manifest import Manifest, StagedRead
+from graph_compiler.deployment.documents.report import VERSION as REPORT_VERSION
+from graph_compiler.deployment.documents.report import ExecutionReport
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 
 pytestmark = [
     pytest.mark.airflow,
@@ -86,7 +86,7 @@ class Run:
     def __init__(self, root: Path) -> None:
         from graph_compiler.airflow_backend import build_dag
         from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-        from graph_compiler.deployment.describe import describe_regions
+        from graph_compiler.deployment.describe.region_descriptors import describe_regions
 
         env = StreamExecutionEnvironment("p")
         first = env.from_source(Csv("/in"), "first").stage("dear")
@@ -163,7 +163,7 @@ class Run:
         store.put_if_absent(self.layout.report(*where), to_json(report).encode())
 
     def rerun_stale_consumers(self, of: str, conn_id: str | None) -> None:
-        from graph_compiler.airflow_backend.stale_consumers import rerun_stale_consumers
+        from graph_compiler.airflow_backend.task.stale_consumers import rerun_stale_consumers
 
         task = self.tasks[of]
         operator = self.dag.get_task(task.region.region_id)

@@ -76,7 +76,7 @@ def test_each_task_has_its_own_group_and_default_args_fill_what_nobody_sets() ->
 
 
 def test_a_setting_of_the_installation_gives_way_to_the_same_one_of_the_group() -> None:
-    from graph_compiler.airflow_backend.submit_options import submit_options
+    from graph_compiler.airflow_backend.task.submit_options import submit_options
 
     installation = {"spark.driver.memory": "1g", "spark.ui.enabled": "false"}
     assert submit_options(SlotSharingGroup("g", driver_memory="2g"), installation) == {

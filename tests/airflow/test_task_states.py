@@ -8,7 +8,7 @@ pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 def test_every_state_of_airflow_has_one_of_flink() -> None:
     from airflow.sdk import TaskInstanceState
 
-    from graph_compiler.airflow_backend.execution_states import EXECUTION_STATES
+    from graph_compiler.airflow_backend.web.runs.execution_states import EXECUTION_STATES
 
     assert set(EXECUTION_STATES) == {None, *TaskInstanceState}
 
@@ -16,7 +16,7 @@ def test_every_state_of_airflow_has_one_of_flink() -> None:
 def test_what_is_over_in_airflow_is_over_here() -> None:
     from airflow.utils.state import State
 
-    from graph_compiler.airflow_backend.execution_states import EXECUTION_STATES
+    from graph_compiler.airflow_backend.web.runs.execution_states import EXECUTION_STATES
 
     over = {state for state, execution in EXECUTION_STATES.items() if execution.is_terminal}
     assert over >= set(State.finished)

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from graph_compiler.deployment.descriptor import ExecutionAttempt
-from graph_compiler.deployment.executions import RegionExecution
-from graph_compiler.deployment.manifest import (
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
+from graph_compiler.deployment.documents.manifest import (
     ContractCount,
     DataFile,
     Manifest,
     ManifestPartition,
 )
-from graph_compiler.deployment.outcome import Outcome
-from graph_compiler.deployment.progress import CurrentStep, ExecutionProgress
-from graph_compiler.deployment.report import (
+from graph_compiler.deployment.documents.outcome import Outcome
+from graph_compiler.deployment.documents.progress import CurrentStep, ExecutionProgress
+from graph_compiler.deployment.documents.report import (
     VERSION,
     ActionMetrics,
     ExecutionReport,
@@ -30,15 +29,16 @@ from graph_compiler.deployment.report import (
     ThrowableType,
     VertexMetrics,
 )
-from graph_compiler.deployment.staging_layout import StagingLayout, executions_folder
-from graph_compiler.deployment.submission import Submission
-from graph_compiler.deployment.wire import to_json, to_wire
+from graph_compiler.deployment.documents.staging_layout import StagingLayout, executions_folder
+from graph_compiler.deployment.documents.submission import Submission
+from graph_compiler.deployment.documents.wire import to_json, to_wire
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, RegionId
+from graph_compiler.staging.executions.executions import RegionExecution
 
 if TYPE_CHECKING:
-    from graph_compiler.airflow_backend.web.runs import TryRow
-    from graph_compiler.airflow_backend.web.view_run import ViewRegion, ViewRun
+    from graph_compiler.airflow_backend.web.runs.dag_runs import TryRow
+    from graph_compiler.airflow_backend.web.runs.view_run import ViewRegion, ViewRun
 
 pytestmark = [
     pytest.mark.airflow,
@@ -50,7 +50,7 @@ RESULT = IntermediateDataSetId(f"{'ab' * 16}-0")
 
 
 def a_try(number: int, state: str | None, *, is_current: bool = False, id: str = "") -> "TryRow":
-    from graph_compiler.airflow_backend.web.runs import TryRow
+    from graph_compiler.airflow_backend.web.runs.dag_runs import TryRow
 
     return TryRow(
         task_id="late",
@@ -78,10 +78,10 @@ def an_attempt(number: int, state: ExecutionState, **more: Any) -> RegionExecuti
 def joined(
     tries: list["TryRow"], attempts: list[RegionExecution], history: str | None = None
 ) -> "ViewRun":
-    from graph_compiler.airflow_backend.web.attempts import Documents
-    from graph_compiler.airflow_backend.web.joined_run import joined_run
-    from graph_compiler.airflow_backend.web.links import Links
-    from graph_compiler.airflow_backend.web.runs import RunRow, RunWithTries
+    from graph_compiler.airflow_backend.web.runs.attempts import Documents
+    from graph_compiler.airflow_backend.web.runs.dag_runs import RunRow, RunWithTries
+    from graph_compiler.airflow_backend.web.runs.joined_run import joined_run
+    from graph_compiler.airflow_backend.web.runs.links import Links
 
     run = RunRow(
         run_id=RUN_ID,
@@ -280,7 +280,7 @@ def leave(layout: StagingLayout, **documents: object) -> Path:
 
 
 def test_documents_are_read_again_when_one_is_added(layout: StagingLayout) -> None:
-    from graph_compiler.airflow_backend.web.attempts import read_documents
+    from graph_compiler.airflow_backend.web.runs.attempts import read_documents
 
     run = Path(layout.run)
     assert not read_documents(run).are_there
@@ -299,7 +299,7 @@ def test_documents_are_read_again_when_one_is_added(layout: StagingLayout) -> No
 
 
 def test_progress_is_read_again_when_it_goes_on(layout: StagingLayout) -> None:
-    from graph_compiler.airflow_backend.web.attempts import read_documents
+    from graph_compiler.airflow_backend.web.runs.attempts import read_documents
 
     for operator in ("flown", "lateness"):
         step = CurrentStep(operator=operator, phase=Phase.STAGE, since=1.0)
@@ -317,7 +317,7 @@ def test_progress_is_read_again_when_it_goes_on(layout: StagingLayout) -> None:
 
 
 def test_what_cannot_be_read_is_left_out(layout: StagingLayout) -> None:
-    from graph_compiler.airflow_backend.web.attempts import read_documents
+    from graph_compiler.airflow_backend.web.runs.attempts import read_documents
 
     folder = leave(layout, report={"version": 0})
     assert read_documents(Path(layout.run)).attempts == {"late": ()}
@@ -328,7 +328,7 @@ def test_what_cannot_be_read_is_left_out(layout: StagingLayout) -> None:
 def test_what_is_no_document_is_left_out_and_waited_for_by_nobody(
     layout: StagingLayout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from graph_compiler.airflow_backend.web import attempts
+    from graph_compiler.airflow_backend.web.runs import attempts
 
     folder = leave(layout)
 
@@ -360,7 +360,7 @@ def test_what_is_no_document_is_left_out_and_waited_for_by_nobody(
 
 
 def test_a_staged_result_is_described_by_its_last_commit(layout: StagingLayout) -> None:
-    from graph_compiler.airflow_backend.web.staged_result import find_result
+    from graph_compiler.airflow_backend.web.rows.staged_result import find_result
 
     for epoch in (0, 1):
         key = Path(layout.manifest(RESULT, epoch))
@@ -380,7 +380,7 @@ def test_a_staged_result_is_described_by_its_last_commit(layout: StagingLayout) 
     "result", ["../../secret", "", f"{RESULT}/../x", "x" * 32 + "-0", f"{RESULT}\n"]
 )
 def test_only_the_id_of_a_result_becomes_a_path(layout: StagingLayout, result: str) -> None:
-    from graph_compiler.airflow_backend.web.staged_result import find_result
+    from graph_compiler.airflow_backend.web.rows.staged_result import find_result
 
     assert find_result(layout, result, rows_are_shown=False) is None
 

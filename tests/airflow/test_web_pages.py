@@ -17,8 +17,8 @@ def browser(static: Path) -> Any:
     from fastapi import FastAPI
     from fastapi.testclient import TestClient
 
-    from graph_compiler.airflow_backend.web.headers import SafeHeaders
-    from graph_compiler.airflow_backend.web.pages import pages
+    from graph_compiler.airflow_backend.web.routes.headers import SafeHeaders
+    from graph_compiler.airflow_backend.web.routes.pages import pages
 
     application = FastAPI()
     application.include_router(pages(static))

@@ -54,7 +54,7 @@ def test_the_view_is_in_the_navigation_and_on_every_page_of_a_dag_with_its_regio
 
 
 def test_the_icons_are_among_the_files_of_the_page() -> None:
-    from graph_compiler.airflow_backend.web.pages import STATIC
+    from graph_compiler.airflow_backend.web.routes.pages import STATIC
     from graph_compiler.graph_compiler_plugin import PAGE, GraphCompilerPlugin
 
     icons = {

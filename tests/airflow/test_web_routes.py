@@ -12,9 +12,9 @@ import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.declaration import Pipeline
-from graph_compiler.deployment.executions import RegionExecution
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
+from graph_compiler.staging.executions.executions import RegionExecution
 from pipelines.flights import env as flights
 from tests.airflow.web_server import (
     API,
@@ -196,7 +196,7 @@ def test_a_plan_that_cannot_be_read_hides_no_other(viewer: Any, text: bytes) -> 
 def test_a_list_longer_than_what_is_kept_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     from airflow.utils.session import create_session
 
-    from graph_compiler.airflow_backend.web import plans
+    from graph_compiler.airflow_backend.web.plans import dag_versions as plans
 
     monkeypatch.setattr(plans, "_KEPT", 1)
     cards = plans.PlanCards()
@@ -207,7 +207,7 @@ def test_a_list_longer_than_what_is_kept_is_whole(monkeypatch: pytest.MonkeyPatc
 
 
 def test_half_a_surrogate_pair_in_a_reason_is_an_answer() -> None:
-    from graph_compiler.airflow_backend.web.answers import answer
+    from graph_compiler.airflow_backend.web.routes.answers import answer
 
     body = bytes(answer({"reason": "no file 'caf\udce9' <é>"}).body)
     assert json.loads(body) == {"reason": "no file 'caf\udce9' <é>"}
@@ -277,7 +277,7 @@ def test_names_with_markup_come_back_as_json_only(viewer: Any) -> None:
 
 
 def test_the_page_that_is_not_built_says_so(viewer: Any) -> None:
-    from graph_compiler.airflow_backend.web.pages import INDEX, STATIC
+    from graph_compiler.airflow_backend.web.routes.pages import INDEX, STATIC
 
     answer = viewer.get("/graph-compiler/app/")
     assert answer.headers["Content-Type"].startswith("text/html")
@@ -364,8 +364,8 @@ def test_why_an_attempt_failed_is_for_those_who_may_read_logs(
     from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
     from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
 
-    from graph_compiler.airflow_backend.web import run_routes
-    from graph_compiler.airflow_backend.web.attempts import Documents
+    from graph_compiler.airflow_backend.web.routes import run_routes
+    from graph_compiler.airflow_backend.web.runs.attempts import Documents
 
     start_run("evil", "manual__reasons")
     left = RegionExecution(

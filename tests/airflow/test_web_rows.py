@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.release import ReleasedResult
-from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.deployment.wire import to_json
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.identifiers import RegionId
+from graph_compiler.staging.results.release import ReleasedResult
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 from tests.airflow.staged_rows import RESULT, schema_of, stage_rows
 from tests.airflow.web_server import API, application, client, make_database, start_run, store
 
@@ -62,7 +62,7 @@ def show(app: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Give a function that has the view show so many rows, and take a staging root of this test."""
     from starlette.routing import Mount
 
-    from graph_compiler.airflow_backend.settings import Settings
+    from graph_compiler.airflow_backend.installation.settings import Settings
     from graph_compiler.airflow_backend.web.application import build_application
 
     (mount,) = [
@@ -162,7 +162,7 @@ def test_a_result_says_to_whom_its_rows_are_shown(app: Any, show: Any) -> None:
 def test_no_rows_are_shown_until_somebody_says_how_many(
     app: Any, show: Any, layout: StagingLayout
 ) -> None:
-    from graph_compiler.airflow_backend.settings import Settings
+    from graph_compiler.airflow_backend.installation.settings import Settings
 
     assert Settings(staging_root=layout.root).row_samples == 0
     show(0)
@@ -181,7 +181,7 @@ def test_the_setting_is_a_number_of_rows_that_a_page_holds(
 ) -> None:
     from airflow.exceptions import AirflowConfigException
 
-    from graph_compiler.airflow_backend.settings import read_settings
+    from graph_compiler.airflow_backend.installation.settings import read_settings
 
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__ROW_SAMPLES", "200")
     assert read_settings().row_samples == 200
@@ -237,7 +237,7 @@ def test_looking_at_rows_changes_nothing(app: Any, layout: StagingLayout) -> Non
 
 @pytest.mark.usefixtures("layout")
 def test_a_server_without_pyarrow_says_so(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "graph_compiler.airflow_backend.web.row_sample", None)
+    monkeypatch.setitem(sys.modules, "graph_compiler.airflow_backend.web.rows.row_sample", None)
     assert "pip install 'pyarrow>=18'" in refusal(app)
 
 

@@ -141,6 +141,6 @@ def counted_queries() -> Iterator[list[str]]:
 
 def staging_root() -> Path:
     """Give the root that the server reads."""
-    from graph_compiler.airflow_backend.settings import read_settings
+    from graph_compiler.airflow_backend.installation.settings import read_settings
 
     return Path(read_settings().staging_root)

@@ -32,8 +32,8 @@ def test_compiling_loads_neither_airflow_nor_pyspark() -> None:
     loaded = modules_after(
         "from pipelines.flights import env; "
         "from graph_compiler.compiler.pipeline_compiler import compile_pipeline; "
-        "from graph_compiler.deployment.describe import describe_regions; "
-        "from graph_compiler.explain.text import explain_text; "
+        "from graph_compiler.deployment.describe.region_descriptors import describe_regions; "
+        "from graph_compiler.explain.text.plan_text import explain_text; "
         "compiled = compile_pipeline(env.pipeline()); describe_regions(compiled); explain_text(compiled)"
     )
     assert "pydantic" in loaded

@@ -8,12 +8,12 @@ import graph_compiler
 RUNTIME = Path(graph_compiler.__file__).parent / "spark_runtime"
 BRINGS_ROWS = re.compile(r"\.(collect|toPandas|toArrow|toLocalIterator|take|head|tail|first)\(")
 BOUNDED = {
-    "collected_rows.py": [".toArrow("],  # of what a test gave itself
+    "rehearsal/collected_rows.py": [".toArrow("],  # of what a test gave itself
     "connectors/database.py": [".collect("],  # of at most four keys that are there twice
     "connectors/sampling.py": [".collect("],  # of at most SAMPLED_LINES lines, in a dry run
-    "evaluate/function_operators.py": [".first("],  # of one row: whether a loop goes on
-    "preview.py": [".collect("],  # of as many rows as the command line asks for
-    "merge_keys.py": [".collect("],  # of at most four keys, the same
+    "operators/function_operators.py": [".first("],  # of one row: whether a loop goes on
+    "rehearsal/preview.py": [".collect("],  # of as many rows as the command line asks for
+    "publishing/merge_keys.py": [".collect("],  # of at most four keys, the same
 }
 
 

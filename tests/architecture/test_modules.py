@@ -7,7 +7,7 @@ from typing import TypeVar
 import pytest
 
 import graph_compiler
-from graph_compiler.compiler.translators import TRANSLATORS
+from graph_compiler.compiler.stream_graph.translators import TRANSLATORS
 from graph_compiler.declaration.operators import Operator, Sink
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.transformations import PhysicalTransformation, Transformation
@@ -42,8 +42,8 @@ def test_every_transformation_has_a_translator() -> None:
 
 @pytest.mark.spark
 def test_every_partitioner_and_operator_has_a_runtime() -> None:
-    from graph_compiler.spark_runtime.evaluate import evaluations
-    from graph_compiler.spark_runtime.exchange import distribute
+    from graph_compiler.spark_runtime.exchange.distribution import distribute
+    from graph_compiler.spark_runtime.operators import evaluations
 
     assert all(
         distribute.dispatch(kind) is not distribute.dispatch(object) for kind in leaves(Partitioner)

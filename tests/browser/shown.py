@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
-from graph_compiler.cli.ui import PASSWORD
+from graph_compiler.cli.commands.ui import PASSWORD
 from tests.browser.functions import STAGING
 from tests.end_to_end.conftest import Home
 from tests.end_to_end.test_standalone import DAG_FILE, ended

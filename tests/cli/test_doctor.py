@@ -19,8 +19,8 @@ from graph_compiler.cli.diagnosis.programs import (
     spark_submit,
 )
 from graph_compiler.cli.diagnosis.staging_root import StagingRoot, judge_staging_root
-from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
-from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 
 ROOT = "/staging"
 HEALTHY: dict[str, dict[str, object]] = {

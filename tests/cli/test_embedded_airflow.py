@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.errors import ConfigurationError
 
 SPARK_CONF = "AIRFLOW__GRAPH_COMPILER__SPARK_CONF"

@@ -11,8 +11,8 @@ from typer.testing import CliRunner, Result
 
 from graph_compiler.cli.app import app
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.yaml_spec.reader import read_pipeline
-from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.projects.yaml.reader import read_pipeline
 
 ROOT = Path(__file__).parents[2]
 FORMS = pytest.mark.parametrize("form", [[], ["--yaml"]], ids=["python", "yaml"])

@@ -8,14 +8,18 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from graph_compiler.cli.app import app
-from graph_compiler.cli.finished_run import FinishedRun, Preview, task_words
-from graph_compiler.cli.run_document import run_json
-from graph_compiler.cli.run_view import failure_words, preview_table, progress_line, step_words
+from graph_compiler.cli.running.finished_run import FinishedRun, Preview, task_words
+from graph_compiler.cli.running.run_document import run_json
+from graph_compiler.cli.running.run_view import (
+    failure_words,
+    preview_table,
+    progress_line,
+    step_words,
+)
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.executions import RegionExecution
-from graph_compiler.deployment.in_process_run import Step
-from graph_compiler.deployment.manifest import ContractCount
-from graph_compiler.deployment.report import (
+from graph_compiler.deployment.documents.in_process_run import Step
+from graph_compiler.deployment.documents.manifest import ContractCount
+from graph_compiler.deployment.documents.report import (
     VERSION,
     ExecutionReport,
     Failure,
@@ -25,6 +29,7 @@ from graph_compiler.deployment.report import (
 )
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
+from graph_compiler.staging.executions.executions import RegionExecution
 from pipelines.flights import env as flights
 
 ROOT = Path(__file__).parents[2]

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment
-from graph_compiler.compiler.chaining import ChainBreak, why_not_chainable
-from graph_compiler.declaration.option_reader import read_options
-from graph_compiler.declaration.options import PipelineOptions
+from graph_compiler.compiler.job_graph.chaining import ChainBreak, why_not_chainable
+from graph_compiler.options.model import PipelineOptions
+from graph_compiler.options.reader import read_options
 
 Declare = Callable[[DataStream], DataStream]
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
-from graph_compiler.compiler.job_graph_generator import generate_job_graph
-from graph_compiler.compiler.stream_graph_generator import generate_stream_graph
+from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
+from graph_compiler.compiler.stream_graph.stream_graph_generator import generate_stream_graph
 from graph_compiler.declaration.coordination import InputSplit
 from graph_compiler.declaration.operators import ChainingStrategy, Filter, Source
-from graph_compiler.declaration.options import PipelineOptions
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (
     MultipleInputTransformation,
@@ -19,10 +18,11 @@ from graph_compiler.declaration.transformations import (
     SourceTransformation,
     Transformation,
 )
-from graph_compiler.explain.execution_graph_json import ExecutionGraphJson
-from graph_compiler.explain.text import explain_text
+from graph_compiler.explain.documents.execution_graph_json import ExecutionGraphJson
+from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobGraph
+from graph_compiler.options.model import PipelineOptions
 
 Compile = Callable[[], CompiledPipeline]
 

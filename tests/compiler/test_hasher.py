@@ -3,9 +3,9 @@
 import mmh3
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
-from graph_compiler.compiler.chaining import chain_breaks
-from graph_compiler.compiler.hasher import hash_nodes
-from graph_compiler.declaration.options import PipelineOptions
+from graph_compiler.compiler.job_graph.chaining import chain_breaks
+from graph_compiler.compiler.job_graph.hasher import hash_nodes
+from graph_compiler.options.model import PipelineOptions
 
 
 def ids(env: StreamExecutionEnvironment) -> dict[str, str]:

@@ -10,19 +10,19 @@ from graph_compiler import (
     SlotSharingGroup,
     StreamExecutionEnvironment,
 )
-from graph_compiler.compiler.chaining import absorbed_sources
-from graph_compiler.compiler.job_graph_generator import generate_job_graph
+from graph_compiler.compiler.job_graph.chaining import absorbed_sources
+from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.compiler.stream_graph_generator import generate_stream_graph
+from graph_compiler.compiler.stream_graph.stream_graph_generator import generate_stream_graph
 from graph_compiler.declaration.operators import ChainingStrategy, Filter, Source
-from graph_compiler.declaration.options import PipelineOptions
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (
     MultipleInputTransformation,
     SourceTransformation,
 )
-from graph_compiler.explain.graph_json import job_graph_json, stream_graph_json
-from graph_compiler.explain.text import explain_text
+from graph_compiler.explain.documents.graph_json import job_graph_json, stream_graph_json
+from graph_compiler.explain.text.plan_text import explain_text
+from graph_compiler.options.model import PipelineOptions
 
 Environment = StreamExecutionEnvironment
 BIG = SlotSharingGroup("big", driver_memory="2g", executor_memory="8g", executor_cores=4)

@@ -1,8 +1,10 @@
 """Regions that wait for each other become one: the case the corpus does not have."""
 
 from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment
+from graph_compiler.compiler.execution_graph.scheduling_topology_builder import (
+    build_scheduling_topology,
+)
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.compiler.scheduling_topology_builder import build_scheduling_topology
 from graph_compiler.declaration.partitioners import ExchangeMode, ForwardPartitioner
 from graph_compiler.declaration.transformations import PartitionTransformation
 

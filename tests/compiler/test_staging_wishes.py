@@ -14,7 +14,7 @@ from graph_compiler import (
 )
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.deployment.fingerprints import fingerprints, own_digests
+from graph_compiler.deployment.describe.fingerprints import fingerprints, own_digests
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.staging_reasons import StagingReason
 from tests.conftest import with_options

@@ -6,15 +6,15 @@ from collections.abc import Callable
 import pytest
 
 from graph_compiler import Csv, InvalidPipelineError, Parquet, Range, StreamExecutionEnvironment
+from graph_compiler.compiler.checks.validation import find_problems
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.compiler.validation import find_problems
 from graph_compiler.declaration import Pipeline
 from graph_compiler.declaration.operators import ChainingStrategy, Filter
-from graph_compiler.declaration.options import PipelineOptions
 from graph_compiler.declaration.transformations import (
     OneInputTransformation,
     PartitionTransformation,
 )
+from graph_compiler.options.model import PipelineOptions
 
 Environment = StreamExecutionEnvironment
 

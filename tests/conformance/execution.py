@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from graph_compiler.compiler.failover import restart_set
-from graph_compiler.compiler.scheduling import (
+from graph_compiler.compiler.execution_graph.failover import restart_set
+from graph_compiler.compiler.execution_graph.scheduling import (
     Progress,
     finish_vertex,
     releasable_groups,
     start_scheduling,
 )
-from graph_compiler.compiler.scheduling_topology_builder import build_scheduling_topology
-from graph_compiler.explain.execution_graph_json import ExecutionGraphJson
+from graph_compiler.compiler.execution_graph.scheduling_topology_builder import (
+    build_scheduling_topology,
+)
+from graph_compiler.explain.documents.execution_graph_json import ExecutionGraphJson
 from graph_compiler.graphs.execution_graph import ExecutionGraph, ExecutionVertexId, PartitionId
 from graph_compiler.graphs.job_graph import JobGraph
 from graph_compiler.graphs.scheduling_topology import ConsumedPartitionGroup

@@ -34,16 +34,16 @@ class Mutant:
     new: str
 
 
-CHAINING = "compiler/chaining.py"
-HASHER = "compiler/hasher.py"
-DRAFT = "compiler/stream_graph_draft.py"
-MODES = "compiler/exchange_modes.py"
-JOB = "compiler/job_graph_generator.py"
-SIZES = "compiler/vertex_parallelism.py"
+CHAINING = "compiler/job_graph/chaining.py"
+HASHER = "compiler/job_graph/hasher.py"
+DRAFT = "compiler/stream_graph/stream_graph_draft.py"
+MODES = "compiler/job_graph/exchange_modes.py"
+JOB = "compiler/job_graph/job_graph_generator.py"
+SIZES = "compiler/job_graph/vertex_parallelism.py"
 DISTRIBUTION = "graphs/distribution.py"
-TOPOLOGY = "compiler/scheduling_topology_builder.py"
-FAILOVER = "compiler/failover.py"
-SCHEDULING = "compiler/scheduling.py"
+TOPOLOGY = "compiler/execution_graph/scheduling_topology_builder.py"
+FAILOVER = "compiler/execution_graph/failover.py"
+SCHEDULING = "compiler/execution_graph/scheduling.py"
 STATES = "graphs/execution.py"
 TYPES = "graphs/job_graph.py"
 
@@ -132,7 +132,7 @@ MUTANTS = (
     Mutant("no group inheritance", DRAFT, "return groups.pop() if len(groups) == 1 else", "return"),
     Mutant(
         "keyed stays in its chain",
-        "compiler/translators.py",
+        "compiler/stream_graph/translators.py",
         "chaining_strategy=ChainingStrategy.HEAD)",
         "chaining_strategy=ChainingStrategy.ALWAYS)",
     ),
@@ -155,7 +155,10 @@ MUTANTS = (
         "any(edge.source_id in order for edge in in_edges[target_id])",
     ),
     Mutant(
-        "name with the wrong arrow", "compiler/chain_words.py", "{own} -> {only}", "{own} => {only}"
+        "name with the wrong arrow",
+        "compiler/job_graph/chain_words.py",
+        "{own} -> {only}",
+        "{own} => {only}",
     ),
     Mutant(
         "dynamic parallelism decided",
@@ -172,7 +175,7 @@ MUTANTS = (
     ),
     Mutant(
         "default max parallelism",
-        "compiler/execution_graph_builder.py",
+        "compiler/execution_graph/execution_graph_builder.py",
         "parallelism // 2 - 1",
         "parallelism // 2",
     ),

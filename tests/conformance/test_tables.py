@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from graph_compiler.compiler.execution_graph_builder import default_max_parallelism
+from graph_compiler.compiler.execution_graph.execution_graph_builder import default_max_parallelism
 from graph_compiler.declaration.partitioners import DistributionPattern
 from graph_compiler.graphs.distribution import partition_groups
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from graph_compiler.compiler.execution_graph_builder import build_execution_graph
-from graph_compiler.compiler.job_graph_generator import generate_job_graph
-from graph_compiler.compiler.stream_graph_generator import generate_stream_graph
-from graph_compiler.compiler.validation import validated_options
+from graph_compiler.compiler.checks.validation import validated_options
+from graph_compiler.compiler.execution_graph.execution_graph_builder import build_execution_graph
+from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
+from graph_compiler.compiler.stream_graph.stream_graph_generator import generate_stream_graph
 from graph_compiler.declaration.connectors import Csv, Parquet
 from graph_compiler.declaration.operators import (
     ChainingStrategy,
@@ -51,7 +51,7 @@ from graph_compiler.declaration.transformations import (
     UnionTransformation,
 )
 from graph_compiler.errors import InvalidPipelineError
-from graph_compiler.explain.graph_json import job_graph_json, stream_graph_json
+from graph_compiler.explain.documents.graph_json import job_graph_json, stream_graph_json
 from graph_compiler.graphs.job_graph import JobGraph
 from tests.conformance.execution import ExecutionAnswer
 

@@ -20,11 +20,9 @@ from graph_compiler import (
     TumblingEventTimeWindows,
     Values,
 )
+from graph_compiler.compiler.checks.validation import all_problems
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.compiler.validation import all_problems
 from graph_compiler.declaration.call_checks import collecting_refusals
-from graph_compiler.declaration.option_reader import read_options
-from graph_compiler.declaration.options import PipelineOptions
 from graph_compiler.declaration.pipeline import IncompletePipelineError
 from graph_compiler.declaration.streams import (
     ConnectedStreams,
@@ -32,9 +30,11 @@ from graph_compiler.declaration.streams import (
     KeyedStream,
     WindowedStream,
 )
-from graph_compiler.declaration.yaml_spec.places import CONNECTORS, WINDOWS
-from graph_compiler.deployment.describe import describe_pipeline
+from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError
+from graph_compiler.options.model import PipelineOptions
+from graph_compiler.options.reader import read_options
+from graph_compiler.projects.yaml.places import CONNECTORS, WINDOWS
 
 EVERY = settings(max_examples=250, suppress_health_check=list(HealthCheck))
 LONG = settings(max_examples=5_000, suppress_health_check=list(HealthCheck))

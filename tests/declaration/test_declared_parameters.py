@@ -18,8 +18,8 @@ from pydantic import (
 
 from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.parameters import Parameter, read_parameters
-from graph_compiler.deployment.parameters import check_parameters, parse_parameter
+from graph_compiler.declaration.parameters.parameter import Parameter, read_parameters
+from graph_compiler.deployment.describe.run_parameters import check_parameters, parse_parameter
 from graph_compiler.errors import ParameterError
 
 

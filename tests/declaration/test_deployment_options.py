@@ -6,15 +6,15 @@ import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.deployment_option_reader import parse_deployment_options
-from graph_compiler.declaration.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
-from graph_compiler.declaration.effective_options import OptionOrigin, effective_options
-from graph_compiler.declaration.option_reader import read_options
-from graph_compiler.declaration.options import ShuffleMode
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import ConfigurationError, InvalidPipelineError
-from graph_compiler.explain.deployment_json import deployment_json
-from graph_compiler.explain.text import explain_text
+from graph_compiler.explain.documents.deployment_json import deployment_json
+from graph_compiler.explain.text.plan_text import explain_text
+from graph_compiler.options.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
+from graph_compiler.options.deployment_reader import parse_deployment_options
+from graph_compiler.options.effective_options import OptionOrigin, effective_options
+from graph_compiler.options.model import ShuffleMode
+from graph_compiler.options.reader import read_options
 
 MODE = "execution.batch-shuffle-mode"
 PARALLELISM = "parallelism.default"

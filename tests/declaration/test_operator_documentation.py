@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from graph_compiler import DataStream, KeyedStream
-from graph_compiler.declaration.declared import Declared
+from graph_compiler.declaration.streams.settings_methods import Declared
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operators.md").read_text()
 NOT_OPERATORS = {"sink_to", "refuse"}

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.declaration.flink_options import FLINK_DEFAULTS, why_without_meaning
-from graph_compiler.declaration.option_reader import FIELDS
-from graph_compiler.explain.option_table import option_table
+from graph_compiler.explain.text.option_table import option_table
+from graph_compiler.options.flink_options import FLINK_DEFAULTS, why_without_meaning
+from graph_compiler.options.reader import FIELDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "options.md"
 TABLE = re.compile(r"(<!-- made from the model.*?-->\n)(.*?)(<!-- end -->\n)", re.DOTALL)

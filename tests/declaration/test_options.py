@@ -1,9 +1,9 @@
 import pytest
 
-from graph_compiler.declaration.durations import format_duration, parse_duration
-from graph_compiler.declaration.flink_options import WITHOUT_MEANING
-from graph_compiler.declaration.option_reader import FIELDS, read_options
-from graph_compiler.declaration.options import PipelineOptions, ShuffleMode
+from graph_compiler.options.durations import format_duration, parse_duration
+from graph_compiler.options.flink_options import WITHOUT_MEANING
+from graph_compiler.options.model import PipelineOptions, ShuffleMode
+from graph_compiler.options.reader import FIELDS, read_options
 
 
 def test_the_defaults_are_auto_and_batch() -> None:

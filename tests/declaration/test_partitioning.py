@@ -10,8 +10,8 @@ from graph_compiler.declaration.partitioners import (
     HashPartitioner,
     RangePartitioner,
 )
-from graph_compiler.deployment.fingerprints import fingerprints, own_digests
-from graph_compiler.deployment.wire import from_wire, to_wire
+from graph_compiler.deployment.describe.fingerprints import fingerprints, own_digests
+from graph_compiler.deployment.documents.wire import from_wire, to_wire
 from graph_compiler.errors import InvalidPipelineError
 
 

@@ -9,12 +9,12 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration import Connector
 from graph_compiler.declaration.connectors.jdbc_url import same_database
 from graph_compiler.declaration.connectors.table_name import parse_table_name
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import RegionDescriptor
-from graph_compiler.deployment.places import find_place_problems
-from graph_compiler.deployment.templates import fill_places, find_places
-from graph_compiler.deployment.values_within import values_within
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.describe.templates import fill_places, find_places
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor
+from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.errors import InvalidPipelineError
+from graph_compiler.staging.publications.places import find_place_problems
 
 URL = "jdbc:postgresql://db/shop"
 BOUNDS = {"partition_column": "id", "lower_bound": 0, "upper_bound": 9}

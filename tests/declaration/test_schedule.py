@@ -3,7 +3,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from graph_compiler.declaration.schedule import PRESETS, Schedule, find_schedule_problems
+from graph_compiler.declaration.schedule import PRESETS, Schedule
+from graph_compiler.options.schedule_checks import find_schedule_problems
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.deployment.airflow_configuration import (
+from graph_compiler.errors import ConfigurationError
+from graph_compiler.projects.airflow_configuration import (
     Setting,
     configuration_file,
     find_setting,
 )
-from graph_compiler.errors import ConfigurationError
 
 VARIABLE = "AIRFLOW__GRAPH_COMPILER__OPTIONS"
 

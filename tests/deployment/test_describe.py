@@ -3,8 +3,8 @@ import pytest
 from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.retention import Retention, StagingRelease
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import StagedInput
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.descriptor import StagedInput
 from pipelines.flights import env as flights
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.desk_task import DeskRun, RenderingError, desk_task
-from graph_compiler.deployment.templates import find_places
+from graph_compiler.deployment.describe.local_task import DeskRun, RenderingError, desk_task
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.describe.templates import find_places
+from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 
 
 def task(path: str) -> TaskDeploymentDescriptor:

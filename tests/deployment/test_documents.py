@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.documents.bounded_read import folders_in, names_in, read_bytes
-from graph_compiler.deployment.documents.read_document import read_document
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError
+from graph_compiler.staging.store.bounded_read import folders_in, names_in, read_bytes
+from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.read_document import read_document
 
 STORE = LocalCommitStore()
 

@@ -7,15 +7,15 @@ import pytest
 
 from graph_compiler import Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import (
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.descriptor import (
     VERSION,
     ExecutionAttempt,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.driver_claim import claim_execution
 from graph_compiler.errors import ExecutionClaimedError
+from graph_compiler.staging.executions.driver_claim import claim_execution
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 
 
 def test_who_comes_second_is_told_who_was_first(tmp_path: Path) -> None:

@@ -5,24 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.descriptor import (
+from graph_compiler.deployment.documents.descriptor import (
     VERSION,
     ExecutionAttempt,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.execution_order import begin
-from graph_compiler.deployment.executions import (
+from graph_compiler.deployment.documents.staging_layout import order_folder
+from graph_compiler.errors import DamagedDocumentError
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.identifiers import RegionId
+from graph_compiler.staging.executions.execution_order import begin
+from graph_compiler.staging.executions.executions import (
     executions,
     is_superseded,
     last_descriptor,
     last_execution,
     regions_of,
 )
-from graph_compiler.deployment.staging_layout import order_folder
-from graph_compiler.errors import DamagedDocumentError
-from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import RegionId
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 from tests.staging_trees import FIRST, REGIONS, Run
 
 REGION = RegionId(FIRST)

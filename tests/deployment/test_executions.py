@@ -9,10 +9,25 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from graph_compiler.cli.history import history_json, run_history, show_history
+from graph_compiler.cli.commands.history import history_json, run_history, show_history
 from graph_compiler.declaration.retention import Retention
-from graph_compiler.deployment.descriptor import ExecutionAttempt
-from graph_compiler.deployment.executions import (
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
+from graph_compiler.deployment.documents.outcome import Outcome
+from graph_compiler.deployment.documents.progress import VERSION as PROGRESS_VERSION
+from graph_compiler.deployment.documents.progress import CurrentStep, ExecutionProgress
+from graph_compiler.deployment.documents.report import (
+    VERSION,
+    ExecutionReport,
+    Failure,
+    Phase,
+    ThrowableType,
+)
+from graph_compiler.deployment.documents.staging_layout import StagingLayout, executions_folder
+from graph_compiler.deployment.documents.submission import Submission
+from graph_compiler.deployment.documents.wire import to_json, to_wire
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.identifiers import RegionId
+from graph_compiler.staging.executions.executions import (
     DIED,
     ExecutionNotFoundError,
     executions,
@@ -20,21 +35,6 @@ from graph_compiler.deployment.executions import (
     find_run,
     regions_of,
 )
-from graph_compiler.deployment.outcome import Outcome
-from graph_compiler.deployment.progress import VERSION as PROGRESS_VERSION
-from graph_compiler.deployment.progress import CurrentStep, ExecutionProgress
-from graph_compiler.deployment.report import (
-    VERSION,
-    ExecutionReport,
-    Failure,
-    Phase,
-    ThrowableType,
-)
-from graph_compiler.deployment.staging_layout import StagingLayout, executions_folder
-from graph_compiler.deployment.submission import Submission
-from graph_compiler.deployment.wire import to_json, to_wire
-from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import RegionId
 
 REGION = RegionId("late routes")
 SUBMITTED = Submission(command=(), shown="", environment=(), host="worker-1")

@@ -4,7 +4,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from graph_compiler.deployment.local_places import LocalPlace, local_path
+from graph_compiler.staging.publications.local_places import LocalPlace, local_path
 
 
 def at(path: object) -> LocalPlace:

@@ -5,8 +5,8 @@ import pytest
 from graph_compiler import Csv, InvalidPipelineError, Parquet, SlotSharingGroup
 from graph_compiler import StreamExecutionEnvironment as Environment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.resource_profiles import ignored_settings, ignored_words
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.describe.resource_profiles import ignored_settings, ignored_words
 
 ALL = SlotSharingGroup(
     "all",

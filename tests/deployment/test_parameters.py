@@ -1,7 +1,7 @@
 import pytest
 
-from graph_compiler.declaration.parameters import ParameterValue
-from graph_compiler.deployment.parameters import parse_parameter
+from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.deployment.describe.run_parameters import parse_parameter
 from graph_compiler.errors import ParameterError
 
 DEFAULTS: dict[str, ParameterValue] = {

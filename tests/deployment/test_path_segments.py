@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.executions import find_run, run_id_of
-from graph_compiler.deployment.run_marker import find_marker
-from graph_compiler.deployment.staging_survey import survey
 from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import name_of_segment, path_segment
+from graph_compiler.staging.executions.executions import find_run, run_id_of
+from graph_compiler.staging.executions.run_marker import find_marker
+from graph_compiler.staging.gc.survey import survey
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 from tests.staging_trees import FIRST, Run
 
 LONG = "manual__" + "2013-01-01T00:00:00+00:00," * 9

@@ -10,26 +10,26 @@ import graph_compiler
 from graph_compiler import Jdbc, Parquet, Range, Secret, StreamExecutionEnvironment, Table
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration import Connector
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import (
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.describe.templates import fill_places, find_places
+from graph_compiler.deployment.documents.descriptor import (
     VERSION,
     ExecutionAttempt,
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.execution_order import begin
-from graph_compiler.deployment.own_folders import own_folders
-from graph_compiler.deployment.places import (
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.errors import SourceLocation
+from graph_compiler.staging.executions.execution_order import begin
+from graph_compiler.staging.publications.own_folders import own_folders
+from graph_compiler.staging.publications.places import (
     Endpoint,
     endpoints_of,
     find_place_problems,
     recorded_endpoints,
 )
-from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.deployment.templates import fill_places, find_places
-from graph_compiler.deployment.values_within import values_within
-from graph_compiler.errors import SourceLocation
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 
 PARAMS = {"a": "a", "b": "b"}
 

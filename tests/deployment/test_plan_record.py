@@ -7,22 +7,26 @@ import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.describe import PipelineDescriptor, describe_pipeline
-from graph_compiler.deployment.descriptor import (
+from graph_compiler.deployment.describe.region_descriptors import (
+    PipelineDescriptor,
+    describe_pipeline,
+)
+from graph_compiler.deployment.documents.descriptor import (
     VERSION,
     ExecutionAttempt,
     StagedInput,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.manifest import VERSION as MANIFEST_VERSION
-from graph_compiler.deployment.manifest import Manifest
-from graph_compiler.deployment.manifest_log import ManifestLog
-from graph_compiler.deployment.plan_record import check_inputs, find_plan, record_plan, what_changed
-from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.deployment.values_within import values_within
+from graph_compiler.deployment.documents.manifest import VERSION as MANIFEST_VERSION
+from graph_compiler.deployment.documents.manifest import Manifest
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.deployment.plans.plan_record import what_changed
 from graph_compiler.errors import StaleResultError
 from graph_compiler.identifiers import RegionId
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.results.plan_log import check_inputs, find_plan, record_plan
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 
 
 def described(

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.deployment.preparations import (
+from graph_compiler.identifiers import OperatorId
+from graph_compiler.staging.publications.preparations import (
     PlaceKind,
     Preparation,
     PreparedPlace,
@@ -13,7 +14,6 @@ from graph_compiler.deployment.preparations import (
     is_beside,
     is_folder_beside,
 )
-from graph_compiler.identifiers import OperatorId
 
 LONG = ["n" * 239, "n" * 240, "n" * 255, "é" * 127, "😀" * 63]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.private_folders import make_private_folder
+from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.private_folders import make_private_folder
 
 
 @pytest.fixture(autouse=True)

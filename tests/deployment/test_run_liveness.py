@@ -2,8 +2,8 @@
 
 import pytest
 
-from graph_compiler.deployment.run_liveness import AirflowRunState, RunFacts, RunState, judge
 from graph_compiler.identifiers import RegionId
+from graph_compiler.staging.gc.liveness import AirflowRunState, RunFacts, RunState, judge
 
 A = (RegionId("a"),)
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0

@@ -8,10 +8,11 @@ import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import RegionDescriptor
-from graph_compiler.deployment.run_marker import (
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.errors import StagingRootNotSharedError, StaleResultError
+from graph_compiler.staging.executions.run_marker import (
     VERSION,
     RunMarker,
     check_marker,
@@ -19,8 +20,7 @@ from graph_compiler.deployment.run_marker import (
     producers,
     see_marker,
 )
-from graph_compiler.deployment.staging_layout import StagingLayout
-from graph_compiler.errors import StagingRootNotSharedError, StaleResultError
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 
 STORE = LocalCommitStore()
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_compiler.deployment.manifest import DataFile, ManifestPartition
-from graph_compiler.deployment.shares import shares
+from graph_compiler.deployment.documents.manifest import DataFile, ManifestPartition
+from graph_compiler.deployment.plans.partition_shares import shares
 
 
 def staged(*partitions: list[int]) -> tuple[ManifestPartition, ...]:

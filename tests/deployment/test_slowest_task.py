@@ -2,7 +2,7 @@
 
 import pytest
 
-from graph_compiler.deployment.report import SlowestTask
+from graph_compiler.deployment.documents.report import SlowestTask
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from graph_compiler.cli.app import app
-from graph_compiler.deployment.staging_survey import survey
 from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.staging.gc.survey import survey
 from tests.staging_trees import FIRST, OUT, SECOND, Run, age
 
 DAY = 86400.0

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.deployment.run_liveness import AirflowRunState, RunState
-from graph_compiler.deployment.staging_collection import Collection, Policy, RunKey, Waste, collect
-from graph_compiler.deployment.staging_layout import TRASH
-from graph_compiler.deployment.staging_removal import forget, remove
-from graph_compiler.deployment.staging_survey import survey
+from graph_compiler.deployment.documents.staging_layout import TRASH
 from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.staging.gc.collection import Collection, Policy, RunKey, Waste, collect
+from graph_compiler.staging.gc.liveness import AirflowRunState, RunState
+from graph_compiler.staging.gc.removal import forget, remove
+from graph_compiler.staging.gc.survey import survey
 from tests.staging_trees import FIRST, OUT, SECOND, Run, age
 
 NOW = 1_700_000_000.0

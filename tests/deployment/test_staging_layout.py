@@ -1,6 +1,6 @@
 import pytest
 
-from graph_compiler.deployment.staging_layout import StagingLayout, local_root
+from graph_compiler.deployment.documents.staging_layout import StagingLayout, local_root
 from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import RegionId, distinct, path_segment, task_id
 

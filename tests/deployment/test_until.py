@@ -5,9 +5,9 @@ import pytest
 from graph_compiler import StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.operators import Sink
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import RegionDescriptor
-from graph_compiler.deployment.until import only_up_to, with_open_end
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor
+from graph_compiler.deployment.plans.subplans import only_up_to, with_open_end
 from graph_compiler.graphs.operator_names import find_output, find_sink
 from pipelines.flights import env as flights
 from tests.conftest import staged_detour

@@ -15,16 +15,16 @@ from graph_compiler.declaration import (
     Values,
 )
 from graph_compiler.declaration.operators import Filter, Operator
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import (
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.describe.templates import fill_places, find_places
+from graph_compiler.deployment.documents.descriptor import (
     VERSION,
     ExecutionAttempt,
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.outcome import Outcome
-from graph_compiler.deployment.templates import fill_places, find_places
-from graph_compiler.deployment.wire import Json, from_wire, to_wire
+from graph_compiler.deployment.documents.outcome import Outcome
+from graph_compiler.deployment.documents.wire import Json, from_wire, to_wire
 from graph_compiler.errors import DescriptorError
 from pipelines.flights import env as flights
 from tests.conftest import SHUFFLE_MODES, with_options

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from tests.conftest import SHORT_LIVED_JVM
 from tests.reference import DATA
 

@@ -12,8 +12,8 @@ from typing import TypeVar
 
 import pytest
 
-from graph_compiler.deployment.executions import executions as attempts_of
 from graph_compiler.identifiers import RegionId
+from graph_compiler.staging.executions.executions import executions as attempts_of
 from tests.end_to_end.conftest import ROOT, Home
 from tests.reference import LATE_ROUTES, assert_same_rows, expected, published
 

@@ -10,13 +10,13 @@ import pytest
 from graph_compiler import Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors import Csv
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import (
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.descriptor import (
     VERSION,
     ExecutionAttempt,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.report import ExecutionReport
+from graph_compiler.deployment.documents.report import ExecutionReport
 from tests.conftest import mark
 from tests.end_to_end.conftest import ROOT
 from tests.reference import expected

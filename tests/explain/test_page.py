@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.cli.app import app
+from graph_compiler.cli.commands import explain
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.explain import page
-from graph_compiler.explain.page import MARKER, PageNotBuiltError, plan_page
+from graph_compiler.explain.documents.page import MARKER, PageNotBuiltError, plan_page
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
 EVIL = "</script><script>alert(1)</script><!--<script>"
@@ -42,35 +42,31 @@ def named(name: str) -> CompiledPipeline:
     return compile_pipeline(env.pipeline())
 
 
-@pytest.fixture
-def template(tmp_path: Path) -> Path:
-    file = tmp_path / "standalone.html"
-    file.write_text(f"<!doctype html><html><body>{MARKER}<p>behind</p></body></html>")
-    return file
+PAGE = f"<!doctype html><html><body>{MARKER}<p>behind</p></body></html>"
 
 
-def test_the_plan_is_in_the_page_as_data_whatever_its_names_are(template: Path) -> None:
+def test_the_plan_is_in_the_page_as_data_whatever_its_names_are() -> None:
     scripts = Scripts()
-    scripts.feed(plan_page(named(EVIL), template))
+    scripts.feed(plan_page(named(EVIL), PAGE))
     (document,) = scripts.found
     assert json.loads(document)["description"] == EVIL
     assert "<" not in document
 
 
-def test_what_cannot_be_deployed_can_be_drawn(template: Path) -> None:
+def test_what_cannot_be_deployed_can_be_drawn() -> None:
     env = StreamExecutionEnvironment("p", config={"execution.runtime-mode": "STREAMING"})
     env.from_source(Csv("/in"), "rows").sink_to(Parquet("/out"))
-    assert '"plan_id":null' in plan_page(compile_pipeline(env.pipeline()), template)
+    assert '"plan_id":null' in plan_page(compile_pipeline(env.pipeline()), PAGE)
 
 
-def test_without_the_page_it_is_refused_in_words(tmp_path: Path) -> None:
+def test_without_the_page_it_is_refused_in_words() -> None:
     with pytest.raises(PageNotBuiltError, match="not built"):
-        plan_page(named("p"), tmp_path / "standalone.html")
+        plan_page(named("p"), "")
 
 
-def test_the_command_writes_it(template: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])
-    monkeypatch.setattr(page.plan_page, "__defaults__", (template,))
+    monkeypatch.setattr(explain, "_page", lambda: PAGE)
     done = CliRunner().invoke(app, ["explain", "pipelines/flights.py", "--format", "html"])
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("<!doctype html>")

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from graph_compiler import Csv, DataStream, Parquet, Schedule, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe import describe_pipeline
-from graph_compiler.deployment.wire import from_json, to_json
-from graph_compiler.explain.plan_changes import (
+from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
+from graph_compiler.deployment.documents.wire import from_json, to_json
+from graph_compiler.explain.diff.plan_changes import (
     FactChange,
     OperatorChangeKind,
     PlanDiff,
@@ -14,9 +14,9 @@ from graph_compiler.explain.plan_changes import (
     TaskChange,
     TaskChangeKind,
 )
-from graph_compiler.explain.plan_diff import plan_diff
-from graph_compiler.explain.plan_diff_text import diff_summary, diff_text
-from graph_compiler.explain.plan_summary import VERSION, PlanSummary, plan_summary
+from graph_compiler.explain.diff.plan_diff import plan_diff
+from graph_compiler.explain.diff.plan_diff_text import diff_summary, diff_text
+from graph_compiler.explain.diff.plan_summary import VERSION, PlanSummary, plan_summary
 
 Step = Callable[[DataStream], DataStream]
 

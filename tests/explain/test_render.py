@@ -10,11 +10,11 @@ from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.cli.app import app
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.errors import InvalidPipelineError
-from graph_compiler.explain.dot import dot
-from graph_compiler.explain.graph_json import job_graph_json, stream_graph_json
-from graph_compiler.explain.mermaid import mermaid
-from graph_compiler.explain.picture import Edge, Node, Picture
-from graph_compiler.explain.plan_json import job_plan, streaming_plan
+from graph_compiler.explain.documents.graph_json import job_graph_json, stream_graph_json
+from graph_compiler.explain.documents.plan_json import job_plan, streaming_plan
+from graph_compiler.explain.pictures.dot import dot
+from graph_compiler.explain.pictures.mermaid import mermaid
+from graph_compiler.explain.pictures.picture import Edge, Node, Picture
 from graph_compiler.explain.render import Format, Graph, render
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from pipelines.flights import env as flights

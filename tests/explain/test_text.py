@@ -6,7 +6,7 @@ import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.explain.text import explain_text
+from graph_compiler.explain.text.plan_text import explain_text
 from pipelines.flights import env as flights
 from tests.conftest import (
     SHUFFLE_MODES,

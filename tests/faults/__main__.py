@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from tests.end_to_end.conftest import ROOT, Home
 from tests.faults.cases import Case, all_cases
 from tests.faults.facts import NO_FACTS, outcome, problems

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from graph_compiler.deployment.executions import executions, regions_of
 from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.staging.executions.executions import executions, regions_of
 from tests.faults.cases import KILLS, Case, every_order
 from tests.faults.plan import LOSSES, OUTAGES, Fault, Point
 from tests.faults.points import is_visible

@@ -1,6 +1,6 @@
 """Recognise where a driver is by the files it is about to make: `sys.addaudithook` sees every one.
 
-Only documented places are looked at (`deployment/staging_layout.py`), and none of the product's functions:
+Only documented places are looked at (`deployment/documents/staging_layout.py`), and none of the product's functions:
 
     <run>/manifests/<data set id>/<epoch>.json      a result is committed
     <root>/.targets/<target>/<n>.intent.json        it is decided what will be published
@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from graph_compiler.spark_runtime.folders.listing import is_hidden
+from graph_compiler.staging.publications.listing import is_hidden
 from tests.faults.plan import Point
 
 _INTENT = re.compile(r"/\.targets/[^/]+/\d+\.intent\.json$")

@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe import describe_regions
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from tests.faults.cases import KILL_POINTS, KILLS, all_cases, every_order
 from tests.faults.plan import Fault, Plan, Point
 from tests.faults.workloads import SINK_MODES, WORKLOADS, Workload

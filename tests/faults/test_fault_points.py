@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 from tests.faults.plan import Point
 from tests.faults.points import FilePoints, is_visible, made_file
 

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from tests.faults.cases import Case, every_order
 from tests.faults.facts import REFUSED, Facts, attempts_of, difference, leftovers
 from tests.faults.plan import Fault, Firing, Plan, Point, firing_path, plan_path

@@ -17,12 +17,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors import Connector, SinkMode
 from graph_compiler.declaration.operators import Sink
-from graph_compiler.deployment.commit_store import CommitStore
-from graph_compiler.deployment.descriptor import OperatorDescriptor
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.spark_runtime.connectors import SinkContext, open_sink
-from graph_compiler.spark_runtime.coordination import SinkCommitter
+from graph_compiler.spark_runtime.region.coordination import SinkCommitter
+from graph_compiler.staging.store.commit_store import CommitStore
 from tests.machine.faults import Died, Fate
 from tests.machine.proxy import Proxy
 from tests.machine.seam import meeting

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from pyspark.sql import SparkSession
 
-from graph_compiler.spark_runtime.local_session import local_session
+from graph_compiler.spark_runtime.rehearsal.local_session import local_session
 from tests.machine.files_machine import FilesMachine
 from tests.machine.proxy import Proxy
 from tests.machine.sink_machine import SinkMachine

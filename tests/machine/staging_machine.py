@@ -19,14 +19,18 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from pyspark.sql import SparkSession
 
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
-from graph_compiler.deployment.manifest import Manifest
-from graph_compiler.deployment.manifest_log import ManifestLog
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.descriptor import (
+    ExecutionAttempt,
+    ResultDescriptor,
+    StagedInput,
+)
+from graph_compiler.deployment.documents.manifest import Manifest
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
-from graph_compiler.spark_runtime.staging import StagingArea
+from graph_compiler.spark_runtime.results.staging_area import StagingArea
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 from tests.machine.alphabet import drawn
 from tests.machine.damage import DAMAGES, damage
 from tests.machine.faults import CALLS, KINDS, Died, Fate, Fault

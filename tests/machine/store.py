@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from graph_compiler.deployment.commit_store import CommitStore
+from graph_compiler.staging.store.commit_store import CommitStore
 from tests.machine.faults import Fate
 
 

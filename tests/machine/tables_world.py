@@ -16,8 +16,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.connectors import Jdbc, Secret
-from graph_compiler.deployment.commit_store import LocalCommitStore
 from graph_compiler.identifiers import OperatorId
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 from tests.machine.alphabet import PLAIN_VALUES
 from tests.machine.execution import Execution, Place, Request
 from tests.machine.faults import Fate

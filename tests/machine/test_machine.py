@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.spark_runtime import publication
-from graph_compiler.spark_runtime.written_files import FileFormat, WrittenFile, write_files
+from graph_compiler.spark_runtime.publishing import publication
+from graph_compiler.spark_runtime.publishing.written_files import (
+    FileFormat,
+    WrittenFile,
+    write_files,
+)
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 from tests.machine.looking import Look, sessions
 
 pytestmark = pytest.mark.spark

@@ -6,7 +6,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from graph_compiler.errors import GraphCompilerError
-from graph_compiler.spark_runtime.failures import explain_failure
+from graph_compiler.spark_runtime.failures.failures import explain_failure
 from tests.machine.execution import Execution
 from tests.machine.faults import Died
 

@@ -11,11 +11,11 @@ import mmh3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graph_compiler.compiler.hasher import hash_nodes
+from graph_compiler.compiler.job_graph.hasher import hash_nodes
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import RegionDescriptor
-from graph_compiler.deployment.wire import from_wire, to_wire
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor
+from graph_compiler.deployment.documents.wire import from_wire, to_wire
 from graph_compiler.explain.failure_cost import failure_costs
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.staging_reasons import StagingReason
@@ -223,8 +223,8 @@ def test_other_hash_seeds_give_equal_answers(drawn: list[tuple[Step, ...]]) -> N
     program = (
         "import json, sys; from tests.properties.strategies import Step, declare;"
         "from graph_compiler.compiler.pipeline_compiler import compile_pipeline;"
-        "from graph_compiler.deployment.describe import describe_regions;"
-        "from graph_compiler.deployment.wire import to_wire;"
+        "from graph_compiler.deployment.describe.region_descriptors import describe_regions;"
+        "from graph_compiler.deployment.documents.wire import to_wire;"
         "plans = json.load(sys.stdin);"
         "steps = [[Step(s[0], tuple(s[1]), *s[2:]) for s in plan] for plan in plans];"
         "regions = [describe_regions(compile_pipeline(declare(tuple(plan)).pipeline())) for plan in steps];"

@@ -3,12 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph_compiler.deployment.preparations import PlaceKind, Preparation, PreparedPlace
-from graph_compiler.deployment.publications import Publication
-from graph_compiler.deployment.release import ReleasedResult
-from graph_compiler.deployment.run_liveness import AirflowRunState, RunFacts, RunState
-from graph_compiler.deployment.staging_collection import Policy, Waste, collect, verdict
-from graph_compiler.deployment.staging_inventory import (
+from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
+from graph_compiler.staging.gc.collection import Policy, Waste, collect, verdict
+from graph_compiler.staging.gc.inventory import (
     DataFolder,
     PreparedRows,
     StagedEpoch,
@@ -16,7 +13,10 @@ from graph_compiler.deployment.staging_inventory import (
     StagedRun,
     StagingInventory,
 )
-from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
+from graph_compiler.staging.gc.liveness import AirflowRunState, RunFacts, RunState
+from graph_compiler.staging.publications.preparations import PlaceKind, Preparation, PreparedPlace
+from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.results.release import ReleasedResult
 
 NOW, HOUR = 1_000_000_000.0, 3600.0
 TASKS = st.lists(st.sampled_from([RegionId("a"), RegionId("b")]), unique=True).map(tuple)

@@ -9,16 +9,16 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration import Pipeline
-from graph_compiler.declaration.parameters import ParameterValue
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import (
+from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.describe.templates import fill_places, find_places
+from graph_compiler.deployment.documents.descriptor import (
     VERSION,
     ExecutionAttempt,
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.report import ExecutionReport
-from graph_compiler.deployment.templates import fill_places, find_places
+from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.spark_runtime.main import execute
 from tests.spark.sinks import Sinks
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from graph_compiler.identifiers import OperatorId
-from graph_compiler.spark_runtime.intent import Intent
+from graph_compiler.staging.publications.intent import Intent
 
 SINK = OperatorId("ab" * 16)
 

@@ -16,13 +16,13 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.publications import Publication
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PublicationConflictError
-from graph_compiler.spark_runtime.carry_out import carry_out
-from graph_compiler.spark_runtime.intent import Intent
-from graph_compiler.spark_runtime.ledger import Ledger
+from graph_compiler.staging.publications.file_publication import carry_out
+from graph_compiler.staging.publications.intent import Intent
+from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 from tests.spark.folders import SINK, prepare, put, seen
 
 FILES = 6

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame
 
-from graph_compiler.deployment.descriptor import ResultDescriptor
-from graph_compiler.deployment.manifest import Manifest
-from graph_compiler.spark_runtime.staging import StagingArea
+from graph_compiler.deployment.documents.descriptor import ResultDescriptor
+from graph_compiler.deployment.documents.manifest import Manifest
+from graph_compiler.spark_runtime.results.staging_area import StagingArea
 
 Stage = Callable[[StagingArea, ResultDescriptor, DataFrame], Manifest]
 

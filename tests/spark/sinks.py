@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler.declaration import Connector
 from graph_compiler.declaration.connectors import SinkMode
 from graph_compiler.declaration.operators import Sink
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.spark_runtime.connectors import OpenSink, PreparedSink, SinkContext, open_sink
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 
 SINK = OperatorId("ab" * 16)
 

@@ -15,8 +15,8 @@ from graph_compiler import Csv, Orc, Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.errors import InvalidPipelineError, PublicationError
-from graph_compiler.spark_runtime.folders.listing import data_files
-from graph_compiler.spark_runtime.folders.literal_paths import literal
+from graph_compiler.spark_runtime.publishing.literal_paths import literal
+from graph_compiler.staging.publications.listing import data_files
 from tests.spark.sinks import Sinks
 
 pytestmark = pytest.mark.spark
@@ -215,7 +215,9 @@ def test_where_folders_cannot_be_exchanged_a_link_goes_as_well(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("graph_compiler.spark_runtime.carry_out.exchange_folders", lambda *_: False)
+    monkeypatch.setattr(
+        "graph_compiler.staging.publications.file_publication.exchange_folders", lambda *_: False
+    )
     test_rows_behind_a_link_are_counted_and_what_is_there_stays(mode, spark, sinks, tmp_path)
 
 
@@ -308,7 +310,7 @@ def test_files_that_are_not_found_where_they_were_written_are_never_published(
 ) -> None:
     sinks.write(kind(f"{tmp_path}/out"), "SELECT 1 AS id")
     before = data_files(tmp_path / "out")
-    name = "graph_compiler.spark_runtime.written_files._PINNED"
+    name = "graph_compiler.spark_runtime.publishing.written_files._PINNED"
     monkeypatch.setattr(name, {"mapreduce.output.basename": "_mine"})
     with pytest.raises(PublicationError, match="5 rows went to the writer, and its 0 .* files"):
         sinks.write(kind(f"{tmp_path}/out"), "SELECT id FROM range(5)", run="r2")

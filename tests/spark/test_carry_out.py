@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.errors import PublicationConflictError
-from graph_compiler.spark_runtime import carry_out as module
-from graph_compiler.spark_runtime.carry_out import carry_out, steps
-from graph_compiler.spark_runtime.folder_exchange import exchange_folders
+from graph_compiler.staging.publications import file_publication as module
+from graph_compiler.staging.publications.file_publication import carry_out, steps
+from graph_compiler.staging.publications.folder_exchange import exchange_folders
 from tests.spark.folders import in_memory, prepare, put, seen
 from tests.spark.worlds import (
     NEW,

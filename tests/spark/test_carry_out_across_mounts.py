@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
-from graph_compiler.spark_runtime import carry_out as module
-from graph_compiler.spark_runtime.carry_out import carry_out, steps
-from graph_compiler.spark_runtime.folders.listing import data_files
-from graph_compiler.spark_runtime.folders.mounts import preparation_folder
-from graph_compiler.spark_runtime.intent import Intent
+from graph_compiler.staging.publications import file_publication as module
+from graph_compiler.staging.publications.file_publication import carry_out, steps
+from graph_compiler.staging.publications.intent import Intent
+from graph_compiler.staging.publications.listing import data_files
+from graph_compiler.staging.publications.mounts import preparation_folder
 from tests.spark.folders import in_memory, prepare, put, seen
 from tests.spark.worlds import NEW, OLD, World
 
@@ -200,9 +200,9 @@ def test_a_mount_point_is_published_to_again_and_again(
 ) -> None:
     script = f"""
 from pathlib import Path
-from graph_compiler.spark_runtime.carry_out import carry_out
-from graph_compiler.spark_runtime.folders.listing import data_files
-from graph_compiler.spark_runtime.folders.mounts import preparation_folder
+from graph_compiler.staging.publications.file_publication import carry_out
+from graph_compiler.staging.publications.listing import data_files
+from graph_compiler.staging.publications.mounts import preparation_folder
 from tests.spark.folders import prepare
 target = Path({str(tmp_path)!r}, "out")
 for number in range(3):

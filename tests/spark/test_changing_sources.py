@@ -22,7 +22,7 @@ from graph_compiler import (
     Values,
 )
 from graph_compiler.declaration.connectors import Connector, FileConnector, Jdbc, WhenReadTwice
-from graph_compiler.deployment.report import ThrowableType
+from graph_compiler.deployment.documents.report import ThrowableType
 from tests.reference import published
 from tests.spark import changing_sources
 from tests.spark.conftest import RunPipeline

@@ -27,13 +27,13 @@ from graph_compiler import (
 )
 from graph_compiler.declaration import Connector, FileConnector
 from graph_compiler.errors import PublicationError
-from graph_compiler.spark_runtime.column_types import check_columns
+from graph_compiler.spark_runtime.columns.column_types import check_columns
 from graph_compiler.spark_runtime.connectors import (
     read_source,
     sink_registry,
     source_registry,
 )
-from graph_compiler.spark_runtime.ledger import Ledger
+from graph_compiler.staging.publications.ledger import Ledger
 from tests.architecture.test_modules import leaves
 from tests.spark.conftest import RunPipeline
 from tests.spark.sinks import Sinks, files_of
@@ -123,7 +123,7 @@ import sys
 from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
-from graph_compiler.spark_runtime.written_files import FileFormat, write_files
+from graph_compiler.spark_runtime.publishing.written_files import FileFormat, write_files
 
 spark = SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false").getOrCreate()
 spark.sparkContext.setLogLevel("OFF")

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment
-from graph_compiler.deployment.report import ThrowableType
+from graph_compiler.deployment.documents.report import ThrowableType
 from tests.reference import published
 from tests.spark.conftest import RunPipeline
 

@@ -11,23 +11,23 @@ from pyspark.sql import SparkSession
 from graph_compiler import Csv, Parquet, SlotSharingGroup, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.coordination import InputSplit, MasterHook
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import OperatorDescriptor, RegionDescriptor
-from graph_compiler.deployment.preparations import Preparation
-from graph_compiler.deployment.report import Output
-from graph_compiler.deployment.staging_layout import PREPARED, REMOVED, StagingLayout
-from graph_compiler.deployment.wire import from_json
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
+from graph_compiler.deployment.documents.report import Output
+from graph_compiler.deployment.documents.staging_layout import PREPARED, REMOVED, StagingLayout
+from graph_compiler.deployment.documents.wire import from_json
 from graph_compiler.errors import DecisionLostError
 from graph_compiler.spark_runtime.connectors import SinkContext
 from graph_compiler.spark_runtime.connectors.file_sink import FileSink
-from graph_compiler.spark_runtime.coordination import (
+from graph_compiler.spark_runtime.region.coordination import (
     OperatorCoordinator,
     OperatorCoordinators,
     SinkCommitter,
     make_coordinators,
 )
-from graph_compiler.spark_runtime.master_hooks import HOOKS
+from graph_compiler.spark_runtime.region.master_hooks import HOOKS
+from graph_compiler.staging.publications.preparations import Preparation
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark

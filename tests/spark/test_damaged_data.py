@@ -9,18 +9,22 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.damage import find_damage
-from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
-from graph_compiler.deployment.hadoop_checksums import checksum_file, why_damaged
-from graph_compiler.deployment.manifest import DataFile, Manifest
-from graph_compiler.deployment.manifest_log import ManifestLog
-from graph_compiler.deployment.report import ThrowableType
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.descriptor import (
+    ExecutionAttempt,
+    ResultDescriptor,
+    StagedInput,
+)
+from graph_compiler.deployment.documents.manifest import DataFile, Manifest
+from graph_compiler.deployment.documents.report import ThrowableType
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
-from graph_compiler.spark_runtime.causes import Cause
-from graph_compiler.spark_runtime.own_files.damage import find_damaged_file
-from graph_compiler.spark_runtime.staging import StagingArea
+from graph_compiler.spark_runtime.failures.causes import Cause
+from graph_compiler.spark_runtime.results.damage import find_damaged_file
+from graph_compiler.spark_runtime.results.staging_area import StagingArea
+from graph_compiler.staging.results.damage import find_damage
+from graph_compiler.staging.results.hadoop_checksums import checksum_file, why_damaged
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 from tests.reference import published
 from tests.spark.test_region_failover import Tasks
 

@@ -8,13 +8,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler import Csv, DataStream, Json, Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import (
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.descriptor import (
     VERSION,
     ExecutionAttempt,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.dry_run import DryRunAnswer
+from graph_compiler.deployment.documents.dry_run import DryRunAnswer
 from graph_compiler.spark_runtime.dry_run import dry_run
 from graph_compiler.spark_runtime.shell import named_rows
 from pipelines.flights import env as flights
@@ -116,7 +116,7 @@ def test_nothing_of_a_source_is_read_but_its_first_lines(
 def test_the_example_is_found_right_and_its_vertices_have_plans(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    from graph_compiler.deployment.templates import fill_places, find_places
+    from graph_compiler.deployment.describe.templates import fill_places, find_places
 
     params = {"input": str(DATA), "output": str(tmp_path / "out")}
     described = describe_regions(compile_pipeline(flights.pipeline()))

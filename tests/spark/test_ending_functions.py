@@ -12,11 +12,11 @@ from pyspark.sql import DataFrame
 import graph_compiler
 from graph_compiler import FunctionSource, Parquet, StreamExecutionEnvironment, Values
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.desk_task import DeskRun, desk_task
-from graph_compiler.deployment.report import ExecutionReport, Failure, ThrowableType
-from graph_compiler.spark_runtime.failures import LONGEST_MESSAGE
+from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.report import ExecutionReport, Failure, ThrowableType
+from graph_compiler.spark_runtime.failures.failures import LONGEST_MESSAGE
 from tests.conftest import SHORT_LIVED_JVM, mark
 from tests.reference import published
 from tests.spark import ending_functions, user_functions

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment
-from graph_compiler.deployment.report import Failure
+from graph_compiler.deployment.documents.report import Failure
 from tests.spark import user_functions
 from tests.spark.conftest import RunPipeline
 

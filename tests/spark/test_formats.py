@@ -14,7 +14,7 @@ from graph_compiler import Csv, Json, Orc, Parquet, Text
 from graph_compiler.declaration import FileConnector
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import quoted
-from graph_compiler.spark_runtime.column_types import check_columns
+from graph_compiler.spark_runtime.columns.column_types import check_columns
 from graph_compiler.spark_runtime.connectors import read_source
 from tests.spark.border_values import VALUES, as_texts, border_values, name_of
 from tests.spark.sinks import Sinks

@@ -9,18 +9,22 @@ from pyspark.sql import SparkSession
 
 from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment, Values
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.desk_task import DeskRun, desk_task
-from graph_compiler.deployment.executions import executions
-from graph_compiler.deployment.in_process_run import InProcessRequest, PreviewRequest, Step
-from graph_compiler.deployment.report import ExecutionReport, Phase
-from graph_compiler.deployment.until import only_up_to, with_open_end
-from graph_compiler.deployment.wire import from_json, from_wire, to_json
+from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.in_process_run import (
+    InProcessRequest,
+    PreviewRequest,
+    Step,
+)
+from graph_compiler.deployment.documents.report import ExecutionReport, Phase
+from graph_compiler.deployment.documents.wire import from_json, from_wire, to_json
+from graph_compiler.deployment.plans.subplans import only_up_to, with_open_end
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.graphs.operator_names import find_output
 from graph_compiler.spark_runtime.in_process import Progress, run_in_process
-from graph_compiler.spark_runtime.preview import Previewer
-from graph_compiler.spark_runtime.surroundings import Surroundings
+from graph_compiler.spark_runtime.region.seams import Surroundings
+from graph_compiler.spark_runtime.rehearsal.preview import Previewer
+from graph_compiler.staging.executions.executions import executions
 
 pytestmark = pytest.mark.spark
 

@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame
 
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor
-from graph_compiler.deployment.manifest import VERSION as MANIFEST_VERSION
-from graph_compiler.deployment.manifest import Manifest
-from graph_compiler.deployment.manifest_log import ManifestLog
-from graph_compiler.deployment.preparations import PlaceKind, Preparation, PreparedPlace
-from graph_compiler.deployment.publications import Publication
-from graph_compiler.deployment.staging_layout import DESCRIPTOR, OUTCOME, StagingLayout
-from graph_compiler.deployment.wire import to_json
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor
+from graph_compiler.deployment.documents.manifest import VERSION as MANIFEST_VERSION
+from graph_compiler.deployment.documents.manifest import Manifest
+from graph_compiler.deployment.documents.staging_layout import DESCRIPTOR, OUTCOME, StagingLayout
+from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import PublicationConflictError, StagingError
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
-from graph_compiler.spark_runtime.ledger import Ledger
-from graph_compiler.spark_runtime.staging import StagingArea
+from graph_compiler.spark_runtime.results.staging_area import StagingArea
+from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.publications.preparations import PlaceKind, Preparation, PreparedPlace
+from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 from tests.spark.stepping import InMemoryStore, Run, Scheduler, every_order
 
 pytestmark = pytest.mark.spark  # it needs pyspark, and starts no Spark

@@ -15,11 +15,11 @@ from graph_compiler.errors import (
     SchemaChangedError,
     SecretError,
 )
-from graph_compiler.explain.text import explain_text
+from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.databases.marks import MARKS
-from graph_compiler.spark_runtime.partition_counts import with_exactly
+from graph_compiler.spark_runtime.exchange.partition_counts import with_exactly
 from tests.postgres import DRIVER, JAR, Postgres, running_postgres
 from tests.spark.conftest import RunPipeline
 from tests.spark.executed_plans import executions, executions_since
@@ -427,7 +427,7 @@ def test_neither_plan_nor_explain_holds_a_secret_in_any_option(
     postgres: Postgres, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-    from graph_compiler.deployment.describe import describe_regions
+    from graph_compiler.deployment.describe.region_descriptors import describe_regions
     from graph_compiler.spark_runtime.secret_values import hide_options, reveal_all
 
     app = Secret("warehouse", "app")

@@ -8,14 +8,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Jdbc, Range, StreamExecutionEnvironment
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.wire import to_json
+from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import PublicationError
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.databases.carrying import TablePublication
 from graph_compiler.spark_runtime.connectors.databases.resolving import is_there, resolve
 from graph_compiler.spark_runtime.connectors.jdbc_sink import JdbcSink
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 from tests.postgres import JAR, Postgres, running_postgres
 from tests.spark.conftest import RunPipeline
 from tests.spark.sinks import Sinks

@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Jdbc, Parquet, StreamExecutionEnvironment
-from graph_compiler.deployment.report import ExecutionReport
+from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.databases.snapshots import shared_snapshots
-from graph_compiler.spark_runtime.coordination import SinkCommitter
+from graph_compiler.spark_runtime.region.coordination import SinkCommitter
 from tests.postgres import DRIVER, JAR, Postgres, running_postgres
 from tests.spark.conftest import RunPipeline
 from tests.spark.test_jdbc import PASSWORD, jdbc

@@ -9,15 +9,18 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
-from graph_compiler.deployment.staging_collection import Policy, Waste, collect
-from graph_compiler.deployment.staging_removal import remove
-from graph_compiler.deployment.staging_survey import survey
-from graph_compiler.spark_runtime import carry_out, main, publication, staging
+from graph_compiler.spark_runtime import main
 from graph_compiler.spark_runtime.connectors.file_sink import FileSink
-from graph_compiler.spark_runtime.coordination import SinkCommitter
-from graph_compiler.spark_runtime.ledger import Ledger
-from graph_compiler.spark_runtime.publication import Publisher
-from graph_compiler.spark_runtime.written_files import write_files
+from graph_compiler.spark_runtime.publishing import publication
+from graph_compiler.spark_runtime.publishing.publication import Publisher
+from graph_compiler.spark_runtime.publishing.written_files import write_files
+from graph_compiler.spark_runtime.region.coordination import SinkCommitter
+from graph_compiler.spark_runtime.results import staging_area as staging
+from graph_compiler.staging.gc.collection import Policy, Waste, collect
+from graph_compiler.staging.gc.removal import remove
+from graph_compiler.staging.gc.survey import survey
+from graph_compiler.staging.publications import file_publication as carry_out
+from graph_compiler.staging.publications.ledger import Ledger
 from tests.reference import published
 from tests.spark.test_region_failover import Tasks
 from tests.staging_trees import age

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.preparations import PlaceKind, Preparation, PreparedPlace, beside
-from graph_compiler.deployment.publications import Publication
-from graph_compiler.deployment.run_marker import same_root
-from graph_compiler.deployment.staging_layout import OUTCOME, PREPARED, REMOVED, StagingLayout
-from graph_compiler.deployment.unexplained_attempts import TAKEN_AWAY
-from graph_compiler.deployment.wire import to_json
+from graph_compiler.deployment.documents.staging_layout import (
+    OUTCOME,
+    PREPARED,
+    REMOVED,
+    StagingLayout,
+)
+from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import (
     DamagedDocumentError,
     DecisionLostError,
@@ -25,9 +25,19 @@ from graph_compiler.errors import (
     StagingRootNotSharedError,
 )
 from graph_compiler.identifiers import OperatorId, RegionId
-from graph_compiler.spark_runtime.carry_out import carry_out
-from graph_compiler.spark_runtime.intent import Intent
-from graph_compiler.spark_runtime.ledger import Ledger
+from graph_compiler.staging.executions.run_marker import same_root
+from graph_compiler.staging.publications.file_publication import carry_out
+from graph_compiler.staging.publications.intent import Intent
+from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.publications.preparations import (
+    PlaceKind,
+    Preparation,
+    PreparedPlace,
+    beside,
+)
+from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.publications.unexplained_attempts import TAKEN_AWAY
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 from tests.spark.folders import SINK, prepare
 
 MOVED = OperatorId("cd" * 16)

@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Csv, DataStream, Parquet, Range, StreamExecutionEnvironment
-from graph_compiler.deployment.progress import VERSION, ExecutionProgress
-from graph_compiler.deployment.report import ExecutionReport
-from graph_compiler.spark_runtime.progress_file import told_in
+from graph_compiler.deployment.documents.progress import VERSION, ExecutionProgress
+from graph_compiler.deployment.documents.report import ExecutionReport
+from graph_compiler.staging.executions.progress_file import told_in
 from pipelines.flights import env as flights
 from tests.conftest import with_options
 from tests.reference import DATA
@@ -257,7 +257,7 @@ def test_progress_that_cannot_be_written_fails_nothing(
     def full(_source: str, _target: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("graph_compiler.spark_runtime.progress_file.os.replace", full)
+    monkeypatch.setattr("graph_compiler.staging.executions.progress_file.os.replace", full)
     monkeypatch.setattr("graph_compiler.spark_runtime.main.told_in", partial(told_in, every=0.001))
     (tmp_path / "in.csv").write_text("x\n" + "1\n" * 50)
     env.from_source(Csv(f"{tmp_path}/in.csv"), "in").sink_to(Parquet(f"{tmp_path}/out")).name("out")
@@ -276,7 +276,7 @@ def test_a_plan_that_cannot_be_read_costs_its_counts_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("graph_compiler.spark_runtime.executed_plan.MOST_NODES", 3)
+    monkeypatch.setattr("graph_compiler.spark_runtime.spark_internals.executed_plan.MOST_NODES", 3)
     (tmp_path / "in.csv").write_text("x\n1\n0\n")
     env.from_source(Csv(f"{tmp_path}/in.csv"), "in").key_by("x").aggregate(n="count(*)").name(
         "counts"

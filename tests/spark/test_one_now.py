@@ -9,10 +9,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # as every pipeline calls it
 
 from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment, Table
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.run_marker import VERSION, RunMarker, find_marker, mark_run
-from graph_compiler.deployment.run_time import moment
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.staging.executions.run_marker import VERSION, RunMarker, find_marker, mark_run
+from graph_compiler.staging.executions.run_time import moment
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 from tests.reference import published
 from tests.spark.conftest import RunPipeline
 from tests.spark.test_region_failover import Tasks, remove_data

@@ -23,10 +23,10 @@ from graph_compiler.declaration.partitioners import (
     RescalePartitioner,
     ShufflePartitioner,
 )
-from graph_compiler.deployment.descriptor import InputDescriptor, OperatorDescriptor
-from graph_compiler.deployment.report import ThrowableType
+from graph_compiler.deployment.documents.descriptor import InputDescriptor, OperatorDescriptor
+from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.identifiers import OperatorId
-from graph_compiler.spark_runtime.exchange import distribute_all
+from graph_compiler.spark_runtime.exchange.distribution import distribute_all
 from tests.reference import published
 from tests.spark import routes
 from tests.spark.conftest import RunPipeline

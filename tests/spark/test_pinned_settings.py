@@ -12,13 +12,13 @@ from pyspark.sql import SparkSession
 from graph_compiler import Orc, Parquet
 from graph_compiler.errors import PartitionNotFoundError
 from graph_compiler.spark_runtime.connectors import read_source
-from graph_compiler.spark_runtime.own_files.pinned_settings import (
+from graph_compiler.spark_runtime.results.pinned_settings import (
     READ_OPTIONS,
     READ_SESSION,
     WRITE_OPTIONS,
     WRITE_SESSION,
 )
-from graph_compiler.spark_runtime.own_files.session_settings import pinned
+from graph_compiler.spark_runtime.results.session_settings import pinned
 from tests.spark.border_values import VALUES, as_texts, border_values
 from tests.spark.sinks import Sinks
 from tests.spark.test_damaged_data import RESULT, STAGED, area_of
@@ -147,7 +147,7 @@ def test_a_damaged_file_is_noticed_though_the_cluster_ignores_such_files(
 def test_what_spark_does_not_list_is_not_read_as_nothing(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from graph_compiler.spark_runtime.own_files import reading
+    from graph_compiler.spark_runtime.results import reading
 
     area = area_of(spark, tmp_path)
     area.stage(RESULT, spark.range(10))

@@ -8,17 +8,21 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr, spark_partition_id
 
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
-from graph_compiler.deployment.manifest import DataFile, ManifestPartition
-from graph_compiler.deployment.manifest_log import ManifestLog
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.descriptor import (
+    ExecutionAttempt,
+    ResultDescriptor,
+    StagedInput,
+)
+from graph_compiler.deployment.documents.manifest import DataFile, ManifestPartition
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
-from graph_compiler.spark_runtime import pointwise_read
-from graph_compiler.spark_runtime.partition_counts import has_exactly
-from graph_compiler.spark_runtime.pointwise_read import _is_cheaper_apart
-from graph_compiler.spark_runtime.shared_rows import is_deterministic
-from graph_compiler.spark_runtime.staging import StagingArea
+from graph_compiler.spark_runtime.exchange import pointwise_read
+from graph_compiler.spark_runtime.exchange.partition_counts import has_exactly
+from graph_compiler.spark_runtime.exchange.pointwise_read import _is_cheaper_apart
+from graph_compiler.spark_runtime.region.shared_rows import is_deterministic
+from graph_compiler.spark_runtime.results.staging_area import StagingArea
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 
 pytestmark = pytest.mark.spark
 

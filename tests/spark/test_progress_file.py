@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.deployment.progress import VERSION, CurrentStep, ExecutionProgress
-from graph_compiler.deployment.report import Phase
-from graph_compiler.spark_runtime.progress_file import told_in
+from graph_compiler.deployment.documents.progress import VERSION, CurrentStep, ExecutionProgress
+from graph_compiler.deployment.documents.report import Phase
+from graph_compiler.staging.executions.progress_file import told_in
 
 
 def at(operator: str) -> ExecutionProgress:

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId
-from graph_compiler.spark_runtime.intent import Intent
-from graph_compiler.spark_runtime.ledger import Ledger
-from graph_compiler.spark_runtime.publication import Publisher
+from graph_compiler.spark_runtime.publishing.publication import Publisher
+from graph_compiler.staging.publications.intent import Intent
+from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 
 pytestmark = pytest.mark.spark
 SINK = OperatorId("ab" * 16)

@@ -6,8 +6,8 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from graph_compiler.spark_runtime.evaluate import queries
-from graph_compiler.spark_runtime.evaluate.queries import query_over, query_over_views
+from graph_compiler.spark_runtime.operators import queries
+from graph_compiler.spark_runtime.operators.queries import query_over, query_over_views
 
 pytestmark = pytest.mark.spark
 

@@ -15,25 +15,25 @@ from pyspark.sql.functions import rand
 from graph_compiler import Csv, Parquet, Secret, SlotSharingGroup, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.retention import StagingRelease
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import (
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.descriptor import (
     VERSION,
     ExecutionAttempt,
     RegionDescriptor,
     ResultDescriptor,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.executions import executions
-from graph_compiler.deployment.finished_readers import stale_readers
-from graph_compiler.deployment.manifest import Manifest
-from graph_compiler.deployment.manifest_log import ManifestLog
-from graph_compiler.deployment.report import ExecutionReport, ThrowableType
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.manifest import Manifest
+from graph_compiler.deployment.documents.report import ExecutionReport, ThrowableType
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import RegionId
 from graph_compiler.spark_runtime.main import execute
-from graph_compiler.spark_runtime.region_failover import RegionFailover
-from graph_compiler.spark_runtime.staging import StagingArea
+from graph_compiler.spark_runtime.region.region_failover import RegionFailover
+from graph_compiler.spark_runtime.results.staging_area import StagingArea
+from graph_compiler.staging.executions.executions import executions
+from graph_compiler.staging.results.finished_readers import stale_readers
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 from tests.conftest import with_options
 from tests.reference import published
 

@@ -8,9 +8,9 @@ from pyspark.sql import SparkSession
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.declaration.retention import StagingRelease
-from graph_compiler.deployment.outcome import Outcome
-from graph_compiler.deployment.staging_layout import OUTCOME
-from graph_compiler.deployment.wire import to_json
+from graph_compiler.deployment.documents.outcome import Outcome
+from graph_compiler.deployment.documents.staging_layout import OUTCOME
+from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime import main
 from tests.reference import published

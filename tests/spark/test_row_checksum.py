@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from graph_compiler.spark_runtime.row_checksum import ObservedChecksum
+from graph_compiler.spark_runtime.results.row_checksum import ObservedChecksum
 
 pytestmark = pytest.mark.spark
 

@@ -359,6 +359,6 @@ def rows_of(target: FileConnector, spark: SparkSession) -> list[tuple[object, ..
 
 
 def ddl(schema: object) -> str:
-    from graph_compiler.spark_runtime.schema_change import ddl as words
+    from graph_compiler.spark_runtime.columns.schema_change import ddl as words
 
     return words(schema)  # type: ignore[arg-type]

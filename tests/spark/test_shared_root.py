@@ -6,13 +6,13 @@ import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import (
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.descriptor import (
     VERSION,
     ExecutionAttempt,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.report import ExecutionReport, ThrowableType
+from graph_compiler.deployment.documents.report import ExecutionReport, ThrowableType
 from graph_compiler.spark_runtime.main import main
 
 pytestmark = pytest.mark.spark

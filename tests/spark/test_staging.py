@@ -6,13 +6,17 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.descriptor import ExecutionAttempt, ResultDescriptor, StagedInput
-from graph_compiler.deployment.manifest_log import ManifestLog
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.descriptor import (
+    ExecutionAttempt,
+    ResultDescriptor,
+    StagedInput,
+)
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError, StagingError, StaleResultError
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
-from graph_compiler.spark_runtime.staging import StagingArea
+from graph_compiler.spark_runtime.results.staging_area import StagingArea
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 
 pytestmark = pytest.mark.spark
 

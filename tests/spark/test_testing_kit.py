@@ -12,11 +12,11 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler import Csv, DataStream, Jdbc, Parquet, StreamExecutionEnvironment
-from graph_compiler.deployment.report import ThrowableType
+from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.operator_names import OperatorNotFoundError
-from graph_compiler.spark_runtime.collected_rows import SameNameError
-from graph_compiler.spark_runtime.given_rows import GivenRowsError
+from graph_compiler.spark_runtime.rehearsal.collected_rows import SameNameError
+from graph_compiler.spark_runtime.rehearsal.test_rows import GivenRowsError
 from graph_compiler.testing import REAL, PipelineFailedError, PipelineResult, Rows
 from pipelines.flights import env as flights
 from tests.conftest import SHUFFLE_MODES, with_options

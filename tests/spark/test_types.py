@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler import FunctionSource, Parquet, StreamExecutionEnvironment
-from graph_compiler.deployment.report import ThrowableType
+from graph_compiler.deployment.documents.report import ThrowableType
 from tests.conftest import with_options
 from tests.spark.conftest import RunPipeline
 from tests.spark.ways import every_way

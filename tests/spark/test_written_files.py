@@ -6,8 +6,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler.errors import PublicationError
-from graph_compiler.spark_runtime.executed_queries import ExecutedQueries
-from graph_compiler.spark_runtime.written_files import PARQUET, write_files
+from graph_compiler.spark_runtime.publishing.written_files import PARQUET, write_files
+from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
 
 pytestmark = pytest.mark.spark
 

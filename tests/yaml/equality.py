@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration import Pipeline
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.wire import Json, to_wire
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.wire import Json, to_wire
 
 
 def without_lines(pipeline: Pipeline) -> Pipeline:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.declaration.yaml_spec.reader import read_pipeline
 from graph_compiler.errors import InvalidPipelineError
+from graph_compiler.projects.yaml.reader import read_pipeline
 
 TEXT = """
 name: p

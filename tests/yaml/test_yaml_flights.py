@@ -9,7 +9,7 @@ import pytest
 from graph_compiler.declaration import Pipeline
 from graph_compiler.declaration.operators import WithColumns
 from graph_compiler.declaration.transformations import Transformation
-from graph_compiler.declaration.yaml_spec.reader import read_pipeline
+from graph_compiler.projects.yaml.reader import read_pipeline
 from pipelines.flights import env as flights
 from tests.conftest import SHUFFLE_MODES, with_options
 from tests.yaml.equality import assert_equal

@@ -1,6 +1,6 @@
 """What `<<` makes of several mappings, by YAML's merge key type."""
 
-from graph_compiler.declaration.yaml_spec.tree import place_of, plain, read_tree
+from graph_compiler.projects.yaml.syntax.tree import place_of, plain, read_tree
 
 TEXT = """\
 a: &a {x: 1, y: 1}

@@ -38,8 +38,8 @@ from graph_compiler.declaration.partitioners import (
 from graph_compiler.declaration.streams import ConnectedStreams, KeyedStream, WindowedStream
 from graph_compiler.declaration.transformations import PartitionTransformation, Transformation
 from graph_compiler.declaration.windows import Window
-from graph_compiler.declaration.yaml_spec.forms import leaves as kinds_below
-from graph_compiler.declaration.yaml_spec.reader import parse_pipeline
+from graph_compiler.projects.yaml.forms import leaves as kinds_below
+from graph_compiler.projects.yaml.reader import parse_pipeline
 from tests.architecture.test_modules import leaves
 from tests.yaml import yaml_functions as functions
 from tests.yaml.equality import without_lines

@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from graph_compiler.cli.app import app
-from graph_compiler.declaration.pipeline_files import load_pipeline
 from graph_compiler.errors import InvalidPipelineError
+from graph_compiler.projects.pipeline_files import load_pipeline
 
 SALES = """\
 name: sales

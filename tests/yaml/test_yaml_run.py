@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from graph_compiler import Csv, InvalidPipelineError, Parquet, Schedule, StreamExecutionEnvironment
-from graph_compiler.declaration.yaml_spec.export import export_pipeline
-from graph_compiler.declaration.yaml_spec.reader import parse_pipeline
+from graph_compiler.projects.yaml.reader import parse_pipeline
+from graph_compiler.projects.yaml.writing.export import export_pipeline
 from tests.yaml.equality import assert_equal
 from tests.yaml.yaml_functions import LateParams
 

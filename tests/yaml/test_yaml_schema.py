@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from graph_compiler.cli.app import app
-from graph_compiler.declaration.options import PipelineOptions
-from graph_compiler.declaration.yaml_spec.operations import STEP_FORMS
-from graph_compiler.declaration.yaml_spec.tree import plain, read_tree
+from graph_compiler.options.model import PipelineOptions
+from graph_compiler.projects.yaml.operations import STEP_FORMS
+from graph_compiler.projects.yaml.syntax.tree import plain, read_tree
 from tests.yaml.test_yaml_operator_table import CASES, HEAD
 
 ROOT = Path(__file__).parents[2]

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import typer
 
-from graph_compiler.cli.diff import diff
-from graph_compiler.cli.doctor import doctor
-from graph_compiler.cli.dry_run import dry_run
-from graph_compiler.cli.env import env
-from graph_compiler.cli.explain import explain
-from graph_compiler.cli.export import export
-from graph_compiler.cli.history import history
-from graph_compiler.cli.new import new
-from graph_compiler.cli.options import options
-from graph_compiler.cli.plain_words import example
-from graph_compiler.cli.replay import replay
-from graph_compiler.cli.run import run
-from graph_compiler.cli.schema import schema
-from graph_compiler.cli.staging import staging
-from graph_compiler.cli.ui import ui
-from graph_compiler.cli.validate import validate
+from graph_compiler.cli.commands.diff import diff
+from graph_compiler.cli.commands.doctor import doctor
+from graph_compiler.cli.commands.dry_run import dry_run
+from graph_compiler.cli.commands.env import env
+from graph_compiler.cli.commands.explain import explain
+from graph_compiler.cli.commands.export import export
+from graph_compiler.cli.commands.history import history
+from graph_compiler.cli.commands.new import new
+from graph_compiler.cli.commands.options import options
+from graph_compiler.cli.commands.replay import replay
+from graph_compiler.cli.commands.run import run
+from graph_compiler.cli.commands.schema import schema
+from graph_compiler.cli.commands.staging import staging
+from graph_compiler.cli.commands.ui import ui
+from graph_compiler.cli.commands.validate import validate
+from graph_compiler.cli.console import example
 
 app = typer.Typer(
     help="Compile declared Spark pipelines to Airflow tasks, and run them.\n\n"

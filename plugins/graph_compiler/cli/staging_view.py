@@ -11,16 +11,16 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
-from graph_compiler.cli.plain_words import age_words, size_words
-from graph_compiler.deployment.run_liveness import RunState
-from graph_compiler.deployment.staging_collection import Collection, Policy, verdict
-from graph_compiler.deployment.staging_inventory import (
+from graph_compiler.cli.console import age_words, size_words
+from graph_compiler.identifiers import counted, listing
+from graph_compiler.staging.gc.collection import Collection, Policy, verdict
+from graph_compiler.staging.gc.inventory import (
     StagedEpoch,
     StagedResult,
     StagedRun,
     StagingInventory,
 )
-from graph_compiler.identifiers import counted, listing
+from graph_compiler.staging.gc.liveness import RunState
 
 _STYLE = {RunState.FINISHED: "green", RunState.FAILED: "red", RunState.LIVE: "yellow"}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graph_compiler.declaration.project import PACKAGE
+from graph_compiler.identifiers import PIPELINES
 
 _PIPELINE = '''"""How much has each customer paid?"""
 
@@ -114,12 +114,12 @@ def starter_files(name: str, *, in_yaml: bool) -> Mapping[str, str]:
     """Give the text of each file by its path; a pipeline in YAML needs no Dag file."""
     texts = (
         {
-            f"{PACKAGE}/{name}.yaml": _YAML,
+            f"{PIPELINES}/{name}.yaml": _YAML,
             f"tests/test_{name}.py": _TEST.replace("@IMPORT@", _OF_YAML),
         }
         if in_yaml
         else {
-            f"{PACKAGE}/{name}.py": _PIPELINE,
+            f"{PIPELINES}/{name}.py": _PIPELINE,
             f"tests/test_{name}.py": _TEST.replace("@IMPORT@", _OF_MODULE),
             f"dags/{name}.py": _DAG,
         }

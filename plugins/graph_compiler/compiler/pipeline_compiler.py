@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from graph_compiler.compiler.deployment_regions import deployment_regions
-from graph_compiler.compiler.execution_graph_builder import build_execution_graph
-from graph_compiler.compiler.job_graph_generator import generate_job_graph
-from graph_compiler.compiler.pipelined_regions import logical_pipelined_regions
-from graph_compiler.compiler.stream_graph_generator import generate_stream_graph
-from graph_compiler.compiler.validation import validated_options
-from graph_compiler.declaration.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
+from graph_compiler.compiler.checks.validation import validated_options
+from graph_compiler.compiler.execution_graph.execution_graph_builder import build_execution_graph
+from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
+from graph_compiler.compiler.regions.deployment_regions import deployment_regions
+from graph_compiler.compiler.regions.pipelined_regions import logical_pipelined_regions
+from graph_compiler.compiler.stream_graph.stream_graph_generator import generate_stream_graph
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.stream_graph import StreamGraph
+from graph_compiler.options.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
 
 
 def compile_pipeline(

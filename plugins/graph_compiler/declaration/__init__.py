@@ -19,9 +19,9 @@ from graph_compiler.declaration.connectors import (
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.declaration.resources import ResourceSpec
+from graph_compiler.declaration.resources.resource_spec import ResourceSpec
+from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.declaration.schedule import Schedule
-from graph_compiler.declaration.slot_sharing import SlotSharingGroup
 from graph_compiler.declaration.streams import (
     ConnectedStreams,
     DataStream,

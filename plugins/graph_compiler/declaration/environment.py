@@ -16,7 +16,7 @@ from graph_compiler.declaration.call_checks import held_to_signature
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import Source, Sql
-from graph_compiler.declaration.parameters import Params, read_parameters
+from graph_compiler.declaration.parameters.parameter import Params, read_parameters
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.schedule import Schedule
 from graph_compiler.declaration.streams import DataStream
@@ -36,7 +36,7 @@ class StreamExecutionEnvironment:
     """Collects the transformations of one pipeline.
 
     `name` becomes the Airflow Dag id. `config` holds options under Flink's keys; `params` the run's parameters, by
-    their defaults or as a pydantic model (`declaration/parameters.py`): `{{ params.x }}` in paths and connector
+    their defaults or as a pydantic model (`declaration/parameters/`): `{{ params.x }}` in paths and connector
     options, `:x` in expressions. `schedule`, `description` and `tags` are hints for the Dag, which `build_dag` may
     overrule. Raises InvalidPipelineError for a name or parameters that cannot be.
     """

@@ -2,7 +2,7 @@
 
 `name` is Flink's `toString()` (part of edge ids and plans); `distribution_pattern` says which partitions a
 subtask reads; `is_forward` whether two chained operators may stand at the ends.
-To add one: a value here, and its registration in `spark_runtime/exchange.py`.
+To add one: a value here, and its registration in `spark_runtime/exchange/distribution.py`.
 """
 
 from __future__ import annotations

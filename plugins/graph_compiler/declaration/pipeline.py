@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from graph_compiler.declaration.parameters import Parameter, ParameterValue
+from graph_compiler.declaration.parameters.parameter import Parameter, ParameterValue
 from graph_compiler.declaration.schedule import Schedule
 from graph_compiler.declaration.transformations import PhysicalTransformation, Transformation
 from graph_compiler.errors import InvalidPipelineError, Problem, SourceLocation

@@ -5,20 +5,23 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import assert_never
 
-from graph_compiler.deployment.wire import Json, to_json
-from graph_compiler.explain.deployment_json import deployment_json
-from graph_compiler.explain.dot import dot
-from graph_compiler.explain.execution_graph_json import ExecutionGraphJson
-from graph_compiler.explain.execution_picture import execution_picture, known_execution_graph
-from graph_compiler.explain.graph_json import job_graph_json, stream_graph_json
-from graph_compiler.explain.job_picture import job_picture
-from graph_compiler.explain.mermaid import mermaid
-from graph_compiler.explain.page import plan_page
-from graph_compiler.explain.picture import Picture
-from graph_compiler.explain.picture_text import picture_text
-from graph_compiler.explain.plan_json import job_plan, streaming_plan
-from graph_compiler.explain.stream_picture import stream_picture
-from graph_compiler.explain.text import explain_text
+from graph_compiler.deployment.documents.wire import Json, to_json
+from graph_compiler.explain.documents.deployment_json import deployment_json
+from graph_compiler.explain.documents.execution_graph_json import ExecutionGraphJson
+from graph_compiler.explain.documents.graph_json import job_graph_json, stream_graph_json
+from graph_compiler.explain.documents.page import plan_page
+from graph_compiler.explain.documents.plan_json import job_plan, streaming_plan
+from graph_compiler.explain.pictures.dot import dot
+from graph_compiler.explain.pictures.execution_picture import (
+    execution_picture,
+    known_execution_graph,
+)
+from graph_compiler.explain.pictures.job_picture import job_picture
+from graph_compiler.explain.pictures.mermaid import mermaid
+from graph_compiler.explain.pictures.picture import Picture
+from graph_compiler.explain.pictures.picture_text import picture_text
+from graph_compiler.explain.pictures.stream_picture import stream_picture
+from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
 
@@ -41,10 +44,11 @@ class Format(StrEnum):
     HTML = "html"
 
 
-def render(compiled: CompiledPipeline, graph: Graph | None, format: Format) -> str:
+def render(compiled: CompiledPipeline, graph: Graph | None, format: Format, page: str = "") -> str:
     """Write a graph, or the tasks where none is named: a picture is of the job graph then, a plan of the stream graph.
 
-    Raises InvalidPipelineError for an execution graph that nobody knows yet, PageNotBuiltError where there is no page.
+    `page` is the view's own file, for HTML. Raises InvalidPipelineError for an execution graph that nobody knows yet,
+    PageNotBuiltError where there is no page.
     """
     match format:
         case Format.TEXT:
@@ -58,7 +62,7 @@ def render(compiled: CompiledPipeline, graph: Graph | None, format: Format) -> s
         case Format.FLINK:
             return to_json(_plan(compiled, graph or Graph.STREAM))
         case Format.HTML:
-            return plan_page(compiled)
+            return plan_page(compiled, page)
         case _:
             assert_never(format)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from graph_compiler.declaration.deployment_options import DeploymentOptions
-from graph_compiler.declaration.options import PipelineOptions
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.graphs.execution_graph import ExecutionGraph
 from graph_compiler.graphs.job_graph import JobGraph
 from graph_compiler.graphs.regions import Deployment, LogicalPipelinedRegion
 from graph_compiler.graphs.stream_graph import StreamGraph
+from graph_compiler.options.deployment_options import DeploymentOptions
+from graph_compiler.options.model import PipelineOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

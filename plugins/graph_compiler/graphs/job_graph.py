@@ -9,8 +9,8 @@ from functools import cached_property
 
 from graph_compiler.declaration.coordination import InputSplitSource
 from graph_compiler.declaration.partitioners import DistributionPattern
-from graph_compiler.declaration.resources import ResourceSpec
-from graph_compiler.declaration.slot_sharing import SlotSharingGroup
+from graph_compiler.declaration.resources.resource_spec import ResourceSpec
+from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.graphs.coordination import InitializeOnMaster, OperatorCoordinatorProvider
 from graph_compiler.graphs.stream_graph import JobType, StreamEdge
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId

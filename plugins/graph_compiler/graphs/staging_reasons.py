@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class StagingReason(StrEnum):
-    """Why an edge is staged; `compiler/staging_words.py` has the words for each."""
+    """Why an edge is staged; `compiler/regions/staging_words.py` has the words for each."""
 
     DECLARED = "DECLARED"
     EXPENSIVE = "EXPENSIVE"

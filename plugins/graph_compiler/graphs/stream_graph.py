@@ -12,8 +12,8 @@ from functools import cached_property
 
 from graph_compiler.declaration.operators import ChainingStrategy, Operator
 from graph_compiler.declaration.partitioners import ExchangeMode, Partitioner
-from graph_compiler.declaration.resources import ResourceSpec
-from graph_compiler.declaration.slot_sharing import SlotSharingGroup
+from graph_compiler.declaration.resources.resource_spec import ResourceSpec
+from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.errors import SourceLocation
 from graph_compiler.graphs.staging_reasons import StagingReason
 

@@ -21,22 +21,22 @@ from pyspark.sql.types import StructType
 
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.operators import Sink
-from graph_compiler.deployment.descriptor import (
+from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
     StagedInput,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.dry_run import DryRunAnswer, DryRunRequest, VertexPlan
-from graph_compiler.deployment.report import Failure
-from graph_compiler.deployment.wire import from_json, to_json
+from graph_compiler.deployment.documents.dry_run import DryRunAnswer, DryRunRequest, VertexPlan
+from graph_compiler.deployment.documents.report import Failure
+from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.identifiers import IntermediateDataSetId
-from graph_compiler.spark_runtime.column_types import check_columns, check_names
+from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.connectors import check_without_target, read_source
 from graph_compiler.spark_runtime.connectors.sampling import source_schema, with_known_schema
 from graph_compiler.spark_runtime.driver_process import end_process
-from graph_compiler.spark_runtime.failures import OperatorFailedError, explain_failure
+from graph_compiler.spark_runtime.failures.failures import OperatorFailedError, explain_failure
 from graph_compiler.spark_runtime.main import session
-from graph_compiler.spark_runtime.region_evaluation import RegionEvaluation
+from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
 
 
 @dataclass(slots=True)

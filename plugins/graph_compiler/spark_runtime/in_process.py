@@ -23,32 +23,32 @@ if __name__ == "__main__":
 
 from pyspark.sql import SparkSession
 
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.descriptor import (
+from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.driver_claim import claim_execution
-from graph_compiler.deployment.execution_order import begin
-from graph_compiler.deployment.in_process_run import (
+from graph_compiler.deployment.documents.in_process_run import (
     PREVIEW,
     PROGRESS,
     InProcessRequest,
     Step,
 )
-from graph_compiler.deployment.outcome import Outcome
-from graph_compiler.deployment.report import ExecutionReport, Phase
-from graph_compiler.deployment.staging_layout import OUTCOME, SUBMISSION
-from graph_compiler.deployment.submission import Submission
-from graph_compiler.deployment.wire import from_json, to_json, to_wire
+from graph_compiler.deployment.documents.outcome import Outcome
+from graph_compiler.deployment.documents.report import ExecutionReport, Phase
+from graph_compiler.deployment.documents.staging_layout import OUTCOME, SUBMISSION
+from graph_compiler.deployment.documents.submission import Submission
+from graph_compiler.deployment.documents.wire import from_json, to_json, to_wire
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime import main as application
 from graph_compiler.spark_runtime.driver_process import bound_output, end_process
-from graph_compiler.spark_runtime.preview import Previewer
-from graph_compiler.spark_runtime.region_graph import RegionGraph
+from graph_compiler.spark_runtime.region.region_graph import RegionGraph
+from graph_compiler.spark_runtime.region.seams import Surroundings
+from graph_compiler.spark_runtime.rehearsal.preview import Previewer
 from graph_compiler.spark_runtime.secret_values import hide_options
-from graph_compiler.spark_runtime.surroundings import Surroundings
+from graph_compiler.staging.executions.driver_claim import claim_execution
+from graph_compiler.staging.executions.execution_order import begin
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 
 SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 """Where a Python process says which Spark it starts."""

@@ -18,27 +18,27 @@ if __name__ == "__main__":
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.driver_claim import claim_execution
-from graph_compiler.deployment.executions import told
-from graph_compiler.deployment.release import release_inputs
-from graph_compiler.deployment.report import VERSION, ExecutionReport, ThrowableType
-from graph_compiler.deployment.resource_profiles import ignored_words
-from graph_compiler.deployment.run_marker import check_marker, not_shared
-from graph_compiler.deployment.wire import to_json
+from graph_compiler.deployment.describe.resource_profiles import ignored_words
+from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, ThrowableType
+from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import (
     ExecutionClaimedError,
     StagingError,
     StagingRootNotSharedError,
 )
 from graph_compiler.spark_runtime.driver_process import bound_output, end_process
-from graph_compiler.spark_runtime.failures import explain_failure, root_cause
-from graph_compiler.spark_runtime.metrics import RegionMetrics
-from graph_compiler.spark_runtime.progress_file import told_in
-from graph_compiler.spark_runtime.region import run_region
+from graph_compiler.spark_runtime.failures.failures import explain_failure, root_cause
+from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
+from graph_compiler.spark_runtime.region.region import run_region
+from graph_compiler.spark_runtime.region.seams import PRODUCTION, Surroundings
 from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted
-from graph_compiler.spark_runtime.surroundings import PRODUCTION, Surroundings
+from graph_compiler.staging.executions.driver_claim import claim_execution
+from graph_compiler.staging.executions.executions import told
+from graph_compiler.staging.executions.progress_file import told_in
+from graph_compiler.staging.executions.run_marker import check_marker, not_shared
+from graph_compiler.staging.results.release import release_inputs
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 
 
 def main(descriptor_path: str) -> int:

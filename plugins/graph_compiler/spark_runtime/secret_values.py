@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.connectors.connector import Connector
 from graph_compiler.declaration.connectors.secret import VARIABLE_PREFIX, SecretText
-from graph_compiler.deployment.descriptor import RegionDescriptor
-from graph_compiler.deployment.report import Failure
-from graph_compiler.deployment.values_within import values_within
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor
+from graph_compiler.deployment.documents.report import Failure
+from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.errors import SecretError
 
 _HIDDEN = "spark.sql.redaction.options.regex"

@@ -20,17 +20,17 @@ if __name__ == "__main__":
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.operators import Sink
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.executions import told
-from graph_compiler.deployment.manifest_log import ManifestLog
+from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.main import session
-from graph_compiler.spark_runtime.metrics import RegionMetrics
-from graph_compiler.spark_runtime.region_evaluation import RegionEvaluation
+from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
+from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
+from graph_compiler.spark_runtime.region.shared_rows import FixedRows
 from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
-from graph_compiler.spark_runtime.shared_rows import FixedRows
-from graph_compiler.spark_runtime.staging import StagingArea
+from graph_compiler.spark_runtime.results.staging_area import StagingArea
+from graph_compiler.staging.executions.executions import told
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 
 
 def named_rows(task: TaskDeploymentDescriptor, spark: SparkSession) -> dict[str, DataFrame]:

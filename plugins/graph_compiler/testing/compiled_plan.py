@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self, TypeVar
 
-from graph_compiler.compiler.chaining import ChainBreak
+from graph_compiler.compiler.job_graph.chaining import ChainBreak
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.pipeline import Pipeline

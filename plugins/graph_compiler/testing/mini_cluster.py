@@ -13,23 +13,23 @@ from typing import TypeAlias
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.operators import Source
-from graph_compiler.declaration.parameters import ParameterValue
+from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.pipeline import Pipeline
-from graph_compiler.deployment.commit_store import LocalCommitStore
-from graph_compiler.deployment.describe import describe_regions
-from graph_compiler.deployment.descriptor import RegionDescriptor
-from graph_compiler.deployment.desk_task import DeskRun, desk_task
-from graph_compiler.deployment.parameters import check_parameters, parse_parameter
-from graph_compiler.deployment.run_marker import RunMarker, mark_run
-from graph_compiler.deployment.until import only_up_to
+from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.describe.run_parameters import check_parameters, parse_parameter
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor
+from graph_compiler.deployment.plans.subplans import only_up_to
 from graph_compiler.errors import ParameterError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.operator_names import NamedOutput, find_output
 from graph_compiler.graphs.stream_graph import StreamNode
 from graph_compiler.identifiers import shown
-from graph_compiler.spark_runtime.given_rows import GivenRow, given_rows
-from graph_compiler.spark_runtime.local_session import Frame, Session
-from graph_compiler.spark_runtime.rehearsal import Rehearsal, rehearsed
+from graph_compiler.spark_runtime.rehearsal.local_session import Frame, Session
+from graph_compiler.spark_runtime.rehearsal.rehearsal import Rehearsal, rehearsed
+from graph_compiler.spark_runtime.rehearsal.test_rows import GivenRow, given_rows
+from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 from graph_compiler.testing.pipeline_result import PipelineFailedError, PipelineResult
 from graph_compiler.testing.sources import REAL, Place, Rows, match_sources
 

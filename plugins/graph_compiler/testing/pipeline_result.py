@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from graph_compiler.deployment.manifest import ContractCount
-from graph_compiler.deployment.report import Failure
+from graph_compiler.deployment.documents.manifest import ContractCount
+from graph_compiler.deployment.documents.report import Failure
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.operator_names import (
@@ -16,9 +16,9 @@ from graph_compiler.graphs.operator_names import (
     find_sink,
 )
 from graph_compiler.identifiers import did_you_mean, listing
-from graph_compiler.spark_runtime.declared_schema import type_words
-from graph_compiler.spark_runtime.local_session import Frame
-from graph_compiler.spark_runtime.rehearsal import Rehearsal
+from graph_compiler.spark_runtime.columns.declared_schema import type_words
+from graph_compiler.spark_runtime.rehearsal.local_session import Frame
+from graph_compiler.spark_runtime.rehearsal.rehearsal import Rehearsal
 from graph_compiler.testing.row_assertions import RELATIVE, Row, assert_rows, in_order_of_values
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from graph_compiler.compiler.chaining import ChainBreak, chain_breaks
+from graph_compiler.compiler.job_graph.chaining import ChainBreak, chain_breaks
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.regions import StagedEdge
 from graph_compiler.graphs.stream_graph import StreamEdge

@@ -19,7 +19,7 @@ import pytest
 if TYPE_CHECKING:
     from graph_compiler.declaration.environment import StreamExecutionEnvironment
     from graph_compiler.declaration.pipeline import Pipeline
-    from graph_compiler.spark_runtime.local_session import Session
+    from graph_compiler.spark_runtime.rehearsal.local_session import Session
     from graph_compiler.testing.compiled_plan import CompiledPlan
     from graph_compiler.testing.pipeline_result import PipelineResult
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Session]:
     """Give the Spark session that runs already, else a local one with two cores, for all tests."""
-    from graph_compiler.spark_runtime.local_session import local_session
+    from graph_compiler.spark_runtime.rehearsal.local_session import local_session
 
     with local_session() as session:
         yield session

@@ -7,12 +7,12 @@ from pathlib import Path
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
-from graph_compiler.airflow_backend.settings import Settings, read_settings
-from graph_compiler.airflow_backend.web import plan_routes, row_routes, run_routes
-from graph_compiler.airflow_backend.web.answers import Server
-from graph_compiler.airflow_backend.web.headers import SafeHeaders
-from graph_compiler.airflow_backend.web.pages import STATIC, pages
-from graph_compiler.airflow_backend.web.plans import PlanCards
+from graph_compiler.airflow_backend.installation.settings import Settings, read_settings
+from graph_compiler.airflow_backend.web.plans.dag_versions import PlanCards
+from graph_compiler.airflow_backend.web.routes import plan_routes, row_routes, run_routes
+from graph_compiler.airflow_backend.web.routes.answers import Server
+from graph_compiler.airflow_backend.web.routes.headers import SafeHeaders
+from graph_compiler.airflow_backend.web.routes.pages import STATIC, pages
 
 
 def build_application(settings: Settings | None = None, static: Path = STATIC) -> ASGIApp:

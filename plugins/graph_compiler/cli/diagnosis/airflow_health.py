@@ -23,9 +23,9 @@ from graph_compiler.cli.diagnosis.check import (
     ok,
     warning,
 )
-from graph_compiler.deployment.airflow_configuration import variable_of
+from graph_compiler.projects.airflow_configuration import variable_of
 
-_PROGRAM = "graph_compiler.airflow_backend.health_report"
+_PROGRAM = "graph_compiler.airflow_backend.installation.health_report"
 _PLUGIN = "graph_compiler"
 _PROVIDER = "apache-airflow-providers-apache-spark"
 _SECONDS = 60
@@ -35,7 +35,7 @@ _INSTALL = 'pip install "graph-compiler[airflow]"'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AirflowHealth:
-    """The facts of `airflow_backend/health_report.py`, and the staging root the command line uses.
+    """The facts of `airflow_backend/installation/health_report.py`, and the staging root the command line uses.
 
     `silence` says why Airflow could not be asked, None where it could.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graph_compiler.cli.diagnosis.check import Check, Finding, failed, ok
-from graph_compiler.cli.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.errors import ConfigurationError, StagingError
 from graph_compiler.identifiers import counted
 

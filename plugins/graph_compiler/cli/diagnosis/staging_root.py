@@ -21,7 +21,7 @@ from graph_compiler.cli.diagnosis.check import (
     ok,
     warning,
 )
-from graph_compiler.deployment.commit_store import LocalCommitStore
+from graph_compiler.staging.store.commit_store import LocalCommitStore
 
 _SKEW = 5.0
 _GIGABYTE = 10**9

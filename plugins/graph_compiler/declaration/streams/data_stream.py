@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 
 from graph_compiler.declaration.call_checks import held_to_signatures
 from graph_compiler.declaration.connectors import Connector, SinkMode
-from graph_compiler.declaration.declared import Declared
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import (
     Aggregate,
@@ -26,6 +25,7 @@ from graph_compiler.declaration.streams.combining_methods import CombiningMethod
 from graph_compiler.declaration.streams.function_methods import FunctionMethods
 from graph_compiler.declaration.streams.partitioning_methods import PartitioningMethods
 from graph_compiler.declaration.streams.row_methods import RowMethods
+from graph_compiler.declaration.streams.settings_methods import Declared
 from graph_compiler.declaration.transformations import SinkTransformation
 from graph_compiler.declaration.windows import Window
 from graph_compiler.identifiers import did_you_mean, listing, quoted, shown

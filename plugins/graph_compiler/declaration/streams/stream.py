@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from graph_compiler.declaration.declared import Declared
 from graph_compiler.declaration.functions import (
     IMPORTABLE,
     WHERE_TO_MOVE,
@@ -15,6 +14,7 @@ from graph_compiler.declaration.functions import (
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import Operator
 from graph_compiler.declaration.partitioners import GlobalPartitioner, Partitioner
+from graph_compiler.declaration.streams.settings_methods import Declared
 from graph_compiler.declaration.transformations import (
     MultipleInputTransformation,
     OneInputTransformation,

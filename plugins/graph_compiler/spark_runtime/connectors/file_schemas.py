@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
 from graph_compiler.declaration.connectors.files import FileConnector, Parquet, SchemaInFiles
-from graph_compiler.spark_runtime.data_files import required_columns
-from graph_compiler.spark_runtime.folders.literal_paths import literal, reads_everything
-from graph_compiler.spark_runtime.folders.partition_names import unescaped
+from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
+from graph_compiler.spark_runtime.publishing.partition_names import unescaped
+from graph_compiler.spark_runtime.results.data_files import required_columns
 from graph_compiler.spark_runtime.secret_values import reveal_all
 
 

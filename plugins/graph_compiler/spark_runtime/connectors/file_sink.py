@@ -11,10 +11,10 @@ from pyspark.sql.types import StructField, StructType
 
 from graph_compiler.declaration.connectors import FileConnector, SinkMode
 from graph_compiler.declaration.operators import Sink
-from graph_compiler.deployment.preparations import PlaceKind, PreparedPlace
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import OperatorId, listing
-from graph_compiler.spark_runtime.column_types import check_columns, check_names
+from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
+from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE, ChangeKind
 from graph_compiler.spark_runtime.connectors.file_schemas import Target as HeldTarget
 from graph_compiler.spark_runtime.connectors.file_schemas import held_schema
 from graph_compiler.spark_runtime.connectors.sink import (
@@ -24,19 +24,19 @@ from graph_compiler.spark_runtime.connectors.sink import (
     conform_to_target,
     open_sink,
 )
-from graph_compiler.spark_runtime.folders.literal_paths import literal, reads_everything
-from graph_compiler.spark_runtime.folders.partition_names import partition_columns
-from graph_compiler.spark_runtime.formats.values import watch_values
-from graph_compiler.spark_runtime.merge_keys import (
+from graph_compiler.spark_runtime.publishing.format_values import watch_values
+from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
+from graph_compiler.spark_runtime.publishing.merge_keys import (
     key_columns,
     merge,
     refuse_keys,
     unusable_keys,
 )
-from graph_compiler.spark_runtime.publication import Publisher, Ticket
-from graph_compiler.spark_runtime.schema_change import FILES_EVOLVE, ChangeKind
+from graph_compiler.spark_runtime.publishing.partition_names import partition_columns
+from graph_compiler.spark_runtime.publishing.publication import Publisher, Ticket
+from graph_compiler.spark_runtime.publishing.written_files import FileFormat
 from graph_compiler.spark_runtime.secret_values import reveal_all
-from graph_compiler.spark_runtime.written_files import FileFormat
+from graph_compiler.staging.publications.preparations import PlaceKind, PreparedPlace
 
 _KEEPS_FILES = (SinkMode.APPEND, SinkMode.OVERWRITE_PARTITIONS)
 _KEEPS_ROWS = (*_KEEPS_FILES, SinkMode.MERGE)

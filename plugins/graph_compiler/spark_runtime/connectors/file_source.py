@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors.file_schemas import held_schema
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
-from graph_compiler.spark_runtime.declared_schema import parse_schema
 from graph_compiler.spark_runtime.secret_values import reveal_all
 
 

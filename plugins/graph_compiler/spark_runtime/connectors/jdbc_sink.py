@@ -20,11 +20,11 @@ from pyspark.sql.types import ByteType, ShortType, StructType
 
 from graph_compiler.declaration.connectors import Jdbc, SinkMode
 from graph_compiler.declaration.operators import Sink
-from graph_compiler.deployment.preparations import PlaceKind, PreparedPlace
-from graph_compiler.deployment.publications import Publication
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId, counted, quoted
-from graph_compiler.spark_runtime.column_types import check_names
+from graph_compiler.spark_runtime.columns.column_types import check_names
+from graph_compiler.spark_runtime.columns.declared_schema import type_words
+from graph_compiler.spark_runtime.columns.schema_change import TABLES_EVOLVE
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.databases.carrying import (
     MarkedPublication,
@@ -45,11 +45,11 @@ from graph_compiler.spark_runtime.connectors.sink import (
     conform_to_target,
     open_sink,
 )
-from graph_compiler.spark_runtime.declared_schema import type_words
-from graph_compiler.spark_runtime.ledger import Ledger
-from graph_compiler.spark_runtime.merge_keys import key_columns, refuse_keys
-from graph_compiler.spark_runtime.observed_counts import observed_count
-from graph_compiler.spark_runtime.schema_change import TABLES_EVOLVE
+from graph_compiler.spark_runtime.metrics.observed_counts import observed_count
+from graph_compiler.spark_runtime.publishing.merge_keys import key_columns, refuse_keys
+from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.publications.preparations import PlaceKind, PreparedPlace
+from graph_compiler.staging.publications.publications import Publication
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

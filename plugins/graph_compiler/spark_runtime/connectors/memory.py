@@ -8,8 +8,8 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from graph_compiler.declaration.connectors import FunctionSource, Range, Values
 from graph_compiler.identifiers import quoted
+from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
-from graph_compiler.spark_runtime.declared_schema import parse_schema
 from graph_compiler.spark_runtime.driver_process import call_function
 
 

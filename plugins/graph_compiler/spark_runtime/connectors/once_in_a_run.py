@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from graph_compiler.deployment.publications import Publication
 from graph_compiler.spark_runtime.connectors.sink import PreparedSink
+from graph_compiler.staging.publications.publications import Publication
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

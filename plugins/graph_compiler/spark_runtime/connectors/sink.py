@@ -20,21 +20,21 @@ from pyspark.sql.types import StructType
 
 from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange
 from graph_compiler.declaration.operators import Sink
-from graph_compiler.deployment.commit_store import CommitStore
-from graph_compiler.deployment.preparations import PreparedPlace
-from graph_compiler.deployment.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import OperatorId, RegionId
-from graph_compiler.spark_runtime.column_types import check_columns, check_names
-from graph_compiler.spark_runtime.declared_schema import parse_schema
-from graph_compiler.spark_runtime.ledger import Ledger
-from graph_compiler.spark_runtime.merge_keys import key_columns
-from graph_compiler.spark_runtime.schema_change import (
+from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
+from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
+from graph_compiler.spark_runtime.columns.schema_change import (
     FILES_EVOLVE,
     TABLES_EVOLVE,
     ChangeKind,
     Expectation,
     conform,
 )
+from graph_compiler.spark_runtime.publishing.merge_keys import key_columns
+from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.publications.preparations import PreparedPlace
+from graph_compiler.staging.store.commit_store import CommitStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from graph_compiler.declaration.connectors import Connector, OnSchemaChange
-from graph_compiler.spark_runtime.declared_schema import parse_schema
-from graph_compiler.spark_runtime.schema_change import (
+from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
+from graph_compiler.spark_runtime.columns.schema_change import (
     SOURCE_EVOLVES,
     ChangeKind,
     Expectation,

@@ -20,11 +20,10 @@ from pyspark.sql.types import StringType, StructType
 
 from graph_compiler.declaration.connectors import SinkMode, Table
 from graph_compiler.declaration.operators import Sink
-from graph_compiler.deployment.private_folders import make_private_folder
-from graph_compiler.deployment.publications import Publication
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import OperatorId, listing, quoted
-from graph_compiler.spark_runtime.column_types import check_columns, check_names
+from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
+from graph_compiler.spark_runtime.columns.schema_change import TABLES_EVOLVE
 from graph_compiler.spark_runtime.connectors.once_in_a_run import AppendedBefore
 from graph_compiler.spark_runtime.connectors.sink import (
     OpenSink,
@@ -35,11 +34,12 @@ from graph_compiler.spark_runtime.connectors.sink import (
     open_sink,
 )
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
-from graph_compiler.spark_runtime.folders.literal_paths import literal
-from graph_compiler.spark_runtime.ledger import Ledger
-from graph_compiler.spark_runtime.schema_change import TABLES_EVOLVE
+from graph_compiler.spark_runtime.publishing.literal_paths import literal
+from graph_compiler.spark_runtime.publishing.written_files import PARQUET, write_files
 from graph_compiler.spark_runtime.secret_values import reveal_all
-from graph_compiler.spark_runtime.written_files import PARQUET, write_files
+from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.store.private_folders import make_private_folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

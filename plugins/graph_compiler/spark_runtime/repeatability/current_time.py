@@ -25,9 +25,13 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.operators import Source
-from graph_compiler.deployment.descriptor import OperatorDescriptor
-from graph_compiler.spark_runtime.java import java_class, java_class_name, scala_object
-from graph_compiler.spark_runtime.repeatability.plan_walk import children_of, pattern
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
+from graph_compiler.spark_runtime.spark_internals.java import (
+    java_class,
+    java_class_name,
+    scala_object,
+)
+from graph_compiler.spark_runtime.spark_internals.plan_walk import children_of, pattern
 
 _CATALYST = "org.apache.spark.sql.catalyst"
 _SPECIAL = re.compile(r"\s*(now|today|tomorrow|yesterday)\s*", re.IGNORECASE)

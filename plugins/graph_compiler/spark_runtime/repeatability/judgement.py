@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 from graph_compiler.declaration.connectors import WhenReadTwice
 from graph_compiler.declaration.operators import Source
 from graph_compiler.declaration.varying_rows import CHANGING_SOURCES, DECLARED
-from graph_compiler.deployment.descriptor import OperatorDescriptor
-from graph_compiler.spark_runtime.region_graph import Output
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
+from graph_compiler.spark_runtime.region.region_graph import Output
 from graph_compiler.spark_runtime.repeatability.source_files import ListedFiles, SourceRows
 from graph_compiler.spark_runtime.repeatability.variations import Variation, why_rows_vary
 

@@ -9,10 +9,10 @@ from functools import cache
 
 from pyspark.sql import SparkSession
 
-from graph_compiler.deployment.commit_store import CommitStore
-from graph_compiler.deployment.descriptor import TaskDeploymentDescriptor
-from graph_compiler.deployment.run_time import Reading, run_time
+from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.spark_runtime.repeatability.current_time import RunClock
+from graph_compiler.staging.executions.run_time import Reading, run_time
+from graph_compiler.staging.store.commit_store import CommitStore
 
 
 def run_clock(store: CommitStore, task: TaskDeploymentDescriptor, spark: SparkSession) -> RunClock:

@@ -19,8 +19,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.errors import SourceChangedError
 from graph_compiler.identifiers import counted
-from graph_compiler.spark_runtime.java import java_class, java_class_name, scala_object
-from graph_compiler.spark_runtime.repeatability.plan_walk import elements
+from graph_compiler.spark_runtime.spark_internals.java import (
+    java_class,
+    java_class_name,
+    scala_object,
+)
+from graph_compiler.spark_runtime.spark_internals.plan_walk import elements
 
 _FILE_SOURCES = "org.apache.spark.sql.execution.datasources"
 _STATUS = re.compile(

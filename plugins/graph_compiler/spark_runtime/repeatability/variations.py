@@ -19,15 +19,15 @@ from graph_compiler.declaration.varying_rows import (
     Treatment,
     VaryingRows,
 )
-from graph_compiler.spark_runtime.java import java_class, java_class_name
-from graph_compiler.spark_runtime.origins import outputs_at
-from graph_compiler.spark_runtime.repeatability.plan_walk import (
+from graph_compiler.spark_runtime.region.shared_rows import is_deterministic
+from graph_compiler.spark_runtime.spark_internals.java import java_class, java_class_name
+from graph_compiler.spark_runtime.spark_internals.origins import outputs_at
+from graph_compiler.spark_runtime.spark_internals.plan_walk import (
     children_of,
     elements,
     is_plan,
     pattern,
 )
-from graph_compiler.spark_runtime.shared_rows import is_deterministic
 
 _DEPENDENT = tuple(row for row in varying_rows.VARYING_ROWS if row.classes)
 _CATALYST = "org.apache.spark.sql.catalyst"

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 from py4j.protocol import Py4JJavaError
 
-from graph_compiler.deployment.publications import Publication
 from graph_compiler.errors import PublicationConflictError
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.databases.marks import MARKS, MarkOutcome, Marks
@@ -28,6 +27,7 @@ from graph_compiler.spark_runtime.connectors.databases.sql_errors import (
     is_change,
     is_refusal,
 )
+from graph_compiler.staging.publications.publications import Publication
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,126 @@
+"""Sources and sinks as Airflow's assets: inlets and outlets of the task they run in.
+
+An event of an outlet means that its rows can be read: tasks end after they have published. A run whose parameters
+lead a sink elsewhere than its defaults do publishes elsewhere, and has no event for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from airflow.sdk import DAG, Asset, Context
+
+from graph_compiler.airflow_backend.task.region_summary import OutputSummary
+from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.deployment.describe.asset_uris import asset_uri, parameters_in, place_uri
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
+from graph_compiler.errors import Problem
+from graph_compiler.identifiers import listing
+
+
+def inlets(region: RegionDescriptor, defaults: Mapping[str, ParameterValue]) -> list[Asset]:
+    """Give what the region's sources read, each once."""
+    return _distinct(asset for _, asset in _assets(region, Source, defaults))
+
+
+def outlets(region: RegionDescriptor, defaults: Mapping[str, ParameterValue]) -> list[Asset]:
+    """Give what the region's sinks write, each once."""
+    return _distinct(asset for _, asset in _assets(region, Sink, defaults))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A sink that has published, and its asset, None where the run published elsewhere or nothing names the place."""
+
+    name: str
+    asset: Asset | None
+
+
+def published(
+    region: RegionDescriptor,
+    defaults: Mapping[str, ParameterValue],
+    values: Mapping[str, ParameterValue],
+) -> tuple[Written, ...]:
+    """Give what a run with these parameters has written, in the order in which sinks are published."""
+    changed = {name for name, default in defaults.items() if values.get(name, default) != default}
+    assets = {operator.operator_id: asset for operator, asset in _assets(region, Sink, defaults)}
+    sinks = {
+        operator.operator_id: operator
+        for vertex in region.vertices
+        for operator in vertex.operators
+        if isinstance(operator.operator, Sink)
+    }
+    published_first = [
+        each.operator_id for vertex in region.vertices for each in vertex.coordinators
+    ]
+    return tuple(
+        Written(
+            name=sinks[id].name,
+            asset=assets.get(id)
+            if parameters_in(_connector(sinks[id])).isdisjoint(changed)
+            else None,
+        )
+        for id in published_first
+        if id in sinks
+    )
+
+
+def describe_events(
+    context: Context, written: Iterable[Written], outputs: Iterable[OutputSummary]
+) -> None:
+    """Say with each event how many rows there are now, and where. Sinks of one name are told apart by their order."""
+    left = list(written)
+    for output in outputs:
+        names = [each.name for each in left]
+        if output["kind"] != "sink" or output["name"] not in names:
+            continue
+        asset = left.pop(names.index(output["name"])).asset
+        if asset is not None:
+            event = context["outlet_events"][asset]
+            event.extra |= {"rows": output["rows"], "location": output["location"]}
+
+
+def asset_at(place: str) -> Asset:
+    """Give the asset of a path or URI that somebody wrote into a schedule."""
+    return Asset(place_uri(place))
+
+
+def runs_without_end(schedule: object, dag: DAG) -> tuple[Problem, ...]:
+    """Find a schedule that waits for nothing but what the Dag publishes: each run would start the next one."""
+    awaited = [schedule] if isinstance(schedule, Asset) else schedule
+    if not isinstance(awaited, list | tuple) or not awaited:
+        return ()
+    uris = {each.uri for each in awaited if isinstance(each, Asset)}
+    if len(uris) < len(awaited) or not uris <= {
+        out.uri for task in dag.tasks for out in task.outlets
+    }:
+        return ()
+    return (
+        Problem(
+            key="schedule.assets",
+            message=f"it waits for {listing(sorted(uris))}, which it writes itself",
+            hint="each run would start the next one: wait for what others write",
+        ),
+    )
+
+
+def _assets(
+    region: RegionDescriptor, kind: type[Source | Sink], defaults: Mapping[str, ParameterValue]
+) -> Iterator[tuple[OperatorDescriptor, Asset]]:
+    for operator in (operator for vertex in region.vertices for operator in vertex.operators):
+        if isinstance(operator.operator, kind):
+            uri = asset_uri(_connector(operator), defaults)
+            if uri is not None:
+                yield operator, Asset(uri)
+
+
+def _connector(operator: OperatorDescriptor) -> Connector:
+    assert isinstance(operator.operator, Source | Sink)
+    return operator.operator.connector
+
+
+def _distinct(assets: Iterable[Asset]) -> list[Asset]:
+    return list({asset.uri: asset for asset in assets}.values())

@@ -1,0 +1,58 @@
+"""How many runs of a pipeline may be active at once.
+
+Two runs that write the same target at once would cost one of them its work: the target takes one of the two, and
+the other is tried again. A path that says which run it belongs to (`{{ ds }}`, `{{ run_id }}`, …) gives each its
+own; any other allows one run at a time. A backfill has a limit of its own (`--max-active-runs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from jinja2 import Environment
+
+from graph_compiler.airflow_backend.dag.template_variables import variables_in
+from graph_compiler.declaration.connectors import SinkMode
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.identifiers import listing
+
+# Variables of Airflow's template context that are the same in every run unless somebody changes them by hand.
+_NOT_OF_THE_RUN = {"conn", "dag", "macros", "params", "task", "var"}
+
+
+def why_one_run_at_a_time(compiled: CompiledPipeline, templates: Environment) -> str | None:
+    """Say why runs must wait for each other, None where each has targets of its own.
+
+    `templates` is the Dag's environment, which knows Airflow's filters.
+    """
+    if shared := shared_targets(compiled, templates):
+        return f"One run at a time: every run writes the same target of {listing(shared)}."
+    return None
+
+
+def what_catchup_loses(compiled: CompiledPipeline, templates: Environment) -> str | None:
+    """Say which sinks would keep the rows of one run only if all runs since the start date were caught up on."""
+    if lost := shared_targets(compiled, templates, modes=(SinkMode.OVERWRITE,)):
+        return (
+            f"Catchup runs every interval since the start date, and each run replaces all that the one before it wrote "
+            f"to the target of {listing(lost)}: the rows of one run remain. Hint: write to a place of the run "
+            "({{ ds }}), use mode='overwrite-partitions' or 'merge', or build the Dag without catchup."
+        )
+    return None
+
+
+def shared_targets(
+    compiled: CompiledPipeline,
+    templates: Environment,
+    *,
+    modes: Collection[SinkMode] = tuple(SinkMode),
+) -> tuple[str, ...]:
+    """Give the names of sinks whose place does not depend on the run, in declaration order."""
+    return tuple(
+        node.declared_name
+        for node in compiled.stream_graph.nodes
+        if isinstance(node.operator, Sink)
+        and node.operator.mode in modes
+        and not variables_in(node.operator.connector.place or "", templates) - _NOT_OF_THE_RUN
+    )

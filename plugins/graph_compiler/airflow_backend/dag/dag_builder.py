@@ -1,0 +1,141 @@
+"""A compiled pipeline as an Airflow Dag: one task for each deployment region, one dependency for each staged edge.
+
+dag = build_dag(env, schedule="@daily", start_date=datetime(2013, 1, 1))
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from types import EllipsisType
+from typing import Any, TypeAlias
+
+from airflow.sdk import DAG, Asset, AssetAll, AssetAny, CronTriggerTimetable, Param
+from airflow.sdk.bases.timetable import BaseTimetable
+from airflow.sdk.definitions.edges import EdgeInfoType
+
+from graph_compiler.airflow_backend.dag.assets import asset_at, runs_without_end
+from graph_compiler.airflow_backend.dag.concurrency import what_catchup_loses, why_one_run_at_a_time
+from graph_compiler.airflow_backend.dag.logical_dates import places_without_logical_date
+from graph_compiler.airflow_backend.dag.plan_document import TAG, pack
+from graph_compiler.airflow_backend.dag.restart_strategy import restart_strategy
+from graph_compiler.airflow_backend.installation.settings import Settings, read_settings
+from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.environment import StreamExecutionEnvironment
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.schedule import Schedule
+from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
+from graph_compiler.errors import InvalidPipelineError
+from graph_compiler.explain.text.plan_text import explain_tasks, explain_text
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.identifiers import RegionId
+
+When: TypeAlias = str | timedelta | Asset | AssetAll | AssetAny | Sequence[Asset] | BaseTimetable
+DEFAULT_ARGUMENTS: Mapping[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
+"""Retries are on: a retried region reads what others committed, so it costs its own work and no more."""
+
+
+def build_dag(
+    declared: StreamExecutionEnvironment | Pipeline,
+    *,
+    schedule: When | EllipsisType | None = ...,
+    start_date: datetime | None = None,
+    catchup: bool | None = None,
+    tags: Sequence[str] = (),
+    default_args: Mapping[str, Any] | None = None,
+) -> DAG:
+    """Compile the pipeline and give its Dag; the Dag id is the pipeline's name.
+
+    What is not given is what the pipeline's own `schedule` says, and without one it runs by hand. `default_args` are
+    Airflow's, for every task. Raises InvalidPipelineError with every problem found, places that ask for a logical
+    date which no run will have among them; warns where `catchup` would have each run overwrite the rows of the one
+    before.
+    """
+    pipeline = declared if isinstance(declared, Pipeline) else declared.pipeline()
+    settings = read_settings()
+    compiled = compile_pipeline(pipeline, settings.options)
+    hints = pipeline.schedule or Schedule()
+    start = start_date or hints.moment(hints.start)
+    when = _when(hints) if isinstance(schedule, EllipsisType) else schedule
+    if isinstance(schedule, EllipsisType) and pipeline.schedule is not None:
+        start = hints.moment(start)  # Airflow reads a cron in the time zone of the start
+    catches_up = hints.catchup if catchup is None else catchup
+    dag = DAG(
+        pipeline.name,
+        description=pipeline.description,
+        schedule=when,
+        start_date=start,
+        end_date=hints.moment(hints.end),
+        catchup=catches_up,
+        tags=[*pipeline.tags, *tags, TAG],
+        params={one.name: Param(one.default, **one.keywords) for one in pipeline.parameters},
+        default_args={**DEFAULT_ARGUMENTS, **(default_args or {})},
+        **_runs_at_once(when),
+    )
+    dag.doc_md = f"```\n{explain_text(compiled)}\n```"
+    templates = dag.get_template_env()
+    if problems := places_without_logical_date(compiled, when, templates):
+        raise InvalidPipelineError(pipeline.name, problems)
+    if reason := why_one_run_at_a_time(compiled, templates):
+        dag.max_active_runs = 1
+        dag.doc_md += f"\n{reason}"
+    if catches_up and (loss := what_catchup_loses(compiled, templates)):
+        dag.doc_md += f"\n\n{loss}"
+        warnings.warn(f"Dag '{dag.dag_id}': {loss}", stacklevel=2)
+    # Airflow takes the file that calls DAG(); the file that calls build_dag is meant.
+    dag.fileloc = sys._getframe(1).f_code.co_filename
+    _add_tasks(dag, compiled, settings)
+    if problems := runs_without_end(when, dag):
+        raise pipeline.placed(InvalidPipelineError(pipeline.name, problems))
+    return dag
+
+
+def _when(hints: Schedule) -> When | None:
+    """Give a pipeline's own schedule as Airflow takes it."""
+    cron = hints.cron
+    if hints.assets:
+        return [asset_at(place) for place in hints.assets]
+    is_by_a_clock = cron not in ("@once", "@continuous")
+    if cron and is_by_a_clock and hints.timezone != "UTC" and hints.start is None:
+        return CronTriggerTimetable(cron, timezone=hints.timezone)
+    return cron or hints.every
+
+
+def _runs_at_once(when: object) -> dict[str, Any]:
+    """Give what Airflow asks to be told of a Dag that always runs; others may be limited later."""
+    is_continuous = when == "@continuous" or getattr(when, "active_runs_limit", None) == 1
+    return {"max_active_runs": 1} if is_continuous else {}
+
+
+def _add_tasks(dag: DAG, compiled: CompiledPipeline, settings: Settings) -> None:
+    explanations = explain_tasks(compiled)
+    restart, described = restart_strategy(compiled.options), describe_pipeline(compiled)
+    tasks = {
+        region.region_id: RegionOperator(
+            region=region,
+            plan=described.plan,
+            pipeline=compiled.pipeline,
+            settings=settings,
+            explanation=explanations[region.region_id],
+            restart=restart,
+            dag=dag,
+        )
+        for region in described.regions
+    }
+    for task in tasks.values():
+        task.others = tuple(
+            region for region in described.regions if region.region_id != task.task_id
+        )
+    next(iter(tasks.values())).plan_document = pack(compiled, described)
+    region_of = compiled.deployment.region_of_vertex
+    labels: dict[tuple[RegionId, RegionId], list[str]] = {}
+    for staged in compiled.deployment.crossing_edges():
+        pair = (region_of[staged.edge.source_id].id, region_of[staged.edge.target_id].id)
+        labels.setdefault(pair, []).append(f"{staged.edge.ship_strategy} · BLOCKING")
+    for (upstream, downstream), texts in labels.items():
+        tasks[upstream] >> tasks[downstream]
+        # Not Airflow's Label: inside task groups it changes dependencies.
+        dag.set_edge_info(upstream, downstream, EdgeInfoType(label=", ".join(dict.fromkeys(texts))))

@@ -1,0 +1,90 @@
+"""The plan as the serialized Dag carries it, so that Airflow's Dag versions keep the plan of every run.
+
+The web server has no declarations: all it knows of a plan is in here. Compressed with bzip2, whose output is the same
+everywhere; zlib's differs between builds, and each other text would make another Dag version.
+"""
+
+from __future__ import annotations
+
+import base64
+import bz2
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor
+from graph_compiler.deployment.documents.wire import Json, from_wire, to_wire
+from graph_compiler.errors import DescriptorError
+from graph_compiler.explain.diff.plan_summary import PlanSummary, plan_summary
+from graph_compiler.explain.documents.plain_json import plain_json
+from graph_compiler.explain.documents.view_plan import view_plan
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+
+VERSION = 1
+TAG = "graph_compiler"
+"""The tag of every Dag that carries a plan."""
+PLAN_DOCUMENT = "plan_document"
+"""The field of the task that carries it."""
+_MOST_BYTES = 32 * 2**20
+"""More than 15,000 vertices take; 632 letters could otherwise fill the memory of the process that reads them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanDocument:
+    """What is drawn of a plan, as it goes to the browser, and what it is compared by."""
+
+    view: Mapping[str, Json]
+    compared_by: Json
+
+    def summary(self) -> PlanSummary:
+        """Decode what it is compared by; raises DescriptorError where another compiler wrote it otherwise."""
+        return from_wire(PlanSummary, self.compared_by)
+
+
+def pack(compiled: CompiledPipeline, described: PipelineDescriptor) -> str:
+    """Write the document of a plan: text of ASCII letters, a function of the declaration."""
+    document = {
+        "version": VERSION,
+        "view": plain_json(view_plan(compiled, plan_id=described.plan.plan_id)),
+        "compared_by": to_wire(plan_summary(compiled, described)),
+    }
+    text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+    return base64.b64encode(bz2.compress(text.encode())).decode("ascii")
+
+
+def unpack(packed: str) -> PlanDocument:
+    """Read a document; raises DescriptorError where it is none, or one of another version."""
+    try:
+        document = json.loads(_decompressed(base64.b64decode(packed, validate=True)))
+    except (ValueError, OSError, RecursionError) as error:
+        raise DescriptorError(f"the plan of the Dag cannot be read: {error}") from None
+    version = document.get("version") if isinstance(document, dict) else None
+    if version != VERSION:
+        raise DescriptorError(
+            f"the plan of the Dag has version {version!r}; this program reads version {VERSION}"
+        )
+    match document:
+        case {"view": {} as view, "compared_by": compared_by}:
+            return PlanDocument(view=view, compared_by=compared_by)
+    raise DescriptorError("the plan of the Dag cannot be read: nothing in it can be drawn")
+
+
+def _decompressed(packed: bytes) -> bytes:
+    reader = bz2.BZ2Decompressor()
+    found = reader.decompress(packed, _MOST_BYTES)
+    if not reader.eof:
+        raise ValueError(f"it has no end, or more than {_MOST_BYTES} bytes")
+    return found
+
+
+def find_plan(serialized_dag: Mapping[str, Any] | None) -> PlanDocument | None:
+    """Give the plan in a serialized Dag, None where it is not one of ours; raises DescriptorError as `unpack` does."""
+    tasks = ((serialized_dag or {}).get("dag") or {}).get("tasks") or []
+    packed = next((found for task in tasks if (found := _field(task))), None)
+    return None if packed is None else unpack(packed)
+
+
+def _field(task: Mapping[str, Any]) -> str | None:
+    found = task.get("__var", task).get(PLAN_DOCUMENT)
+    return found if isinstance(found, str) else None

@@ -1,0 +1,105 @@
+"""Flink's restart strategies as Airflow's retries.
+
+    restart-strategy.type   retries                           retry_delay          retry_policy
+    (unset)                 the Dag's: 2                      the Dag's: 10 s      none
+    none                    0
+    fixed-delay             fixed-delay.attempts              fixed-delay.delay    none
+    exponential-delay       attempts-before-reset-backoff     initial-backoff      RestartPolicy
+    failure-rate            as many as Airflow can count      failure-rate.delay   RestartPolicy
+
+What no retry can mend fails at once, whatever the strategy: the operator raises AirflowFailException, and Airflow asks
+no policy.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from airflow.sdk import Context
+from airflow.sdk.definitions.retry_policy import RetryDecision, RetryPolicy
+
+from graph_compiler.deployment.restart_strategy import (
+    ExponentialDelay,
+    FailureRate,
+    FixedDelay,
+    NoRestart,
+    RestartStrategy,
+)
+from graph_compiler.options.model import (
+    MAX_RESTARTS,
+    PipelineOptions,
+    RestartStrategyType,
+)
+
+
+def restart_strategy(options: PipelineOptions) -> RestartStrategy | None:
+    """Give the strategy a pipeline asks for; None where it leaves that to the Dag."""
+    match options.restart_strategy:
+        case None:
+            return None
+        case RestartStrategyType.NONE:
+            return NoRestart()
+        case RestartStrategyType.FIXED_DELAY:
+            return FixedDelay(
+                attempts=options.fixed_delay_attempts,
+                seconds=options.fixed_delay_delay.total_seconds(),
+            )
+        case RestartStrategyType.EXPONENTIAL_DELAY:
+            return ExponentialDelay(
+                attempts=options.exponential_delay_attempts,
+                initial=options.exponential_delay_initial.total_seconds(),
+                maximum=options.exponential_delay_maximum.total_seconds(),
+                multiplier=options.exponential_delay_multiplier,
+                reset_threshold=options.exponential_delay_reset_threshold.total_seconds(),
+                jitter_factor=options.exponential_delay_jitter,
+            )
+        case RestartStrategyType.FAILURE_RATE:
+            return FailureRate(
+                failures_per_interval=options.failure_rate_failures,
+                interval=options.failure_rate_interval.total_seconds(),
+                seconds=options.failure_rate_delay.total_seconds(),
+                attempts=MAX_RESTARTS,
+            )
+
+
+def retry_arguments(
+    strategy: RestartStrategy | None, failures: Callable[[Context], Sequence[float]]
+) -> dict[str, Any]:
+    """Give an operator's arguments; `failures` gives the times of a task's earlier failures."""
+    if strategy is None:
+        return {}
+    if strategy.attempts == 0:
+        return {"retries": 0}
+    delay = strategy.delay([0.0], 0) or 0.0
+    arguments = {"retries": strategy.attempts, "retry_delay": timedelta(seconds=delay)}
+    if isinstance(strategy, FixedDelay):
+        return arguments
+    return arguments | {"retry_policy": RestartPolicy(strategy, failures)}
+
+
+@dataclass(frozen=True)
+class RestartPolicy(RetryPolicy):
+    """Asks a strategy after each failure."""
+
+    strategy: RestartStrategy
+    failures: Callable[[Context], Sequence[float]]
+
+    def evaluate(
+        self,
+        exception: BaseException,  # noqa: ARG002  # what no retry can mend does not come here
+        try_number: int,  # noqa: ARG002  # counts what Airflow's users cleared, too
+        max_tries: int,  # noqa: ARG002  # is Airflow's to watch
+        context: Context | None = None,
+    ) -> RetryDecision:
+        """Retry after the strategy's delay, or fail with its name as the reason."""
+        earlier = self.failures(context) if context is not None else ()
+        jitter = random.uniform(-1, 1)
+        delay = self.strategy.delay([*earlier, time.time()], jitter)
+        if delay is None:
+            return RetryDecision.fail(f"no more restarts: {self.strategy}")
+        return RetryDecision.retry(timedelta(seconds=delay), reason=f"{self.strategy}")

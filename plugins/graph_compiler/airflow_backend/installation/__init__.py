@@ -1,0 +1,1 @@
+"""What an installation of Airflow decides, and what it can be asked."""

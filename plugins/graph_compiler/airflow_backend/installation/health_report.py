@@ -1,0 +1,88 @@
+"""What Airflow itself says of an installation: a program of its own, so that who asks need not import Airflow.
+
+python -m graph_compiler.airflow_backend.installation.health_report   →   {"airflow": {"value": "3.3.2"}, …}
+
+Every fact stands by itself: one that cannot be found out hides no other. No password is in it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import airflow
+from airflow import plugins_manager
+from airflow.configuration import conf
+from airflow.sdk import BaseHook
+
+from graph_compiler.airflow_backend.installation.airflow_api import why_no_login
+from graph_compiler.airflow_backend.installation.settings import DEFAULT_CONN_ID, read_settings
+from graph_compiler.errors import ConfigurationError
+from graph_compiler.projects.airflow_configuration import SECTION
+
+
+def versions() -> str:
+    """Give Airflow's version."""
+    return airflow.__version__
+
+
+def plugin() -> dict[str, Any]:
+    """Give the names of the plugins that were loaded, and why others were not, by file."""
+    loaded = [str(found["name"]) for found in plugins_manager.get_plugin_info(["name"])]
+    return {"loaded": loaded, "errors": dict(plugins_manager.get_import_errors())}
+
+
+def settings() -> dict[str, Any]:
+    """Give our section of the configuration as Airflow reads it."""
+    return {"staging_root": read_settings().staging_root}
+
+
+def spark_connection() -> dict[str, Any]:
+    """Give what the Spark connection says of the cluster, of its extras the one that says where a driver runs."""
+    conn_id = conf.get(SECTION, "conn_id", fallback=DEFAULT_CONN_ID)
+    try:
+        connection = BaseHook.get_connection(conn_id)
+    except Exception as error:  # a secrets backend raises what it likes
+        return {"conn_id": conn_id, "problem": str(error)}
+    return {
+        "conn_id": conn_id,
+        "problem": None,
+        "type": connection.conn_type,
+        "host": connection.host,
+        "port": connection.port,
+        "deploy_mode": connection.extra_dejson.get("deploy-mode"),
+    }
+
+
+def api_connection() -> dict[str, Any]:
+    """Say why nobody can log in to Airflow's API by its connection; None where one can, or there is none."""
+    conn_id = conf.get(SECTION, "api_conn_id", fallback=None)
+    return {"conn_id": conn_id, "problem": why_no_login(conn_id) if conn_id else None}
+
+
+FACTS: Mapping[str, Callable[[], Any]] = {
+    "airflow": versions,
+    "plugin": plugin,
+    "settings": settings,
+    "spark_connection": spark_connection,
+    "api_connection": api_connection,
+}
+
+
+def health_report() -> dict[str, dict[str, Any]]:
+    """Find out every fact: its value, or the error in its place."""
+    return {name: _found(find) for name, find in FACTS.items()}
+
+
+def _found(find: Callable[[], Any]) -> dict[str, Any]:
+    try:
+        return {"value": find()}
+    except ConfigurationError as error:
+        return {"error": error.summary}
+    except Exception as error:  # whatever it is, the next fact is to be heard
+        return {"error": str(error) or type(error).__name__}
+
+
+if __name__ == "__main__":
+    print(json.dumps(health_report()))

@@ -1,0 +1,47 @@
+"""How a Spark driver ended: what its report says counts, and its exit code where there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+from graph_compiler.airflow_backend.task.execution_files import read_report
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor
+from graph_compiler.deployment.documents.report import ThrowableType
+
+_ENDED_ITSELF = (
+    "Spark's driver ended with exit code 0 before its work was done, and left no report\n"
+    "  hint: does a function end the process, with os._exit or in another way? It is to give rows, or to raise an error"
+)
+
+
+def why_failed(
+    region: RegionDescriptor,
+    report_path: Path,
+    error: AirflowException | None,
+    hook: SparkSubmitHook | None,
+) -> AirflowException | None:
+    """Return the report's words for a failure, None where the region came through.
+
+    `error` is that of an exit code that is not 0. A driver on this host that ended with 0 and without a report was
+    ended by its own code: no retry would mend that.
+    """
+    if not report_path.exists():
+        if error is not None:
+            return AirflowException(f"the Spark driver ended without a report: {error}")
+        words = f"pipeline '{region.pipeline}', task '{region.region_id}': {_ENDED_ITSELF}"
+        return AirflowException(words) if _is_elsewhere(hook) else AirflowFailException(words)
+    failure = read_report(report_path).failure
+    if failure is None:
+        return error
+    message = failure.words(region.pipeline, region.region_id)
+    if failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR:
+        return AirflowFailException(message)
+    return AirflowException(message)
+
+
+def _is_elsewhere(hook: SparkSubmitHook | None) -> bool:
+    """Whether the driver runs on another host, which may see another staging root than this one."""
+    return hook is not None and hook._connection["deploy_mode"] == "cluster"

@@ -1,0 +1,121 @@
+"""A task's places beside those outside it: of the run's other tasks, and Airflow's own folders.
+
+Each task renders the places of all, so that the first one refuses what would meet. What only the other task can render
+(its own try number) is known from its descriptor, once it has begun.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from airflow.configuration import AIRFLOW_HOME, conf
+from airflow.sdk import Context
+from airflow.sdk.bases.operator import BaseOperator
+from airflow.sdk.exceptions import AirflowFailException
+
+from graph_compiler.airflow_backend.dag.logical_dates import with_run_date
+from graph_compiler.airflow_backend.dag.template_variables import variables_in
+from graph_compiler.deployment.describe.templates import fill_places, find_places
+from graph_compiler.deployment.documents.descriptor import (
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.staging.publications.own_folders import OwnFolder
+from graph_compiler.staging.publications.places import (
+    Endpoint,
+    endpoints_of,
+    find_place_problems,
+    recorded_endpoints,
+    task_problems,
+)
+
+OF_ONE_TASK = frozenset(
+    {
+        "ti",
+        "task",
+        "task_instance",
+        "task_instance_key_str",
+        "map_index_template",
+        "expanded_ti_count",
+    }
+    | {"inlets", "outlets", "inlet_events", "outlet_events", "exception", "reason", "try_number"}
+)
+"""Variables of Airflow's that differ from task to task: what another task makes of them, its own record tells."""
+
+
+def check_places(
+    task: TaskDeploymentDescriptor,
+    others: Sequence[RegionDescriptor],
+    operator: BaseOperator,
+    context: Context,
+) -> None:
+    """Raise AirflowFailException where a place is not as it must be, by itself or beside those of other tasks."""
+    rendered = rendered_endpoints(others, operator, context) if others else ()
+    ends = (*rendered, *_recorded(task, others))
+    _refuse(task, task_problems(task, others=ends, folders=tuple(_folders(context))))
+
+
+def check_recorded_places(
+    task: TaskDeploymentDescriptor, others: Sequence[RegionDescriptor]
+) -> None:
+    """Raise AirflowFailException where a target meets a place that another task of the run was told."""
+    _refuse(task, find_place_problems(task.region, others=_recorded(task, others)))
+
+
+def _recorded(
+    task: TaskDeploymentDescriptor, others: Sequence[RegionDescriptor]
+) -> tuple[Endpoint, ...]:
+    ids = [region.region_id for region in others]
+    return recorded_endpoints(task.layout, task.region, ids)
+
+
+def _refuse(task: TaskDeploymentDescriptor, problems: Sequence[Problem]) -> None:
+    if problems:
+        raise AirflowFailException(str(InvalidPipelineError(task.region.pipeline, problems)))
+
+
+def rendered_endpoints(
+    regions: Iterable[RegionDescriptor], operator: BaseOperator, context: Context
+) -> tuple[Endpoint, ...]:
+    """Return the sources and sinks of other tasks, rendered as in their own; those that cannot be are left out."""
+    known, templates = with_run_date(context), operator.get_template_env()
+    found: list[Endpoint] = []
+    for region in regions:
+        rendered, left_out = dict[str, str](), set[str]()
+        for key, text in find_places(region).items():
+            rendered[key] = text
+            if "{{" in text or "{%" in text:
+                try:
+                    asked = variables_in(text, templates)
+                    rendered[key] = str(operator.render_template(text, known, templates))
+                except Exception:  # whatever its own task will say of it
+                    asked = set(OF_ONE_TASK)
+                if asked & OF_ONE_TASK:
+                    left_out.add(key.rpartition(".")[0])
+        filled = endpoints_of(fill_places(region, rendered))
+        found += [end for end in filled if not _is_left_out(end, left_out)]
+    return tuple(found)
+
+
+def _is_left_out(end: Endpoint, left_out: Iterable[str]) -> bool:
+    name = end.operator.name
+    keys = (name, f"{name}.{end.operator.node_id}", f"{name}.options")
+    return any(key in left_out for key in keys)
+
+
+def _folders(context: Context) -> Iterator[OwnFolder]:
+    """Give the folders of this Airflow that no sink may write over."""
+    for section, key, what in (
+        ("core", "dags_folder", "the Dags folder"),
+        ("core", "plugins_folder", "the plugins folder"),
+        ("logging", "base_log_folder", "Airflow's log folder"),
+    ):
+        if path := conf.get(section, key, fallback=None):
+            yield OwnFolder(path=path, what=what)
+    bundle = getattr(context.get("ti"), "bundle_instance", None)
+    if path := getattr(bundle, "path", None):
+        yield OwnFolder(path=str(path), what="the folder of its Dag bundle", takes_targets=True)
+    yield OwnFolder(
+        path=str(AIRFLOW_HOME), what="Airflow's home (AIRFLOW_HOME)", takes_targets=True
+    )

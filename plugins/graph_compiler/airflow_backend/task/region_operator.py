@@ -1,0 +1,288 @@
+"""The Airflow task of one deployment region: a SparkSubmitOperator that brings its own application.
+
+render places and parameters → descriptor.json → spark-submit main.py descriptor.json → report.json
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from jinja2 import Environment
+
+from graph_compiler.airflow_backend.dag.assets import describe_events, inlets, outlets, published
+from graph_compiler.airflow_backend.dag.logical_dates import explaining_templates, with_run_date
+from graph_compiler.airflow_backend.dag.plan_document import PLAN_DOCUMENT
+from graph_compiler.airflow_backend.dag.restart_strategy import retry_arguments
+from graph_compiler.airflow_backend.installation.settings import Settings
+from graph_compiler.airflow_backend.task.driver_end import why_failed
+from graph_compiler.airflow_backend.task.driver_environment import PACKAGE, driver_environment
+from graph_compiler.airflow_backend.task.execution_files import (
+    deploy,
+    leave_outcome,
+    read_report,
+    write_privately,
+)
+from graph_compiler.airflow_backend.task.log_limit import limit_log
+from graph_compiler.airflow_backend.task.other_places import check_places, check_recorded_places
+from graph_compiler.airflow_backend.task.process_group import end_driver, lead_a_group
+from graph_compiler.airflow_backend.task.region_summary import RegionSummary, log_lines, summarize
+from graph_compiler.airflow_backend.task.secret_values import check_way_to_driver, secret_values
+from graph_compiler.airflow_backend.task.shared_root import see_run
+from graph_compiler.airflow_backend.task.stale_consumers import rerun_stale_consumers
+from graph_compiler.airflow_backend.task.submit_options import submit_options
+from graph_compiler.declaration.parameters.parameter import RUN_DATE
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.deployment.describe.run_parameters import check_parameters, parse_parameter
+from graph_compiler.deployment.describe.templates import fill_places, find_places
+from graph_compiler.deployment.documents.descriptor import (
+    VERSION,
+    ExecutionAttempt,
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.documents.staging_layout import (
+    OUTCOME,
+    REPORT,
+    SUBMISSION,
+    StagingLayout,
+)
+from graph_compiler.deployment.documents.submission import Submission
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.deployment.plans.plan_record import PlanRecord
+from graph_compiler.deployment.restart_strategy import RestartStrategy
+from graph_compiler.errors import (
+    InvalidPipelineError,
+    ParameterError,
+    SecretError,
+    StaleResultError,
+)
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.staging.executions.executions import failure_times
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.results.plan_log import check_inputs, record_plan
+from graph_compiler.staging.store.commit_store import LocalCommitStore
+
+APPLICATION = PACKAGE / "spark_runtime" / "main.py"
+
+
+class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider ships no types
+    """Runs one deployment region; try n is execution attempt n - 1.
+
+    `places` (paths) and `parameters` are what Airflow renders and shows; the rest of the region never meets Jinja.
+    `plan_document` is the whole pipeline's, on one of its tasks: the web server finds it in the serialized Dag.
+    """
+
+    template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "places", "parameters")
+    template_fields_renderers: ClassVar[dict[str, str]] = {"places": "json", "parameters": "json"}
+    custom_operator_name = "Deployment Region"
+    plan_document: str | None = None
+    others: tuple[RegionDescriptor, ...] = ()
+    """The pipeline's other tasks, not rendered; they are not stored with the Dag."""
+
+    def __init__(
+        self,
+        *,
+        region: RegionDescriptor,
+        plan: PlanRecord,
+        pipeline: Pipeline,
+        settings: Settings,
+        explanation: str,
+        restart: RestartStrategy | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            task_id=region.region_id,
+            application=str(APPLICATION),
+            name=f"{region.pipeline}.{region.region_id}",
+            conn_id=settings.conn_id,
+            doc_md="\n".join([f"```\n{explanation}\n```", "", *_vertex_list(region)]),
+            inlets=inlets(region, dict(pipeline.params)),
+            outlets=outlets(region, dict(pipeline.params)),
+            **submit_options(region.resource_profile, settings.spark_conf),
+            **retry_arguments(restart, self._failures),
+            **kwargs,
+        )
+        self.places = find_places(region)
+        self.parameters = {RUN_DATE: f"{{{{ {RUN_DATE} }}}}"} | {
+            name: f"{{{{ params[{name!r}] }}}}" for name, _ in pipeline.params
+        }
+        self._region = region
+        self._plan = plan
+        self._pipeline = pipeline
+        self._staging_root = settings.staging_root
+        self._api_conn_id = settings.api_conn_id
+        self._secrets: dict[str, str] = {}
+        self._is_killed = False
+
+    @classmethod
+    def get_serialized_fields(cls) -> frozenset[str]:
+        """Give what Airflow stores of a task: its own fields, and the plan."""
+        return frozenset({*super().get_serialized_fields(), PLAN_DOCUMENT})
+
+    def render_template_fields(
+        self, context: Context, jinja_env: Environment | None = None
+    ) -> None:
+        """Render with `run_date`, too; raises AirflowFailException where a place asks for what this run has not."""
+        with explaining_templates(self._pipeline.name, self.places):
+            super().render_template_fields(with_run_date(context), jinja_env)
+
+    def execute(self, context: Context) -> RegionSummary:
+        """Submit the region; gives what came out, or raises with the report's words."""
+        task = self._task(context)
+        check_places(task, self.others, self, context)
+        # Not in __init__: Airflow would store this host's paths in the Dag, and every host would make a Dag version.
+        self.env_vars = driver_environment(task.region)
+        see_run(task)
+        descriptor = deploy(task)
+        self.application_args = [str(descriptor)]
+        with self._recording(descriptor.with_name(OUTCOME)):
+            # Once more: of two tasks that begin at the same moment, one sees what the other was told.
+            check_recorded_places(task, self.others)
+            self._check_plan(task)
+            try:
+                summary = self._submit(task, descriptor.parent, context)
+            except AirflowException:  # it may have computed something again, and stopped there
+                rerun_stale_consumers(task, self, self._api_conn_id, self.log)
+                raise
+            rerun_stale_consumers(task, self, self._api_conn_id, self.log)
+            self._announce(task, context, summary)
+            return summary
+
+    def _announce(
+        self, task: TaskDeploymentDescriptor, context: Context, summary: RegionSummary
+    ) -> None:
+        """Leave the outlets that this run has published to: Airflow makes an event for each."""
+        defaults = dict(self._pipeline.params)
+        written = published(self._region, defaults, dict(task.parameters))
+        assets = (each.asset for each in written)
+        self.outlets = list(dict.fromkeys(asset for asset in assets if asset is not None))
+        describe_events(context, written, summary["outputs"])
+
+    def _check_plan(self, task: TaskDeploymentDescriptor) -> None:
+        """Record the plan; raises AirflowFailException where what the task reads was computed by another one."""
+        log = ManifestLog(store=LocalCommitStore(), layout=task.layout)
+        record_plan(log.store, task.layout, self._plan)
+        try:
+            check_inputs(log, task, self._plan)
+        except StaleResultError as error:
+            raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
+
+    def _submit(
+        self, task: TaskDeploymentDescriptor, folder: Path, context: Context
+    ) -> RegionSummary:
+        report_path = folder / REPORT
+        try:
+            self._secrets = secret_values(task.region)
+            write_privately(folder / SUBMISSION, to_json(self._submission()))
+            super().execute(context)
+        except SecretError as error:
+            raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
+        except AirflowException as error:
+            raise why_failed(self._region, report_path, error, self._hook) or error from None
+        if (failed := why_failed(self._region, report_path, None, self._hook)) is not None:
+            raise failed
+        report = read_report(report_path)
+        for line in log_lines(report):
+            self.log.info("graph_compiler: %s", line)
+        return summarize(report, str(report_path))
+
+    @contextmanager
+    def _recording(self, outcome: Path) -> Iterator[None]:
+        """Leave how the attempt ended, whatever ends it but the death of this process."""
+        state, reason = ExecutionState.FINISHED, None
+        try:
+            yield
+        except BaseException as error:
+            state = ExecutionState.CANCELED if self._is_killed else ExecutionState.FAILED
+            reason = str(error) or type(error).__name__
+            raise
+        finally:
+            leave_outcome(outcome, state, reason)
+
+    def on_kill(self) -> None:
+        """End the whole application: when the task was marked, cleared, or took too long."""
+        self._is_killed = True
+        if (
+            self.application_args
+        ):  # the supervisor may kill this process before it comes to an end by itself
+            outcome = Path(self.application_args[0]).with_name(OUTCOME)
+            leave_outcome(outcome, ExecutionState.CANCELED, "it was ended while it ran")
+        if self._hook is None or not end_driver(self._hook):
+            super().on_kill()
+
+    def _failures(self, context: Context) -> tuple[float, ...]:
+        """Give when earlier tries of this task failed."""
+        instance = context["ti"]
+        layout = self._layout(str(instance.run_id))
+        return failure_times(Path(layout.run), self._region.region_id, but=str(instance.id))
+
+    def _layout(self, run_id: str) -> StagingLayout:
+        return StagingLayout(root=self._staging_root, pipeline=self._region.pipeline, run_id=run_id)
+
+    def _submission(self) -> Submission:
+        """Give what the hook is about to run; it has no public way to ask."""
+        self._hook = self._get_hook()
+        command = self._hook._build_spark_submit_command(self.application)
+        return Submission(
+            command=tuple(command),
+            shown=self._hook._mask_cmd(command),
+            environment=tuple(sorted((self.env_vars or {}).items())),
+            host=socket.gethostname(),
+        )
+
+    def _task(self, context: Context) -> TaskDeploymentDescriptor:
+        """Fill in what the run gives; raises AirflowFailException where that cannot be run, before anything is."""
+        instance = context["ti"]
+        try:
+            region = fill_places(self._region, self.places)
+        except InvalidPipelineError as error:
+            raise AirflowFailException(str(error)) from None
+        defaults = {RUN_DATE: "", **dict(self._pipeline.params)}
+        try:
+            parameters = {
+                name: parse_parameter(name, str(value), defaults)
+                for name, value in self.parameters.items()
+            }
+            check_parameters(self._pipeline, parameters)
+        except ParameterError as error:
+            raise AirflowFailException(f"pipeline '{region.pipeline}': {error}") from None
+        return TaskDeploymentDescriptor(
+            version=VERSION,
+            region=region,
+            attempt=ExecutionAttempt(
+                run_id=str(instance.run_id),
+                execution_id=str(instance.id),
+                attempt_number=instance.try_number - 1,
+            ),
+            staging_root=self._staging_root,
+            parameters=tuple(parameters.items()),
+            logical_date=_logical_date(context),
+            clears_others=self._api_conn_id is not None,
+        )
+
+    def _get_hook(self) -> SparkSubmitHook:
+        """Give secrets to the hook alone: the operator's own `env_vars` is a field that Airflow renders and shows."""
+        hook = super()._get_hook()
+        lead_a_group(hook)
+        limit_log(hook)
+        if self._secrets:
+            check_way_to_driver(hook)
+            hook._env_vars = {**(hook._env_vars or {}), **self._secrets}
+        return hook
+
+
+def _vertex_list(region: RegionDescriptor) -> list[str]:
+    return [f"- {vertex.name} `{vertex.vertex_id}`" for vertex in region.vertices]
+
+
+def _logical_date(context: Context) -> str | None:
+    run = context.get("dag_run")
+    return None if run is None or run.logical_date is None else run.logical_date.isoformat()

@@ -1,0 +1,116 @@
+"""What a finished task tells Airflow: a small value on the task (its XCom), and lines in its log.
+
+The report beside the descriptor has all of it; Airflow keeps XComs in its database, so this one is bounded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TypedDict
+
+from graph_compiler.deployment.documents.report import (
+    ActionMetrics,
+    ExecutionReport,
+    VertexMetrics,
+)
+
+MOST_BYTES = 16 * 1024
+
+
+class OutputSummary(TypedDict):
+    """One sink or staged result, from its committed files."""
+
+    name: str
+    kind: str
+    rows: int
+    bytes: int
+    location: str
+
+
+class VertexSummary(TypedDict):
+    """One job vertex; `rows` are those of its last operator. None where Spark does not tell."""
+
+    name: str
+    rows: int | None
+    seconds: float | None
+
+
+class RegionSummary(TypedDict):
+    """All of a task; `left_out` says what was too much, None if nothing was."""
+
+    outputs: list[OutputSummary]
+    vertices: list[VertexSummary]
+    left_out: str | None
+
+
+def summarize(report: ExecutionReport, report_path: str) -> RegionSummary:
+    """Give the summary, at most MOST_BYTES as JSON: the last vertices are left out first, then the last outputs."""
+    summary = RegionSummary(
+        outputs=[
+            OutputSummary(
+                name=output.name,
+                kind=output.kind,
+                rows=output.rows,
+                bytes=output.bytes,
+                location=output.location,
+            )
+            for output in report.outputs
+        ],
+        vertices=[
+            VertexSummary(name=vertex.name, rows=vertex.rows, seconds=vertex.seconds)
+            for vertex in report.vertices
+        ],
+        left_out=None,
+    )
+    while len(json.dumps(summary)) > MOST_BYTES and (summary["vertices"] or summary["outputs"]):
+        (summary["vertices"] or summary["outputs"]).pop()
+        summary["left_out"] = (
+            f"{len(report.vertices) - len(summary['vertices'])} of {len(report.vertices)} vertices and "
+            f"{len(report.outputs) - len(summary['outputs'])} of {len(report.outputs)} outputs, "
+            f"which are in {report_path}"
+        )
+    return summary
+
+
+def log_lines(report: ExecutionReport) -> Iterator[str]:
+    """Say in one line each what came out, what ran through, and what Spark did for it."""
+    for again in report.recomputed:
+        yield again.words()
+    for output in report.outputs:
+        yield (
+            f"{output.kind} {output.name}: {output.rows:,} rows, {output.bytes:,} bytes, {output.location}"
+        )
+    for vertex in report.vertices:
+        yield f"vertex {vertex.name}: {_rows(vertex)}"
+    for action in report.actions:
+        yield f"action {action.name}: {_work(action)}"
+
+
+def _rows(vertex: VertexMetrics) -> str:
+    last = vertex.operators[-1]
+    most = "at most " if last.may_be_too_high else ""
+    rows = "unknown rows" if vertex.rows is None else f"{most}{vertex.rows:,} rows"
+    return rows if vertex.seconds is None else f"{rows}, {vertex.seconds} s"
+
+
+def _work(action: ActionMetrics) -> str:
+    parts = [
+        f"{action.seconds} s",
+        f"stages {', '.join(map(str, action.stage_ids)) or 'none'}",
+        f"{action.tasks} tasks",
+    ]
+    counts = {
+        "failed tasks": action.failed_tasks,
+        "stages run again": action.repeated_stages,
+        "bytes read": action.input_bytes,
+        "bytes spilled": action.spilled_bytes,
+        "bytes shuffled": action.shuffle_written_bytes,
+    }
+    parts += [f"{count:,} {what}" for what, count in counts.items() if count]
+    slowest = action.slowest_task
+    if slowest is not None and slowest.is_skewed:
+        parts.append(
+            f"slowest task {slowest.longest_seconds:.1f} s, median {slowest.median_seconds:.1f} s"
+        )
+    return ", ".join(parts)

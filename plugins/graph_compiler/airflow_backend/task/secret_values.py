@@ -1,0 +1,59 @@
+"""The values of a region's secrets, from Airflow's connections, and the one way they take: the driver's environment.
+
+SparkSubmitHook gives variables to the process it starts only for local masters and client mode on a standalone cluster.
+For YARN and Kubernetes it writes them into `--conf spark.…Env.NAME=value`: arguments, which every user of the host can
+read.
+"""
+
+from __future__ import annotations
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.sdk import BaseHook, Connection
+from airflow.sdk.exceptions import AirflowException
+from airflow.sdk.log import mask_secret
+
+from graph_compiler.declaration.connectors.secret import CONNECTION_FIELDS, Secret
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor
+from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.errors import SecretError
+
+
+def secret_values(region: RegionDescriptor) -> dict[str, str]:
+    """Give each secret's value by its variable, masked in every log of this process from here on.
+
+    Raises SecretError naming the connection or the field that is not there, and never a value.
+    """
+    secrets = dict.fromkeys(values_within(region, Secret))
+    return {secret.variable: _value(secret) for secret in secrets}
+
+
+def check_way_to_driver(hook: SparkSubmitHook) -> None:
+    """Raise SecretError where the hook would turn the environment into arguments, or not pass it on."""
+    master, mode = hook._connection["master"], hook._connection["deploy_mode"]
+    if hook._is_yarn or hook._is_kubernetes or mode == "cluster":
+        raise SecretError(
+            f"this pipeline uses secrets, and the Spark connection has master '{master}'"
+            f" and deploy mode '{mode or 'client'}': there, variables for the driver become arguments or are lost\n"
+            "  allowed: local, or spark://… with deploy mode client\n"
+            "  hint: let the cluster keep the credentials (a keytab, a secret of Kubernetes) and name no Secret"
+        )
+
+
+def _value(secret: Secret) -> str:
+    try:
+        connection: Connection = BaseHook.get_connection(secret.conn_id)
+    except AirflowException:
+        raise SecretError(f"there is no Airflow connection '{secret.conn_id}' ({secret})") from None
+    found = (
+        getattr(connection, secret.field)
+        if secret.field in CONNECTION_FIELDS
+        else connection.extra_dejson.get(secret.field)
+    )
+    if found is None or found == "":
+        raise SecretError(
+            f"the Airflow connection '{secret.conn_id}' has no {secret.field}\n"
+            f"  allowed: {', '.join(CONNECTION_FIELDS)}, or a key of its extra"
+        )
+    value = str(found)
+    mask_secret(value)
+    return value

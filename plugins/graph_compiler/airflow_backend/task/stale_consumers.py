@@ -1,0 +1,79 @@
+"""Tasks of a run that finished from rows which have been computed again since, and came out otherwise (DESIGN D11).
+
+They run again, with all that reads from them: asked for through Airflow's API, where a connection for it is configured.
+Looked for after every attempt, in what attempts have left, so that a task that dies before it has asked is followed by
+one that asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from logging import Logger
+
+from airflow.sdk.bases.operator import BaseOperator
+from airflow.sdk.exceptions import AirflowException
+
+from graph_compiler.airflow_backend.installation.airflow_api import AirflowApi
+from graph_compiler.deployment.documents.descriptor import StagedInput, TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.deployment.plans.clear_command import clear_command
+from graph_compiler.identifiers import RegionId, listing
+from graph_compiler.staging.results.finished_readers import stale_readers
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.commit_store import LocalCommitStore
+
+
+def rerun_stale_consumers(
+    task: TaskDeploymentDescriptor, operator: BaseOperator, conn_id: str | None, log: Logger
+) -> None:
+    """Have those run again that finished from other rows than the results this task reads or makes hold now.
+
+    Raises AirflowException where Airflow's API is to be asked, and cannot be, and where this task is one of them.
+    """
+    stale, own = _stale_consumers(task), task.region.region_id
+    if others := [region_id for region_id in stale if region_id != own]:
+        _rerun(others, task, operator, conn_id, log)
+    if own in stale:
+        raise AirflowException(
+            f"what '{own}' has read was computed again while it ran, and has or may have other rows: "
+            "the next attempt reads these"
+        )
+
+
+def _rerun(
+    stale: Sequence[RegionId],
+    task: TaskDeploymentDescriptor,
+    operator: BaseOperator,
+    conn_id: str | None,
+    log: Logger,
+) -> None:
+    if conn_id is None:
+        log.info(
+            "graph_compiler: %s finished from rows that are others now; unless cleared already: %s",
+            listing(stale),
+            clear_command(task, stale),
+        )
+        return
+    tasks = _with_downstream(stale, operator)
+    log.info("graph_compiler: %s run again: what they read has other rows now", listing(tasks))
+    api = AirflowApi(conn_id=conn_id, dag_id=task.region.pipeline, run_id=task.attempt.run_id)
+    api.clear(tasks)
+
+
+def _stale_consumers(task: TaskDeploymentDescriptor) -> tuple[RegionId, ...]:
+    consumers = {
+        staged.id: staged.consumers for staged in values_within(task.region, StagedInput)
+    } | {result.id: result.consumers for result in task.region.results}
+    log = ManifestLog(store=LocalCommitStore(), layout=task.layout)
+    return stale_readers(log, consumers)
+
+
+def _with_downstream(region_ids: Iterable[RegionId], operator: BaseOperator) -> tuple[str, ...]:
+    """Give the tasks and all behind them, but for the one that asks: it waits for them by itself, if it must."""
+    dag = operator.get_dag()
+    assert dag is not None, "a region's task belongs to a Dag"
+    found: dict[str, None] = {}
+    for region_id in region_ids:
+        found[region_id] = None
+        found |= dict.fromkeys(dag.get_task(region_id).get_flat_relative_ids(upstream=False))
+    return tuple(task_id for task_id in found if task_id != operator.task_id)

@@ -1,0 +1,40 @@
+"""A resource profile as arguments of Airflow's SparkSubmitOperator.
+
+SlotSharingGroup("big", executor_cores=4, executor_instances=3)
+    →   --executor-cores 4 --num-executors 3 --total-executor-cores 12
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
+
+
+def submit_options(
+    profile: SlotSharingGroup | None, installation: Mapping[str, str]
+) -> dict[str, Any]:
+    """Give the arguments that are set; `installation` are the settings of every application, which a profile overrides.
+
+    What nobody sets is not passed at all, so that a Dag's `default_args` still reach the operator.
+    """
+    if profile is None:
+        return {"conf": dict(installation)}
+    overridden = profile.settings()
+    conf = {key: value for key, value in installation.items() if key not in overridden}
+    conf |= {key: str(value) for key, value in profile.conf.items()}
+    if profile.driver_cores is not None:
+        conf["spark.driver.cores"] = str(
+            profile.driver_cores
+        )  # the operator has no argument for it
+    options: dict[str, Any] = {
+        "driver_memory": profile.driver_memory,
+        "executor_memory": profile.executor_memory,
+        "executor_cores": profile.executor_cores,
+        "num_executors": profile.executor_instances,
+    }
+    if profile.executor_cores is not None and profile.executor_instances is not None:
+        # A standalone master knows no number of executors, only how many cores all of them may have.
+        options["total_executor_cores"] = profile.executor_cores * profile.executor_instances
+    return {"conf": conf} | {name: value for name, value in options.items() if value is not None}

@@ -1,0 +1,1 @@
+"""Plans for the web view, out of Airflow's Dag versions."""

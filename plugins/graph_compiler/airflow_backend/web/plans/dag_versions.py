@@ -1,0 +1,147 @@
+"""The plans that Airflow's Dag versions carry, out of its database. A version's plan is read once a process."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from airflow.models.dag import DagTag
+from airflow.models.dag_version import DagVersion
+from airflow.models.serialized_dag import SerializedDagModel
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from graph_compiler.airflow_backend.dag.plan_document import TAG, PlanDocument, find_plan
+from graph_compiler.errors import DescriptorError
+
+VersionKey: TypeAlias = tuple[UUID, str]
+"""A Dag version, and the hash of what it holds: Airflow rewrites a version that no task has run in."""
+_KEPT = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanCard:
+    """What a list shows of a plan."""
+
+    plan_id: str | None
+    operators: int
+    vertices: int
+    tasks: int
+    staged: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionOfDag:
+    """A Dag version; `key` None where Airflow has no serialized Dag of it any more."""
+
+    number: int
+    created: float
+    key: VersionKey | None
+
+
+def is_ours(session: Session, dag_id: str) -> bool:
+    """Say whether a Dag is a compiled pipeline."""
+    tagged = select(DagTag.dag_id).where(DagTag.dag_id == dag_id, DagTag.name == TAG)
+    return session.scalar(tagged) is not None
+
+
+def read_plan(session: Session, dag_id: str, *, version: int | None = None) -> PlanDocument | None:
+    """Give the plan of a Dag version, of the latest where none is named; None where there is none of ours.
+
+    Raises DescriptorError for one that another version of this program wrote.
+    """
+    wanted = (
+        select(SerializedDagModel)
+        .join(DagVersion, DagVersion.id == SerializedDagModel.dag_version_id)
+        .where(DagVersion.dag_id == dag_id)
+        .order_by(DagVersion.version_number.desc())
+        .limit(1)
+    )
+    if version is not None:
+        wanted = wanted.where(DagVersion.version_number == version)
+    found = session.scalar(wanted)
+    return None if found is None else find_plan(found.data)
+
+
+def versions_of(session: Session, dag_id: str, *, limit: int) -> list[VersionOfDag]:
+    """Give the versions of a Dag, newest first."""
+    wanted = (
+        select(
+            DagVersion.version_number,
+            DagVersion.created_at,
+            DagVersion.id,
+            SerializedDagModel.dag_hash,
+        )
+        .join(SerializedDagModel, SerializedDagModel.dag_version_id == DagVersion.id, isouter=True)
+        .where(DagVersion.dag_id == dag_id)
+        .order_by(DagVersion.version_number.desc())
+        .limit(limit)
+    )
+    return [
+        VersionOfDag(number=number, created=created.timestamp(), key=(id, hash) if hash else None)
+        for number, created, id, hash in session.execute(wanted)
+    ]
+
+
+def latest_versions(session: Session, dag_ids: Collection[str]) -> dict[str, VersionKey]:
+    """Give the latest version of each Dag that has one."""
+    newest = (
+        select(DagVersion.dag_id, func.max(DagVersion.version_number).label("number"))
+        .where(DagVersion.dag_id.in_(dag_ids))
+        .group_by(DagVersion.dag_id)
+        .subquery()
+    )
+    wanted = (
+        select(DagVersion.dag_id, DagVersion.id, SerializedDagModel.dag_hash)
+        .join(
+            newest,
+            (newest.c.dag_id == DagVersion.dag_id) & (newest.c.number == DagVersion.version_number),
+        )
+        .join(SerializedDagModel, SerializedDagModel.dag_version_id == DagVersion.id)
+    )
+    return {dag_id: (id, hash) for dag_id, id, hash in session.execute(wanted)}
+
+
+class PlanCards:
+    """The cards of versions, kept by what the version holds; one query for those that are not known."""
+
+    def __init__(self) -> None:
+        self._known: dict[VersionKey, PlanCard | None] = {}
+
+    def of(
+        self, session: Session, keys: Iterable[VersionKey]
+    ) -> Mapping[VersionKey, PlanCard | None]:
+        """Give the card of each version; None where it has no plan that can be read here."""
+        known, wanted = self._known, list(dict.fromkeys(keys))
+        if unknown := {id: (id, hash) for id, hash in wanted if (id, hash) not in known}:
+            rows = session.scalars(
+                select(SerializedDagModel).where(
+                    SerializedDagModel.dag_version_id.in_(list(unknown))
+                )
+            )
+            read = {unknown[row.dag_version_id]: _card(row) for row in rows}
+            # What this request knows stays, whatever is kept for others: they run beside it.
+            self._known = read if len(known) + len(read) > _KEPT else known | read
+            known = known | read
+        return {key: known.get(key) for key in wanted}
+
+
+def _card(row: SerializedDagModel) -> PlanCard | None:
+    try:
+        found = find_plan(row.data)
+        return None if found is None else _card_of(found.view)
+    except (DescriptorError, LookupError, TypeError):
+        return None  # anybody's Dag may carry anything: it must not take the others' with it
+
+
+def _card_of(view: Mapping[str, Any]) -> PlanCard:
+    staged = {edge["result"] for edge in view["edges"] if edge["is_staged"]}
+    return PlanCard(
+        plan_id=view["plan_id"],
+        operators=len(view["operators"]),
+        vertices=len(view["vertices"]),
+        tasks=len(view["regions"]),
+        staged=len(staged),
+    )

@@ -1,0 +1,59 @@
+"""All compiled pipelines that somebody may read, with their shape and last run: as many queries for many as for one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
+from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
+from airflow.models.dag import DagModel, DagTag
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from graph_compiler.airflow_backend.dag.plan_document import TAG
+from graph_compiler.airflow_backend.web.plans.dag_versions import PlanCards, latest_versions
+from graph_compiler.airflow_backend.web.runs.dag_runs import last_runs
+from graph_compiler.deployment.documents.wire import Json
+from graph_compiler.explain.documents.plain_json import plain_json
+
+
+def may_see_runs(user: BaseUser) -> bool:
+    """Ask Airflow's auth manager for the right to read runs at all, as Airflow's own list of Dags does."""
+    return get_auth_manager().is_authorized_dag(
+        method="GET", access_entity=DagAccessEntity.RUN, details=DagDetails(), user=user
+    )
+
+
+def pipeline_list(session: Session, user: BaseUser, cards: PlanCards) -> list[Json]:
+    """Give the pipelines by name; those whose plan cannot be read here are left out."""
+    permitted = get_auth_manager().get_authorized_dag_ids(user=user, method="GET", session=session)
+    tags: dict[str, list[str]] = defaultdict(list)
+    ours = select(DagTag.dag_id).where(DagTag.name == TAG)
+    for dag_id, name in session.execute(
+        select(DagTag.dag_id, DagTag.name).where(DagTag.dag_id.in_(ours)).order_by(DagTag.name)
+    ):
+        tags[dag_id].append(name)
+    dags = session.execute(
+        select(DagModel.dag_id, DagModel.description)
+        .where(DagModel.dag_id.in_(ours), DagModel.is_stale.is_(False))
+        .order_by(DagModel.dag_id)
+    ).all()
+    shown = {dag_id: description for dag_id, description in dags if dag_id in permitted}
+    versions = latest_versions(session, list(shown))
+    runs = last_runs(session, list(shown)) if may_see_runs(user) else {}
+    known = cards.of(session, versions.values())
+    return [
+        {
+            "dag_id": dag_id,
+            "description": description,
+            "tags": [tag for tag in tags[dag_id] if tag != TAG],
+            "operators": card.operators,
+            "vertices": card.vertices,
+            "tasks": card.tasks,
+            "staged": card.staged,
+            "last_run": plain_json(runs.get(dag_id)),
+        }
+        for dag_id, description in shown.items()
+        if dag_id in versions and (card := known[versions[dag_id]])
+    ]

@@ -1,0 +1,110 @@
+"""What the routes have in common: who may ask, what they answer from, and in which form."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Annotated, NoReturn
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
+from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
+from airflow.api_fastapi.core_api.security import requires_access_dag
+from airflow.models.dag import DagModel
+from fastapi import Depends, HTTPException, Request
+from fastapi.params import Depends as Dependency
+from fastapi.responses import Response
+from sqlalchemy.orm import Session
+
+from graph_compiler.airflow_backend.installation.settings import Settings
+from graph_compiler.airflow_backend.web.plans.dag_versions import PlanCards
+from graph_compiler.airflow_backend.web.routes.staging_reads import StagingReads
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.wire import Json
+
+_MOST_BITS = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """What holds for every request."""
+
+    settings: Settings
+    cards: PlanCards
+    reads: StagingReads = field(default_factory=StagingReads)
+    row_reads: StagingReads = field(default_factory=lambda: StagingReads(running=1, waiting=4))
+    """Rows are read one request after the other: a page may unfold to more than its file says, up to 2 GB."""
+
+    def layout(self, dag_id: str, run_id: str) -> StagingLayout:
+        """Give the paths of a run."""
+        return StagingLayout(root=self.settings.staging_root, pipeline=dag_id, run_id=run_id)
+
+
+def _server(request: Request) -> Server:
+    server = request.app.state.server
+    assert isinstance(server, Server)
+    return server
+
+
+ServerDep = Annotated[Server, Depends(_server)]
+
+
+def may_read(entity: DagAccessEntity) -> Dependency:
+    """Let pass who may read the Dag that the path names, and this part of it; 401 and 403 for others."""
+    dependency: Dependency = Depends(requires_access_dag("GET", entity))
+    return dependency
+
+
+def may_also_read(user: BaseUser, dag_id: str, entity: DagAccessEntity, session: Session) -> bool:
+    """Say whether who may read a part of a Dag may read this one, too."""
+    team = DagModel.get_team_name(dag_id, session=session)
+    return get_auth_manager().is_authorized_dag(
+        method="GET",
+        access_entity=entity,
+        details=DagDetails(id=dag_id, team_name=team),
+        user=user,
+    )
+
+
+def refuse(words: str) -> NoReturn:
+    """Answer 404, with words."""
+    raise HTTPException(404, words)
+
+
+def answer(document: Json, known: str | None = None) -> Response:
+    """Give a document; nothing but its ETag where the browser has this very document."""
+    text = _json(document)
+    # Half a surrogate pair, which Python writes for bytes of a file's name that are no text, has no bytes in UTF-8:
+    # escaped by its number it is JSON.
+    body = text.encode(errors="backslashreplace")
+    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    return answer_with(body, "application/json", tag, known)
+
+
+def _json(document: Json) -> str:
+    """Write a document as JSON that every browser reads; numbers that JSON does not have are null."""
+    try:
+        return json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(document), separators=(",", ":"), ensure_ascii=False)
+
+
+def _finite(document: Json) -> Json:
+    if isinstance(document, dict):
+        return {key: _finite(value) for key, value in document.items()}
+    if isinstance(document, list):
+        return [_finite(item) for item in document]
+    if isinstance(document, float) and not math.isfinite(document):
+        return None
+    is_endless = isinstance(document, int) and document.bit_length() > _MOST_BITS
+    return None if is_endless else document
+
+
+def answer_with(body: bytes, media_type: str, tag: str, known: str | None) -> Response:
+    """Give a body with its ETag; `known` is what the browser says it has."""
+    headers = {"ETag": tag}
+    if known is not None and tag in known.replace("W/", "").split(", "):
+        return Response(status_code=304, headers=headers)
+    return Response(body, media_type=media_type, headers=headers)

@@ -1,0 +1,92 @@
+"""Plans, their versions, and what differs between two: out of Airflow's Dag versions."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
+from airflow.api_fastapi.common.db.common import SessionDep
+from airflow.api_fastapi.core_api.security import GetUserDep
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+from sqlalchemy.orm import Session
+
+from graph_compiler.airflow_backend.dag.plan_document import PlanDocument
+from graph_compiler.airflow_backend.web.plans.dag_versions import is_ours, read_plan, versions_of
+from graph_compiler.airflow_backend.web.plans.pipeline_list import may_see_runs, pipeline_list
+from graph_compiler.airflow_backend.web.routes.answers import ServerDep, answer, may_read, refuse
+from graph_compiler.airflow_backend.web.runs.dag_runs import find_run
+from graph_compiler.errors import DescriptorError
+from graph_compiler.explain.diff.plan_diff import plan_diff
+from graph_compiler.explain.diff.plan_diff_json import diff_json
+
+_NEWEST = 50
+Number = Annotated[int, Query(ge=1, le=2**31 - 1)]
+"""A Dag version, as far as databases count them."""
+router = APIRouter()
+
+
+@router.get("/api/pipelines")
+def pipelines(user: GetUserDep, server: ServerDep, session: SessionDep) -> Response:
+    """List the compiled pipelines that the user may read."""
+    return answer(
+        {
+            "pipelines": pipeline_list(session, user, server.cards),
+            "runs_are_shown": may_see_runs(user),
+        }
+    )
+
+
+@router.get("/api/dags/{dag_id}/plan", dependencies=[may_read(DagAccessEntity.VERSION)])
+def plan(
+    dag_id: str, session: SessionDep, run_id: str | None = None, version: Number | None = None
+) -> Response:
+    """Give the plan of a run, of a Dag version, or the latest."""
+    if run_id is not None:
+        found = find_run(session, dag_id, run_id)
+        if found is None:
+            refuse(f"there is no run '{run_id}' of '{dag_id}'")
+        version = found.run.dag_version
+    return answer(dict(_plan(session, dag_id, version).view))
+
+
+@router.get("/api/dags/{dag_id}/versions", dependencies=[may_read(DagAccessEntity.VERSION)])
+def versions(dag_id: str, server: ServerDep, session: SessionDep) -> Response:
+    """List the newest Dag versions, each with the id of its plan."""
+    if not is_ours(session, dag_id):
+        refuse(f"there is no compiled pipeline '{dag_id}'")
+    found = versions_of(session, dag_id, limit=_NEWEST)
+    known = server.cards.of(session, [one.key for one in found if one.key])
+    return answer(
+        {
+            "versions": [
+                {
+                    "number": one.number,
+                    "created": one.created,
+                    "plan_id": card.plan_id if one.key and (card := known[one.key]) else None,
+                }
+                for one in found
+            ]
+        }
+    )
+
+
+@router.get("/api/dags/{dag_id}/compare", dependencies=[may_read(DagAccessEntity.VERSION)])
+def compare(dag_id: str, old: Number, new: Number, session: SessionDep) -> Response:
+    """Compare two Dag versions as `graph-compiler diff --json` does."""
+    before, now = _plan(session, dag_id, old), _plan(session, dag_id, new)
+    try:
+        return answer(dict(diff_json(plan_diff(before.summary(), now.summary()))))
+    except DescriptorError as error:
+        refuse(str(error))
+
+
+def _plan(session: Session, dag_id: str, version: int | None) -> PlanDocument:
+    try:
+        found = read_plan(session, dag_id, version=version)
+    except DescriptorError as error:
+        refuse(str(error))
+    if found is None:
+        of_version = "" if version is None else f" in version {version}"
+        refuse(f"there is no compiled pipeline '{dag_id}'{of_version}")
+    return found

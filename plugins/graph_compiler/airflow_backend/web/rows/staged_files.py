@@ -1,0 +1,91 @@
+"""The files of a staged result, as its last manifest names them: no other file is ever opened for its rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from graph_compiler.airflow_backend.web.rows.staged_result import find_manifest
+from graph_compiler.deployment.documents.manifest import DataFile, Manifest
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.errors import DamagedDocumentError, PartitionNotFoundError
+from graph_compiler.staging.results.damage import find_damage
+from graph_compiler.staging.results.hadoop_checksums import why_checksums_differ
+from graph_compiler.staging.results.release import find_release
+from graph_compiler.staging.store.bounded_read import open_regular
+from graph_compiler.staging.store.commit_store import LocalCommitStore
+
+_MOST = 2**62  # its pages are read, and not the file
+
+_MOST_VOUCHED_FOR = 1 << 30
+"""Bytes of a file whose checksums are read, 1/128 of it; of larger ones only the pages that are shown are compared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedFiles:
+    """One committed epoch, and the folder its files lie in, which is named here and not read from a document."""
+
+    manifest: Manifest
+    folder: Path
+
+    def opened(self) -> Iterator[BinaryIO]:
+        """Give the files that hold rows, in the order of partitions, each opened when it is asked for.
+
+        Raises PartitionNotFoundError for one that is not as it was committed, and OSError.
+        """
+        for file in self.manifest.files:
+            if file.rows:
+                yield self._open(file)
+
+    def _open(self, file: DataFile) -> BinaryIO:
+        """Open a file that lies in this very folder, and is no link: what is looked at is what is read."""
+        if Path(file.name).name != file.name:
+            raise PartitionNotFoundError(f"'{file.name}' is no file of a staged result")
+        try:
+            opened = open_regular(str(self.folder / file.name), most=_MOST)
+        except DamagedDocumentError as error:
+            raise self._gone(file, error.why) from None
+        if opened is None:
+            raise self._gone(file, "is not there any more")
+        found = open(opened, "rb")  # noqa: SIM115  # whoever reads it closes it
+        if (size := os.fstat(opened).st_size) != file.bytes:
+            found.close()
+            raise self._gone(file, f"has {size} bytes, not {file.bytes}")
+        if why := _why_not_trusted(self.folder / file.name, file):
+            found.close()
+            raise self._gone(file, f"cannot be trusted: {why}")
+        return found
+
+    def _gone(self, file: DataFile, words: str) -> PartitionNotFoundError:
+        manifest = self.manifest
+        return PartitionNotFoundError(
+            f"the rows cannot be shown: file {file.name} of epoch {manifest.epoch} of {manifest.result_id} {words}"
+        )
+
+
+def find_rows(layout: StagingLayout, result: str) -> StagedFiles | None:
+    """Give the last committed epoch of a result, None where there is none.
+
+    Raises StagingError for one that was released or cannot be read, OSError.
+    """
+    manifest = find_manifest(layout, result)
+    if manifest is None:
+        return None
+    key = (LocalCommitStore(), layout, manifest.result_id, manifest.epoch)
+    gone = find_release(*key) or find_damage(*key)
+    if gone is not None:
+        raise PartitionNotFoundError(gone.words())
+    if manifest.result_id != result:
+        raise PartitionNotFoundError(f"the manifest of {result} is of {manifest.result_id}")
+    folder = layout.data(
+        manifest.result_id, epoch=manifest.epoch, execution_id=manifest.attempt.execution_id
+    )
+    return StagedFiles(manifest=manifest, folder=Path(folder))
+
+
+def _why_not_trusted(path: Path, file: DataFile) -> str | None:
+    digest = file.checksums if file.bytes <= _MOST_VOUCHED_FOR else None
+    return None if digest is None else why_checksums_differ(path, digest)

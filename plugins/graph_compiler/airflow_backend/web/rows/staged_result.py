@@ -1,0 +1,120 @@
+"""A staged result as the view shows it: what its last committed manifest says. No rows."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from graph_compiler.deployment.documents.manifest import Manifest
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.errors import PartitionNotFoundError
+from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.commit_store import LocalCommitStore
+
+# What is asked for becomes a part of a path.
+_RESULT_ID = re.compile(r"[0-9a-f]{32}-[0-9]{1,9}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewColumn:
+    """One column; `type` in Spark's own words."""
+
+    name: str
+    type: str
+    nullable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewPartition:
+    """One partition."""
+
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewResult:
+    """One committed epoch of a result. `rows_are_shown` to who asks, if they ask for them."""
+
+    result: IntermediateDataSetId
+    schema: tuple[ViewColumn, ...]
+    rows: int
+    bytes: int
+    epoch: int
+    partitions: tuple[ViewPartition, ...]
+    checksum: str | None
+    rows_are_shown: bool
+
+
+def find_result(layout: StagingLayout, result: str, *, rows_are_shown: bool) -> ViewResult | None:
+    """Give what the last commit of a result holds, None where there is none, or no such result can be."""
+    manifest = find_manifest(layout, result)
+    return None if manifest is None else _view(manifest, rows_are_shown)
+
+
+def find_manifest(layout: StagingLayout, result: str) -> Manifest | None:
+    """Return the last committed manifest of a result; raises StagingError for one that cannot be read, OSError."""
+    if _RESULT_ID.fullmatch(result) is None:
+        return None
+    log = ManifestLog(store=LocalCommitStore(), layout=layout)
+    return log.latest_or_why_not(IntermediateDataSetId(result))
+
+
+def _view(manifest: Manifest, rows_are_shown: bool) -> ViewResult:
+    return ViewResult(
+        result=manifest.result_id,
+        schema=tuple(view_column(field) for field in fields_of(manifest)),
+        rows=manifest.rows,
+        bytes=manifest.bytes,
+        epoch=manifest.epoch,
+        partitions=tuple(
+            ViewPartition(
+                rows=sum(file.rows for file in partition.files),
+                bytes=sum(file.bytes for file in partition.files),
+            )
+            for partition in manifest.partitions
+        ),
+        checksum=manifest.checksum,
+        rows_are_shown=rows_are_shown,
+    )
+
+
+def fields_of(manifest: Manifest) -> list[Mapping[str, Any]]:
+    """Return the fields of a manifest's schema; raises PartitionNotFoundError for one that is no struct."""
+    try:
+        fields = json.loads(manifest.schema).get("fields")
+        names = [field["name"] for field in fields]
+        kinds = [_words(field["type"]) for field in fields]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        names, kinds = [], [""]
+    if len(names) != len(kinds) or not all(isinstance(name, str) for name in names):
+        raise PartitionNotFoundError(
+            f"the manifest of epoch {manifest.epoch} of {manifest.result_id} has a schema that is no struct"
+        )
+    return list(fields)
+
+
+def view_column(field: Mapping[str, Any]) -> ViewColumn:
+    """Return a field of Spark's schema JSON; where it does not say so, it may be null."""
+    nullable = field.get("nullable") is not False
+    return ViewColumn(name=field["name"], type=_words(field["type"]), nullable=nullable)
+
+
+def _words(type: Any) -> str:
+    """Write a type of Spark's schema JSON as its simple string: `array<struct<a:bigint>>`."""
+    match type:
+        case {"type": "array", "elementType": element}:
+            return f"array<{_words(element)}>"
+        case {"type": "map", "keyType": key, "valueType": value}:
+            return f"map<{_words(key)},{_words(value)}>"
+        case {"type": "struct", "fields": fields}:
+            inner = ",".join(f"{field['name']}:{_words(field['type'])}" for field in fields)
+            return f"struct<{inner}>"
+        case {"type": "udt"}:
+            return "a user-defined type"
+        case _:
+            return str(type)

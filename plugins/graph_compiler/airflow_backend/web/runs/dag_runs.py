@@ -1,0 +1,200 @@
+"""Runs and the tries of their tasks, out of Airflow's database: as many queries for a hundred tasks as for one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from airflow.models.dag import DagTag
+from airflow.models.dag_version import DagVersion
+from airflow.models.dagrun import DagRun
+from airflow.models.serialized_dag import SerializedDagModel
+from airflow.models.taskinstance import TaskInstance
+from airflow.models.taskinstancehistory import TaskInstanceHistory
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from graph_compiler.airflow_backend.dag.plan_document import TAG
+from graph_compiler.airflow_backend.web.plans.dag_versions import VersionKey
+
+_VERSION = (DagVersion.version_number, DagVersion.id, SerializedDagModel.dag_hash)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """A run; times are seconds since the epoch. `dag_version` is the newest that a task of it is of."""
+
+    run_id: str
+    state: str
+    run_type: str
+    logical_date: str | None
+    started: float | None
+    ended: float | None
+    dag_version: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunWithTries:
+    """A run, the plan's version and every try of every task of it, a task's oldest first."""
+
+    run: RunRow
+    version: VersionKey | None
+    tries: tuple[TryRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastRun:
+    """The newest run of a Dag."""
+
+    run_id: str
+    state: str
+    started: float | None
+    ended: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TryRow:
+    """A try of a task; `is_current` is the one in which the task is now, or waits for the next."""
+
+    task_id: str
+    execution_id: str
+    try_number: int
+    state: str | None
+    started: float | None
+    ended: float | None
+    host: str | None
+    is_current: bool
+
+
+def newest_runs(session: Session, dag_id: str, *, limit: int) -> list[RunRow]:
+    """Give the runs of a Dag, newest first; two queries."""
+    wanted = (
+        select(DagRun, DagVersion.version_number)
+        .join(DagVersion, DagVersion.id == DagRun.created_dag_version_id, isouter=True)
+        .where(DagRun.dag_id == dag_id)
+        .order_by(DagRun.run_after.desc(), DagRun.id.desc())
+        .limit(limit)
+    )
+    found = session.execute(wanted).all()
+    versions = _versions(session, dag_id, [run.run_id for run, _ in found])
+    return [_run(run, versions.get(run.run_id, created_in)) for run, created_in in found]
+
+
+def find_run(session: Session, dag_id: str, run_id: str) -> RunWithTries | None:
+    """Give one run of a compiled pipeline, None where there is none; three queries."""
+    tagged = select(DagTag.dag_id).where(DagTag.dag_id == dag_id, DagTag.name == TAG)
+    found = session.execute(
+        select(DagRun, *_VERSION)
+        .join(DagVersion, DagVersion.id == DagRun.created_dag_version_id, isouter=True)
+        .join(SerializedDagModel, SerializedDagModel.dag_version_id == DagVersion.id, isouter=True)
+        .where(DagRun.dag_id == dag_id, DagRun.run_id == run_id, tagged.exists())
+    ).first()
+    if found is None:
+        return None
+    run, *created_in = found
+    earlier = session.execute(
+        select(*_columns(TaskInstanceHistory, TaskInstanceHistory.task_instance_id)).where(
+            TaskInstanceHistory.dag_id == dag_id, TaskInstanceHistory.run_id == run_id
+        )
+    ).all()
+    current = session.execute(
+        select(*_columns(TaskInstance, TaskInstance.id), *_VERSION)
+        .join(DagVersion, DagVersion.id == TaskInstance.dag_version_id, isouter=True)
+        .join(SerializedDagModel, SerializedDagModel.dag_version_id == DagVersion.id, isouter=True)
+        .where(TaskInstance.dag_id == dag_id, TaskInstance.run_id == run_id)
+    ).all()
+    of_tasks = [tuple(row[-len(_VERSION) :]) for row in current if row[-len(_VERSION)] is not None]
+    newest: tuple[Any, ...] = max(of_tasks, default=tuple(created_in), key=lambda one: one[0])
+    number, id, hash = newest
+    tries = [_try(*row, is_current=False) for row in earlier]
+    tries += [_try(*row[: -len(_VERSION)], is_current=True) for row in current]
+    return RunWithTries(
+        run=_run(run, number),
+        version=(id, hash) if hash else None,
+        tries=tuple(sorted(tries, key=lambda row: (row.task_id, row.is_current, row.try_number))),
+    )
+
+
+def last_runs(session: Session, dag_ids: Collection[str]) -> dict[str, LastRun]:
+    """Give the newest run of each Dag that has one; one query."""
+    newest = (
+        select(func.max(DagRun.id).label("id"))
+        .where(DagRun.dag_id.in_(dag_ids))
+        .group_by(DagRun.dag_id)
+        .subquery()
+    )
+    runs = session.scalars(select(DagRun).join(newest, newest.c.id == DagRun.id))
+    return {
+        run.dag_id: LastRun(
+            run_id=run.run_id,
+            state=str(run.state),
+            started=_seconds(run.start_date),
+            ended=_seconds(run.end_date),
+        )
+        for run in runs
+    }
+
+
+def _columns(table: type[TaskInstance | TaskInstanceHistory], id: Any) -> tuple[Any, ...]:
+    return (
+        table.task_id,
+        id,
+        table.try_number,
+        table.state,
+        table.start_date,
+        table.end_date,
+        table.hostname,
+    )
+
+
+def _try(  # noqa: PLR0913, PLR0917  # a row of `_columns`
+    task_id: str,
+    id: UUID,
+    number: int,
+    state: str | None,
+    began: datetime | None,
+    ended: datetime | None,
+    host: str | None,
+    *,
+    is_current: bool,
+) -> TryRow:
+    return TryRow(
+        task_id=task_id,
+        execution_id=str(id),
+        try_number=number,
+        state=None if state is None else str(state),
+        started=_seconds(began),
+        ended=_seconds(ended),
+        host=host or None,
+        is_current=is_current,
+    )
+
+
+def _versions(session: Session, dag_id: str, run_ids: Collection[str]) -> Mapping[str, int]:
+    """Give the newest version that a task of each run was of: a cleared task takes the version of now."""
+    wanted = (
+        select(TaskInstance.run_id, func.max(DagVersion.version_number))
+        .join(DagVersion, DagVersion.id == TaskInstance.dag_version_id)
+        .where(TaskInstance.dag_id == dag_id, TaskInstance.run_id.in_(run_ids))
+        .group_by(TaskInstance.run_id)
+    )
+    return {run_id: int(number) for run_id, number in session.execute(wanted)}
+
+
+def _run(run: DagRun, version: int | None) -> RunRow:
+    return RunRow(
+        run_id=run.run_id,
+        state=str(run.state),
+        run_type=str(run.run_type),
+        logical_date=None if run.logical_date is None else run.logical_date.isoformat(),
+        started=_seconds(run.start_date),
+        ended=_seconds(run.end_date),
+        dag_version=version,
+    )
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    return None if moment is None else moment.timestamp()

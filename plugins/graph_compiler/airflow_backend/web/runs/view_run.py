@@ -1,0 +1,152 @@
+"""A run as the view shows it: what Airflow knows of its tasks, joined with what the attempts have left behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graph_compiler.deployment.documents.report import Phase, ThrowableType
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewOperatorMetrics:
+    """Rows into and out of an operator."""
+
+    name: str
+    rows_in: int | None
+    rows_out: int | None
+    side_rows: tuple[tuple[str, int | None], ...]
+    may_be_too_high: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewVertexMetrics:
+    """One job vertex in one attempt."""
+
+    id: JobVertexId
+    rows: int | None
+    seconds: float | None
+    operators: tuple[ViewOperatorMetrics, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewOutput:
+    """A sink or a staged result; `result` is the id of the latter."""
+
+    kind: str
+    name: str
+    location: str
+    rows: int
+    bytes: int
+    result: IntermediateDataSetId | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewContract:
+    """What a data contract counted."""
+
+    name: str
+    violations: int
+    rows: int
+    on_violation: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewSlowestTask:
+    """The task that exceeded the median of its stage most, and the operator Spark ran it for.
+
+    `is_skewed`: it held the others up for long enough to be worth a word.
+    """
+
+    operator: str
+    stage_id: int
+    tasks: int
+    median_seconds: float
+    longest_seconds: float
+    is_skewed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewStep:
+    """What an attempt runs, `since` when; the last it ran where its driver died."""
+
+    operator: str
+    phase: Phase
+    since: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewWork:
+    """What Spark did in an attempt, over all actions that have ended."""
+
+    tasks: int
+    failed_tasks: int
+    repeated_stages: int
+    input_bytes: int
+    spilled_bytes: int
+    shuffled_bytes: int
+    slowest_task: ViewSlowestTask | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewAttempt:
+    """One try of the task = one execution of the region.
+
+    While it runs, and of one that died without a report, `vertices` and `work` are what was known last; `current` is
+    None of any other.
+    """
+
+    number: int
+    try_number: int
+    execution_id: str
+    state: ExecutionState
+    started: float | None
+    ended: float | None
+    host: str | None
+    reason: str | None
+    throwable_type: ThrowableType | None
+    failed_operator: str | None
+    current: ViewStep | None
+    recomputed: tuple[str, ...]
+    vertices: tuple[ViewVertexMetrics, ...]
+    outputs: tuple[ViewOutput, ...]
+    contracts: tuple[ViewContract, ...]
+    work: ViewWork | None
+    application_id: str | None
+    spark_url: str | None
+    log_url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewRegion:
+    """One task of a run; `state` is that of its current execution."""
+
+    id: str
+    state: ExecutionState
+    airflow_state: str | None
+    attempts: tuple[ViewAttempt, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewRun:
+    """One run now. `has_documents` false: this server does not see what the attempts have left.
+
+    `reasons_are_shown` false: why attempts failed is not for this user.
+    """
+
+    version: int
+    pipeline: str
+    run_id: str
+    state: str
+    run_type: str
+    logical_date: str | None
+    started: float | None
+    ended: float | None
+    dag_version: int | None
+    plan_id: str | None
+    has_documents: bool
+    reasons_are_shown: bool
+    regions: tuple[ViewRegion, ...]

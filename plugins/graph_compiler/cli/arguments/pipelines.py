@@ -1,0 +1,24 @@
+"""A pipeline as an argument of commands, which shells complete."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from graph_compiler.identifiers import PIPELINES
+from graph_compiler.projects.pipeline_files import pipeline_names
+
+
+def _names_with(incomplete: str) -> list[str]:
+    """Complete a name in the shell."""
+    return [name for name in pipeline_names() if name.startswith(incomplete)]
+
+
+PipelineName = Annotated[
+    str,
+    typer.Argument(
+        help=f"A pipeline's module or YAML file in {PIPELINES}/, such as flights, or the file's path.",
+        autocompletion=_names_with,
+    ),
+]

@@ -1,0 +1,121 @@
+"""A version of a pipeline as a PlanSummary: a module, a file, or a file in a git revision.
+
+    flights                     the module pipelines/flights.py
+    other/pipelines/flights.py  a file
+    main~3:pipelines/flights.py a file as it was, with everything beside it, unpacked into a temporary folder
+
+Each is imported in a process of its own, so that two versions of one module do not meet.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import graph_compiler
+from graph_compiler.deployment.documents.wire import from_json
+from graph_compiler.errors import GraphCompilerError
+from graph_compiler.explain.diff.plan_summary import VERSION, PlanSummary
+from graph_compiler.projects.pipeline_files import PipelineFile, find_pipeline, pipeline_at
+
+_PROGRAM = "graph_compiler.cli.arguments.summarize"
+_COMPILER = Path(graph_compiler.__file__).resolve().parents[1]
+
+
+class VersionNotFoundError(GraphCompilerError):
+    """There is no such revision, or no such file in it."""
+
+
+class VersionNotLoadableError(GraphCompilerError):
+    """A version of a pipeline cannot be compiled; the message is what its process said."""
+
+
+def summary_of(version: str) -> PlanSummary:
+    """Compile a version in a process of its own.
+
+    Raises VersionNotFoundError or InvalidPipelineError where there is none, VersionNotLoadableError where it is wrong.
+    """
+    revision, colon, path = version.partition(":")
+    if not colon or Path(version).exists():
+        return _summarize(version, find_pipeline(version), sys.path)
+    with TemporaryDirectory(prefix="graph-compiler-diff-") as name:
+        folder = Path(name).resolve()
+        repository = Path(_git(Path.cwd(), "rev-parse", "--show-toplevel")).resolve()
+        _unpack(revision, repository, folder)
+        if not (folder / path).is_file():
+            raise VersionNotFoundError(
+                f"there is no file '{path}' in revision '{revision}'\n"
+                "  hint: the path begins at the top of the repository"
+            )
+        return _summarize(version, pipeline_at(folder / path), _as_of(folder, repository))
+
+
+def _summarize(version: str, module: PipelineFile, path: Sequence[str]) -> PlanSummary:
+    done = subprocess.run(
+        [sys.executable, "-m", _PROGRAM, str(module.file)],
+        input=json.dumps([str(module.root), *(one for one in path if not _hides(module, one))]),
+        env=os.environ | {"PYTHONPATH": str(_COMPILER)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        words = done.stderr.strip().replace(f"{module.root}{os.sep}", "")
+        raise VersionNotLoadableError(f"{version}: {words}")
+    return from_json(PlanSummary, done.stdout, version=VERSION)
+
+
+def _hides(module: PipelineFile, entry: str) -> bool:
+    """Say whether a folder of the import path hides the module: a package comes before a folder without __init__."""
+    top, folder = module.name.partition(".")[0], Path(entry).resolve()
+    ours = module.root / top
+    is_package = not ours.is_dir() or (ours / "__init__.py").is_file()
+    return not is_package and folder != module.root and (folder / top / "__init__.py").is_file()
+
+
+def _as_of(folder: Path, repository: Path) -> list[str]:
+    """Give the import path with the repository's own folders as they were; the compiler is the one that runs."""
+    found = []
+    for entry in sys.path:
+        here = Path(entry).resolve()
+        if here != _COMPILER and here.is_relative_to(repository):
+            then = folder / here.relative_to(repository)
+            found.append(str(then) if then.is_dir() else entry)
+        else:
+            found.append(entry)
+    return found
+
+
+def _unpack(revision: str, repository: Path, folder: Path) -> None:
+    """Write the files of a revision into a folder; links that lead out of it are left out."""
+    commit = _git(repository, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+    archive = folder / ".revision.tar"
+    _git(repository, "archive", f"--output={archive}", commit)
+    with tarfile.open(archive) as files:
+        files.extractall(folder, filter=_inside)
+    archive.unlink()
+
+
+def _inside(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
+    try:
+        return tarfile.data_filter(member, folder)
+    except tarfile.FilterError:
+        return None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=folder, capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        raise VersionNotFoundError("git is needed for a revision, and is not installed") from None
+    if done.returncode:
+        raise VersionNotFoundError(f"git {arguments[0]}: {done.stderr.strip()}")
+    return done.stdout.strip()

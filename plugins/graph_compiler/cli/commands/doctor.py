@@ -1,0 +1,91 @@
+"""`graph-compiler doctor`: what a run needs of this machine, and the cure where it is not as it must be."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from graph_compiler.cli.console import AsJson
+from graph_compiler.cli.diagnosis.airflow_health import AskingAirflow, judge_airflow
+from graph_compiler.cli.diagnosis.check import Answer, State, carry_out
+from graph_compiler.cli.diagnosis.deployment import DEPLOYMENT_CHECKS
+from graph_compiler.cli.diagnosis.programs import PROGRAM_CHECKS, Programs
+from graph_compiler.cli.diagnosis.staging_root import StagingRoot, judge_staging_root
+from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.errors import ConfigurationError, StagingError
+from graph_compiler.identifiers import counted
+
+_SIGNS = {State.OK: ("✓", "green"), State.WARNING: ("!", "yellow"), State.FAILED: ("✗", "red")}
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Look at Java, Spark, Airflow and the staging root as a run would meet them, each with its cure.
+
+    Exit code 1 where something is not as it must be.
+    """
+    answers = examine(EmbeddedAirflow(Path.cwd()))
+    if as_json:
+        typer.echo(json.dumps({"checks": [_json(answer) for answer in answers]}, indent=1))
+    else:
+        _show(answers, Console())
+    is_ill = any(answer.finding.state is State.FAILED for answer in answers)
+    raise typer.Exit(ExitCode.LEFT_TO_DO if is_ill else ExitCode.DONE)
+
+
+def examine(airflow: EmbeddedAirflow) -> tuple[Answer, ...]:
+    """Carry out every check; Airflow is asked meanwhile. Without a staging root there is nothing to try in it."""
+    environment, root = _environment(airflow), _staging_root(airflow)
+    with AskingAirflow(airflow.home, environment, root) as asked:
+        return (
+            *carry_out(PROGRAM_CHECKS, Programs(environment=environment)),
+            *carry_out(DEPLOYMENT_CHECKS, airflow),
+            *(judge_staging_root(StagingRoot(folder=root)) if root else ()),
+            *judge_airflow(asked.health()),
+        )
+
+
+def _environment(airflow: EmbeddedAirflow) -> dict[str, str]:
+    try:
+        return airflow.child_environment()
+    except ConfigurationError:  # which the check of the configuration tells of
+        return dict(os.environ)
+
+
+def _staging_root(airflow: EmbeddedAirflow) -> Path | None:
+    try:
+        return airflow.staging_root
+    except (ConfigurationError, StagingError):  # the same
+        return None
+
+
+def _show(answers: Sequence[Answer], console: Console) -> None:
+    width = max(len(answer.name) for answer in answers)
+    for answer in answers:
+        sign, style = _SIGNS[answer.finding.state]
+        line = Text(f"{sign} ", style=style) + Text(f"{answer.name:<{width}}  ", style="bold")
+        console.print(line + Text(answer.finding.found), soft_wrap=True)
+        if answer.finding.cure:
+            console.print(Text(f"{'':{width + 4}}cure: {answer.finding.cure}"), soft_wrap=True)
+    found = Counter(answer.finding.state for answer in answers)
+    console.print(
+        f"{counted(len(answers), 'check')}, {found[State.FAILED]} failed, "
+        f"{counted(found[State.WARNING], 'warning')}",
+        highlight=False,
+    )
+
+
+def _json(answer: Answer) -> dict[str, str | None]:
+    return {
+        "name": answer.name,
+        "state": answer.finding.state.value,
+        "found": answer.finding.found,
+        "cure": answer.finding.cure,
+    }

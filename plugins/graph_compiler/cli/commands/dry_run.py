@@ -1,0 +1,143 @@
+"""`graph-compiler dry-run`: have Spark analyse a pipeline in a process of its own, and say what it found."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+import graph_compiler
+from graph_compiler.cli.arguments.compiling import compile_named
+from graph_compiler.cli.arguments.pipelines import PipelineName
+from graph_compiler.cli.arguments.run_values import Params, read_day, read_params
+from graph_compiler.cli.console import AsJson, speaking_plainly
+from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.dry_run import ANSWER, REQUEST, DryRunAnswer, DryRunRequest
+from graph_compiler.deployment.documents.wire import from_json, to_json
+from graph_compiler.errors import GraphCompilerError
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+
+_PROGRAM = Path(graph_compiler.__file__).parent / "spark_runtime" / "dry_run.py"
+_RUN = "dry_run"
+
+Plans = Annotated[
+    bool, typer.Option("--spark", help="Show Spark's physical plan of each job vertex, too.")
+]
+
+
+class DryRunFailedError(GraphCompilerError):
+    """The analysis itself could not be done."""
+
+
+def dry_run(
+    pipeline: PipelineName,
+    day: Annotated[
+        str | None, typer.Option("--date", help="Day for {{ ds }} in paths: 2013-01-01.")
+    ] = None,
+    param: Params = None,
+    spark: Plans = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let Spark analyse a pipeline without its data: columns, types, SQL. Exit code 1 where it finds something."""
+    with speaking_plainly():
+        compiled = compile_named(pipeline)
+        params = read_params(param, compiled.pipeline)
+        if as_json:
+            answer = ask_spark(compiled, read_day(day), params, shows_plans=spark)
+            typer.echo(_answer_json(compiled, answer))
+            found = len(answer.findings)
+        else:
+            found = analyse(compiled, read_day(day), params, shows_plans=spark)
+    raise typer.Exit(ExitCode.LEFT_TO_DO if found else ExitCode.DONE)
+
+
+def analyse(
+    compiled: CompiledPipeline,
+    day: str,
+    params: Mapping[str, ParameterValue],
+    *,
+    shows_plans: bool,
+) -> int:
+    """Print what Spark finds, and its plans if asked; gives the number of findings. Raises DryRunFailedError."""
+    answer = ask_spark(compiled, day, params, shows_plans=shows_plans)
+    console = Console()
+    for plan in answer.plans:
+        console.print(Text(f"task {plan.region_id} · {plan.vertex}\n{plan.plan}"), soft_wrap=True)
+    for finding in answer.findings:
+        region_id = compiled.deployment.regions[0].id
+        console.print(Text(finding.words(compiled.pipeline.name, region_id)), soft_wrap=True)
+    operators = len(compiled.stream_graph.nodes)
+    found = f"{len(answer.findings)} found wrong" if answer.findings else "nothing found wrong"
+    console.print(
+        f"{compiled.pipeline.name}: {operators} operators analysed, {found}", highlight=False
+    )
+    return len(answer.findings)
+
+
+def ask_spark(
+    compiled: CompiledPipeline,
+    day: str,
+    params: Mapping[str, ParameterValue],
+    *,
+    shows_plans: bool,
+) -> DryRunAnswer:
+    """Give what Spark finds; raises DryRunFailedError where it does not come so far."""
+    given = {**dict(compiled.pipeline.params), **params}
+    regions = describe_regions(compiled)
+    with TemporaryDirectory(prefix="dry-run-") as folder:
+        run = DeskRun(day=day, params=given, run_id=_RUN, staging_root=folder)
+        request = DryRunRequest(
+            tasks=tuple(desk_task(region, run, execution_id=_RUN) for region in regions),
+            shows_plans=shows_plans,
+        )
+        with Console(stderr=True).status("Spark is reading columns"):
+            return _ask(request, Path(folder))
+
+
+def _ask(request: DryRunRequest, folder: Path) -> DryRunAnswer:
+    path = folder / REQUEST
+    path.write_text(to_json(request))
+    done = subprocess.run(
+        [sys.executable, str(_PROGRAM), str(path)],
+        env=EmbeddedAirflow(Path.cwd()).child_environment() | {"SPARK_LOCAL_IP": "127.0.0.1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    answer = folder / ANSWER
+    if not answer.exists():
+        raise DryRunFailedError(f"Spark did not answer:\n{done.stderr[-2_000:]}")
+    return from_json(DryRunAnswer, answer.read_text())
+
+
+def _answer_json(compiled: CompiledPipeline, answer: DryRunAnswer) -> str:
+    document = {
+        "pipeline": compiled.pipeline.name,
+        "operators": len(compiled.stream_graph.nodes),
+        "findings": [
+            {
+                "operator": finding.operator,
+                "message": finding.message,
+                "file": finding.declared_at.file if finding.declared_at else None,
+                "line": finding.declared_at.line if finding.declared_at else None,
+            }
+            for finding in answer.findings
+        ],
+        "plans": [
+            {"task": plan.region_id, "vertex": plan.vertex, "plan": plan.plan}
+            for plan in answer.plans
+        ],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False)

@@ -1,0 +1,62 @@
+"""`graph-compiler explain`: what a pipeline compiles to, as text, as a document or as a picture."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import graph_compiler
+from graph_compiler.cli.arguments.compiling import compile_named
+from graph_compiler.cli.arguments.pipelines import PipelineName
+from graph_compiler.cli.commands.dry_run import Plans, analyse
+from graph_compiler.cli.console import AsJson, speaking_plainly
+from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.explain.documents.page import BUILT
+from graph_compiler.explain.render import Format, Graph, has_flink_plan, render
+
+
+def explain(
+    pipeline: PipelineName,
+    graph: Annotated[
+        Graph | None, typer.Option(help="One of Flink's graphs instead of the tasks.")
+    ] = None,
+    format: Annotated[
+        Format | None,
+        typer.Option(
+            help="How it is written; html: a page to look around in; flink: for Flink's visualizer. [default: text]",
+            show_default=False,
+        ),
+    ] = None,
+    spark: Plans = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the tasks a pipeline compiles to, why each cut is where it is, and what a failure of each repeats."""
+    if as_json and format not in (None, Format.JSON):
+        raise typer.BadParameter(f"--json and --format {format} contradict each other")
+    form = Format.JSON if as_json else format or Format.TEXT
+    if spark and (form is not Format.TEXT or graph):
+        raise typer.BadParameter(
+            "--spark shows text: leave it out, or --json, --format and --graph"
+        )
+    if form is Format.HTML and graph:
+        raise typer.BadParameter("the page has every graph: leave --graph out")
+    if form is Format.FLINK and not has_flink_plan(graph):
+        raise typer.BadParameter(
+            "Flink has no plan document of subtasks; allowed: --graph stream, --graph job"
+        )
+    with speaking_plainly():
+        compiled = compile_named(pipeline)
+        typer.echo(render(compiled, graph, form, _page() if form is Format.HTML else ""))
+        if spark:
+            params = dict(compiled.pipeline.params)
+            found = analyse(compiled, date.today().isoformat(), params, shows_plans=True)
+            raise typer.Exit(ExitCode.LEFT_TO_DO if found else ExitCode.DONE)
+
+
+def _page() -> str:
+    """Return the text of the view's own page, none where it is not built."""
+    file = Path(graph_compiler.__file__).parent / BUILT
+    return file.read_text() if file.is_file() else ""

@@ -1,0 +1,31 @@
+"""`graph-compiler export`: any pipeline as a document that declares the same."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from graph_compiler.cli.arguments.pipelines import PipelineName
+from graph_compiler.cli.console import speaking_plainly
+from graph_compiler.projects.pipeline_files import load_pipeline
+
+
+class ExportForm(StrEnum):
+    """What a pipeline can be written as."""
+
+    YAML = "yaml"
+
+
+def export(
+    pipeline: PipelineName,
+    to: Annotated[ExportForm, typer.Option(help="What to write it as.")] = ExportForm.YAML,
+) -> None:
+    """Print a pipeline as YAML that declares the same: the same operators, ids and fingerprints."""
+    # Imported when called: making models of the whole API takes longer than most commands.
+    from graph_compiler.projects.yaml.writing.export import export_pipeline
+
+    writers = {ExportForm.YAML: export_pipeline}
+    with speaking_plainly():
+        typer.echo(writers[to](load_pipeline(pipeline)), nl=False)

@@ -1,0 +1,110 @@
+"""`graph-compiler history`: every attempt at every task of a run."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from graph_compiler.cli.arguments.runs import DagName, RunId, layout_of
+from graph_compiler.cli.console import AsJson, speaking_plainly
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.wire import to_wire
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.identifiers import RegionId, counted
+from graph_compiler.staging.executions.executions import (
+    RegionExecution,
+    executions,
+    find_run,
+    history_size,
+    regions_of,
+)
+
+_STYLE = {
+    ExecutionState.FINISHED: "green",
+    ExecutionState.FAILED: "red",
+    ExecutionState.CANCELED: "yellow",
+}
+
+History = dict[RegionId, tuple[RegionExecution, ...]]
+
+
+def history(dag: DagName, run_id: RunId, as_json: AsJson = False) -> None:
+    """Show every attempt at every task of a run: state, time, worker, and why it did not finish."""
+    with speaking_plainly():
+        layout = layout_of(dag, run_id)
+        found = run_history(layout)
+        if as_json:
+            typer.echo(history_json(found))
+        else:
+            show_history(layout, found, Console())
+
+
+def run_history(layout: StagingLayout) -> History:
+    """Give the attempts at each region of a run, first to last, as many as its pipeline wants shown.
+
+    Raises ExecutionNotFoundError.
+    """
+    run = find_run(layout)
+    return {
+        region_id: executions(run, region_id, size=history_size(run, region_id))
+        for region_id in regions_of(run)
+    }
+
+
+def show_history(layout: StagingLayout, found: History, console: Console) -> None:
+    """Print a line for each attempt, with its reason below it where it did not finish."""
+    console.print(Text(f"{layout.pipeline} · {layout.run_id}"))
+    for region_id, attempts in found.items():
+        console.print(Text(f"{region_id} · {counted(len(attempts), 'attempt')}", style="bold"))
+        for attempt in attempts:
+            console.print(_line(attempt), soft_wrap=True)
+            for line in _details(attempt):
+                console.print(Text(f"      {line}"), soft_wrap=True)
+
+
+def history_json(found: History) -> str:
+    """Give the same as JSON; what a driver tells of its work is left out, its report.json has it."""
+    return json.dumps(
+        {
+            region_id: [
+                {
+                    key: value
+                    for key, value in dict(to_wire(attempt)).items()  # type: ignore[arg-type]  # an object
+                    if key not in ("type", "report", "progress")
+                }
+                | {
+                    "recomputed": to_wire(attempt.report.recomputed if attempt.report else ()),
+                    "current": to_wire(attempt.progress.current if attempt.progress else None),
+                }
+                for attempt in attempts
+            ]
+            for region_id, attempts in found.items()
+        },
+        indent=1,
+    )
+
+
+def _details(attempt: RegionExecution) -> Iterator[str]:
+    yield from (attempt.reason or "").splitlines()
+    if attempt.report is not None:
+        yield from (found.words() for found in attempt.report.recomputed)
+    if attempt.progress is not None and (step := attempt.progress.current):
+        seen = "last seen in" if attempt.state.is_terminal else "now in"
+        yield f"{seen} '{step.operator}', {step.phase}, since {_moment(step.since)}"
+
+
+def _line(attempt: RegionExecution) -> Text:
+    seconds = (attempt.ended or time.time()) - attempt.started
+    state = Text(f"{attempt.state:<9}", style=_STYLE.get(attempt.state, ""))
+    words = f"  {_moment(attempt.started)}  {seconds:7.1f} s  {attempt.host or ''}"
+    return Text(f"  #{attempt.attempt_number + 1:<3} ") + state + Text(words.rstrip())
+
+
+def _moment(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -1,0 +1,70 @@
+"""`graph-compiler options`: what holds for every pipeline of this deployment that sets nothing itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from graph_compiler.cli.arguments.compiling import deployment_options
+from graph_compiler.cli.console import AsJson, speaking_plainly
+from graph_compiler.compiler.checks.validation import validated_options
+from graph_compiler.explain.text.option_words import option_json
+from graph_compiler.identifiers import PIPELINES
+from graph_compiler.options.deployment_options import DeploymentOptions
+from graph_compiler.options.effective_options import (
+    EffectiveOption,
+    OptionOrigin,
+    effective_options,
+)
+from graph_compiler.options.reader import read_options
+from graph_compiler.projects.pipeline_files import load_pipeline
+
+
+def options(
+    pipeline: Annotated[
+        str | None,
+        typer.Argument(
+            help=f"A pipeline's module or YAML file in {PIPELINES}/, for what holds there."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show every option with its value, and who set it: the pipeline, else the deployment, else it is built in."""
+    with speaking_plainly():
+        deployment = deployment_options()
+        found = _effective(pipeline, deployment)
+    if as_json:
+        document = {
+            "deployment": deployment.origin or None,
+            "options": [option_json(option) for option in found],
+        }
+        typer.echo(json.dumps(document, indent=1))
+    else:
+        _show(found, deployment)
+
+
+def _effective(name: str | None, deployment: DeploymentOptions) -> tuple[EffectiveOption, ...]:
+    if name is None:
+        return effective_options(read_options((), deployment)[0], (), deployment)
+    pipeline = load_pipeline(name)
+    keys = [key for key, _ in pipeline.config]
+    return effective_options(validated_options(pipeline, deployment), keys, deployment)
+
+
+def _show(found: tuple[EffectiveOption, ...], deployment: DeploymentOptions) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("option", "value", "set by"):
+        table.add_column(heading, overflow="ignore", no_wrap=True)
+    for option in found:
+        origin = "" if option.origin is OptionOrigin.BUILT_IN else option.origin.value
+        style = "bold" if option.is_changed else ""
+        table.add_row(Text(option.key), Text(option.value, style=style), Text(origin))
+    console = Console()
+    console.print(table)
+    if deployment.origin:
+        console.print(Text(f"deployment: {deployment.origin}"), soft_wrap=True)

@@ -1,0 +1,189 @@
+"""`graph-compiler replay`: one execution again, from the documents it left, away from everything real.
+
+descriptor.json ─ redirected ─▶ <scratch>/…/descriptor.json ─▶ the spark-submit of submission.json
+manifests of its inputs ─ copied ─▶ <scratch>/staging; the data they name is read where it lies
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Annotated
+
+import typer
+
+from graph_compiler.cli.arguments.runs import DagName, RunId, layout_of
+from graph_compiler.cli.console import AsJson, speaking_plainly
+from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.staging_layout import (
+    DESCRIPTOR,
+    REPORT,
+    SUBMISSION,
+    StagingLayout,
+)
+from graph_compiler.deployment.documents.submission import Submission
+from graph_compiler.deployment.documents.wire import Json, to_json
+from graph_compiler.deployment.plans.replay import redirect, staged_inputs
+from graph_compiler.identifiers import RegionId, listing
+from graph_compiler.staging.executions.execution_order import in_order
+from graph_compiler.staging.executions.executions import (
+    ExecutionNotFoundError,
+    find_run,
+    regions_of,
+    told,
+)
+from graph_compiler.staging.executions.run_marker import find_marker, mark_run
+from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.private_folders import make_private_folder
+from graph_compiler.staging.store.read_document import read_document
+
+APPLICATION, SHELL = "spark_runtime/main.py", "spark_runtime/shell.py"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """An execution that is ready to run again: what spark-submit is given, and where everything it writes goes."""
+
+    command: tuple[str, ...]
+    shown: str
+    environment: tuple[tuple[str, str], ...]
+    scratch: Path
+
+
+def replay(
+    dag: DagName,
+    run_id: RunId,
+    task: Annotated[str, typer.Argument(help="Task id.")],
+    attempt: Annotated[
+        int | None,
+        typer.Option(
+            help="Number of the attempt, from 1, as history has it; the last if not given."
+        ),
+    ] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(help="Folder for what it writes; a new temporary one if not given."),
+    ] = None,
+    shell: Annotated[
+        bool,
+        typer.Option("--shell", help="Open a PySpark session with its operators as DataFrames."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run one execution again, with the inputs it had, and everything it writes below a scratch folder.
+
+    With --shell, open a PySpark session instead in which each of its operators is a DataFrame.
+    """
+    if shell and as_json:
+        raise typer.BadParameter("--shell is for a person: leave out --json")
+    with speaking_plainly():
+        layout = layout_of(dag, run_id)
+        found = prepare_replay(find_execution(layout, task, attempt), layout, into, shell=shell)
+        environment = EmbeddedAirflow(Path.cwd()).child_environment() | dict(found.environment)
+    typer.echo(found.shown, err=as_json)
+    # What Spark says goes to standard error with --json: standard output holds the document.
+    exit_code = subprocess.run(
+        found.command,
+        env=environment,
+        stdout=sys.stderr.fileno() if as_json else None,
+        check=False,
+    ).returncode
+    if exit_code == 0 and not shell and not _reports(found):
+        typer.echo("Spark's driver ended with exit code 0, and left no report", err=True)
+        exit_code = ExitCode.LEFT_TO_DO
+    if as_json:
+        typer.echo(json.dumps(_outcome_json(found, exit_code), indent=1))
+    else:
+        typer.echo(f"what it wrote: {shlex.quote(str(found.scratch))}")
+    raise typer.Exit(exit_code)
+
+
+def find_execution(layout: StagingLayout, task: str, attempt: int | None) -> Path:
+    """Give the folder of an execution; raises ExecutionNotFoundError naming what there is."""
+    run, region_id = find_run(layout), RegionId(task)
+    # Of two with one number (a run that was created again), the later one is meant.
+    begun = in_order(run, region_id)
+    found = {_task(folder).attempt.attempt_number + 1: folder for folder in begun}
+    if not found:
+        known = sorted(regions_of(run))
+        raise ExecutionNotFoundError(
+            f"task '{task}' was not run in '{layout.run_id}'\n  found: {listing(known)}"
+        )
+    if attempt is not None and attempt not in found:
+        raise ExecutionNotFoundError(
+            f"task '{task}' has no attempt {attempt}\n  found: {listing(map(str, sorted(found)))}"
+        )
+    return begun[-1] if attempt is None else found[attempt]
+
+
+def prepare_replay(
+    execution: Path, layout: StagingLayout, into: Path | None, *, shell: bool
+) -> Replay:
+    """Bring what an execution needs into a scratch folder, for the application or the shell."""
+    submission = read_document(str(execution / SUBMISSION), Submission)
+    if submission is None:
+        raise ExecutionNotFoundError(f"{execution} was never submitted: it holds no {SUBMISSION}")
+    scratch = Path(mkdtemp(prefix="replay-") if into is None else into).resolve()
+    descriptor = prepare_scratch(execution, layout, scratch)
+    replaced = {str(execution / DESCRIPTOR): str(descriptor)}
+    if shell:
+        application = next(word for word in submission.command if word.endswith(APPLICATION))
+        replaced[application] = application.removesuffix(APPLICATION) + SHELL
+    shown = submission.shown
+    for old, new in replaced.items():
+        shown = shown.replace(old, new)
+    return Replay(
+        command=tuple(replaced.get(word, word) for word in submission.command),
+        shown=shown,
+        environment=submission.environment,
+        scratch=scratch,
+    )
+
+
+def prepare_scratch(execution: Path, layout: StagingLayout, scratch: Path) -> Path:
+    """Write the redirected descriptor, and bring the manifests it needs; gives the descriptor's path."""
+    task = redirect(_task(execution), str(scratch))
+    replayed = StagingLayout(root=task.staging_root, pipeline=layout.pipeline, run_id=layout.run_id)
+    for result_id in staged_inputs(task.region):
+        manifests = Path(layout.manifests(result_id))
+        if manifests.is_dir():
+            shutil.copytree(manifests, replayed.manifests(result_id), dirs_exist_ok=True)
+    if marker := find_marker(LocalCommitStore(), layout):
+        mark_run(LocalCommitStore(), replace(marker, root=task.staging_root))
+    path = Path(replayed.descriptor(task.region.region_id, task.attempt.execution_id))
+    if path.parent.exists():
+        raise ExecutionNotFoundError(
+            f"{scratch} holds a replay already\n  hint: name another folder"
+        )
+    make_private_folder(path.parent)
+    path.write_text(to_json(task))
+    return path
+
+
+def _task(execution: Path) -> TaskDeploymentDescriptor:
+    found = told(execution)
+    assert found is not None, "it has a descriptor"
+    return found
+
+
+def _reports(found: Replay) -> list[bytes]:
+    return [path.read_bytes() for path in found.scratch.glob(f"staging/*/*/tasks/*/*/{REPORT}")]
+
+
+def _outcome_json(found: Replay, exit_code: int) -> Json:
+    """Give what became of a replay; its report is null where the driver left none."""
+    reports = _reports(found)
+    return {
+        "command": found.shown,
+        "exit_code": exit_code,
+        "scratch": str(found.scratch),
+        "report": json.loads(reports[0]) if reports else None,
+    }

@@ -1,0 +1,128 @@
+"""`graph-compiler run`: one run of a pipeline, under Airflow or in one Spark session, and what came out of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from graph_compiler.cli.arguments.compiling import compile_named
+from graph_compiler.cli.arguments.pipelines import PipelineName
+from graph_compiler.cli.arguments.run_values import Params, read_day, read_params
+from graph_compiler.cli.console import AsJson, program, speaking_plainly
+from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.running.airflow_run import Run, run_under_airflow
+from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.running.finished_run import FinishedRun, Preview
+from graph_compiler.cli.running.in_process_run import InProcessRun, Until, run_in_process
+from graph_compiler.cli.running.run_document import run_json
+from graph_compiler.cli.running.run_view import contracts_table, outputs_table, preview_table
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.operator_names import find_output
+from graph_compiler.projects.pipeline_files import find_pipeline
+
+LIMIT = 20
+
+
+def run(  # its parameters are the command's options
+    pipeline: PipelineName,
+    day: Annotated[
+        str | None, typer.Option("--date", help="Logical date of the run: 2013-01-01.")
+    ] = None,
+    param: Params = None,
+    in_process: Annotated[
+        bool,
+        typer.Option(
+            "--in-process", help="Run all tasks in one Spark session, without Airflow: quicker."
+        ),
+    ] = False,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OPERATOR",
+            help="Run only what this operator needs, show its rows, and write no sink. Implies --in-process.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=0, help=f"Rows to show of --until. [default: {LIMIT}]")
+    ] = None,
+    count: Annotated[
+        bool, typer.Option("--count", help="Count the rows of --until, too: computes all of them.")
+    ] = False,
+    sort: Annotated[
+        str | None, typer.Option(help="Column to sort the preview by, largest first.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a pipeline once, and show what comes out.
+
+    Under an Airflow of the project's own (`airflow dags test`); or, for the quick loop, in one Spark session
+    (--in-process), or only as far as one operator (--until), whose rows are shown.
+    """
+    if until is None and (limit is not None or count):
+        raise typer.BadParameter("--limit and --count are about the rows of --until OPERATOR")
+    if until is not None and sort is not None:
+        raise typer.BadParameter(
+            "--sort is for the rows of a sink; --until shows them as they come"
+        )
+    console = Console(stderr=as_json)
+    with speaking_plainly():
+        compiled = compile_named(pipeline)
+        params = read_params(param, compiled.pipeline)
+        airflow = EmbeddedAirflow(Path.cwd())
+        if in_process or until is not None:
+            asked = InProcessRun(
+                compiled=compiled,
+                day=read_day(day),
+                params=params,
+                until=_until(compiled, until, limit, count=count),
+                preview_sorted_by=sort,
+            )
+            finished = run_in_process(asked, airflow, console)
+        else:
+            request = Run(
+                compiled=compiled, day=read_day(day), params=params, preview_sorted_by=sort
+            )
+            finished = run_under_airflow(request, airflow, console)
+    if as_json:
+        typer.echo(run_json(finished))
+    else:
+        _show(finished, pipeline, console)
+    raise typer.Exit(ExitCode.DONE if finished.failure is None else ExitCode.LEFT_TO_DO)
+
+
+def _until(
+    compiled: CompiledPipeline, name: str | None, limit: int | None, *, count: bool
+) -> Until | None:
+    if name is None:
+        return None
+    output = find_output(compiled.stream_graph, name)
+    return Until(output=output, limit=LIMIT if limit is None else limit, counts=count)
+
+
+def _show(run: FinishedRun, pipeline: str, console: Console) -> None:
+    if run.failure is not None:
+        console.print(Text(run.failure), soft_wrap=True)
+        return
+    if run.run_id is not None:
+        console.print(outputs_table(run.sinks))
+    if (contracts := contracts_table(run.found)) is not None:
+        console.print(contracts)
+    if isinstance(run.preview, Preview):
+        console.print(preview_table(run.preview))
+    elif run.preview is not None:
+        console.print(run.preview)
+    console.print(f"Log: {run.log}", soft_wrap=True, highlight=False)
+    if run.run_id is not None:
+        name = run.compiled.pipeline.name
+        console.print(
+            f"Next:  {program()} explain {pipeline}   shows why the cuts are where they are\n"
+            f"       {program()} history {name} {run.run_id}   shows each attempt at each task\n"
+            f"       {program()} run {pipeline} --until OPERATOR   shows the rows of one operator\n"
+            f"       edit {find_pipeline(pipeline).shown}, then run again",
+            highlight=False,
+            soft_wrap=True,
+        )

@@ -1,0 +1,140 @@
+"""`graph-compiler staging list | show | gc`: what lies in the staging root, and what of it can go."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from graph_compiler.cli.arguments.runs import DagName, layout_of
+from graph_compiler.cli.console import AsJson, example, speaking_plainly
+from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.running.airflow_states import ask_airflow
+from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.staging_view import (
+    collection_json,
+    list_json,
+    run_json,
+    show_collection,
+    show_list,
+    show_run,
+)
+from graph_compiler.errors import ParameterError
+from graph_compiler.options.durations import parse_duration
+from graph_compiler.staging.executions.executions import find_run
+from graph_compiler.staging.gc.collection import Policy, collect
+from graph_compiler.staging.gc.liveness import MINIMUM_SILENCE
+from graph_compiler.staging.gc.removal import forget, remove
+from graph_compiler.staging.gc.survey import survey, survey_run
+
+staging = typer.Typer(
+    name="staging", help="See what runs have staged, and remove what is left.", no_args_is_help=True
+)
+
+
+@staging.command(name="list", epilog=example("staging list --json"))
+def list_runs(as_json: AsJson = False) -> None:
+    """List every run: size, age, state, attempts, results that are kept."""
+    with speaking_plainly():
+        airflow = EmbeddedAirflow(Path.cwd())
+        inventory = survey(_root(airflow))
+        word = ask_airflow(airflow, (run.pipeline for run in inventory.runs))
+        policy = Policy(now=time.time(), airflow=word.states)
+        if as_json:
+            typer.echo(list_json(inventory, policy))
+        else:
+            show_list(inventory, policy, Console())
+            _say(word.silence)
+
+
+@staging.command(epilog=example("staging show flights manual__2013-01-01"))
+def show(
+    dag: DagName,
+    run_ids: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="Run ids, as Airflow shows them.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Show what is staged in runs: epochs, rows, bytes, where, by which task, who reads it, whether it was released."""
+    with speaking_plainly():
+        layouts = [layout_of(dag, run_id) for run_id in run_ids]
+        for layout in layouts:
+            find_run(layout)
+        runs = [survey_run(layout) for layout in layouts]
+        if as_json:
+            typer.echo(json.dumps([run_json(run) for run in runs], indent=1))
+        else:
+            for run in runs:
+                show_run(run, Console())
+
+
+@staging.command(epilog=example('staging gc --older-than "7 d" --dry-run'))
+def gc(
+    older_than: Annotated[
+        str | None,
+        typer.Option(
+            help="Remove runs whose last change is older: 7 d, 12 h. Each pipeline's staging.ttl if not given."
+        ),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say it, and do nothing.")] = False,
+    tables_dropped: Annotated[
+        bool,
+        typer.Option(
+            "--tables-dropped", help="The tables an earlier gc named are dropped: forget them."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Remove old runs, and what killed ones left; nothing a live run may read. Exit code 1: tables are left to drop."""
+    with speaking_plainly():
+        airflow = EmbeddedAirflow(Path.cwd())
+        root = _root(airflow)
+        inventory = survey(root)
+        word = ask_airflow(airflow, (run.pipeline for run in inventory.runs))
+        policy = Policy(
+            now=time.time(),
+            older_than=_seconds(older_than, word.silence),
+            airflow=word.states,
+            tables_dropped=tables_dropped,
+        )
+        found = collect(inventory, policy)
+        if not dry_run:
+            found = replace(found, removals=tuple(remove(found, root)))
+            forget(found.forgotten)
+        if as_json:
+            typer.echo(collection_json(found, is_dry=dry_run))
+        else:
+            show_collection(found, Console(), is_dry=dry_run)
+            _say(word.silence)
+        raise typer.Exit(ExitCode.LEFT_TO_DO if found.tables else ExitCode.DONE)
+
+
+def _root(airflow: EmbeddedAirflow) -> str:
+    return str(airflow.staging_root)
+
+
+def _say(silence: str | None) -> None:
+    if silence is not None:
+        words = f"Airflow could not be asked which runs are live ({silence}): judged by their age"
+        Console(stderr=True).print(Text(words), soft_wrap=True)
+
+
+def _seconds(text: str | None, silence: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        seconds = parse_duration(text).total_seconds()
+    except ValueError as error:
+        raise ParameterError(f"--older-than is '{text}'\n  {error}") from None
+    if silence is not None and seconds < MINIMUM_SILENCE:
+        raise ParameterError(
+            f"--older-than is '{text}', and Airflow cannot say which runs are live: {silence}\n"
+            "  allowed: 1 h and more"
+        )
+    return seconds

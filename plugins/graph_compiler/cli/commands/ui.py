@@ -1,0 +1,139 @@
+"""`graph-compiler ui`: Airflow's own UI with this project's pipelines, for this machine alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import typer
+from rich.console import Console
+
+from graph_compiler.cli.console import speaking_plainly
+from graph_compiler.cli.running.embedded_airflow import AirflowFailedError, EmbeddedAirflow
+from graph_compiler.cli.running.signals import ended_as_by_ctrl_c
+from graph_compiler.projects.airflow_configuration import variable_of
+from graph_compiler.staging.store.private_folders import make_private_folder
+
+USER = PASSWORD = "admin"
+_LOOPBACK = "127.0.0.1"
+_SECONDS_TO_START = 300
+_SECONDS_TO_END = 30
+_SECONDS_BETWEEN = 0.2
+_SECONDS_TO_ANSWER = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standalone:
+    """An `airflow standalone`: where it lives, its port of loopback, and who may log in, all with one password."""
+
+    home: Path
+    port: int
+    users: Mapping[str, str]
+
+    @property
+    def url(self) -> str:
+        """Give where it answers."""
+        return f"http://{_LOOPBACK}:{self.port}"
+
+    def settings(self) -> dict[str, str]:
+        """Give its variables, over those that any Airflow of the project has; leaves the file of passwords."""
+        passwords = self.home / "passwords.json"
+        passwords.touch(mode=0o600)
+        passwords.write_text(json.dumps(dict.fromkeys(self.users, PASSWORD)))
+        users = ",".join(f"{name}:{role}" for name, role in self.users.items())
+        return {
+            "AIRFLOW__API__HOST": _LOOPBACK,
+            "AIRFLOW__API__PORT": str(self.port),
+            "AIRFLOW__API__WORKERS": "1",
+            "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.url}/execution/",
+            "AIRFLOW__CORE__PARALLELISM": "4",
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(passwords),
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": users,
+        }
+
+
+def ui(
+    port: Annotated[int, typer.Option(help="Port of 127.0.0.1; nothing else can reach it.")] = 8080,
+) -> None:
+    """Start Airflow's UI with the pipelines, ready to be triggered; Ctrl-C ends it.
+
+    It has a home and a database of its own, since `run` may run beside it. Its settings are those of `run`, and it
+    stages where `run` does: `history` and `replay` know its runs.
+    """
+    console = Console()
+    airflow = EmbeddedAirflow(Path.cwd())
+    home = airflow.home / "ui"
+    make_private_folder(home)
+    server = Standalone(home=home, port=port, users={USER: "admin"})
+    log = home / "standalone.log"
+    shared = {
+        "AIRFLOW_CONFIG": str(airflow.configuration_file),
+        variable_of("staging_root"): str(airflow.staging_root),
+    }
+    environment = airflow.child_environment() | server.settings() | shared
+    environment["AIRFLOW_HOME"] = str(home)
+    with speaking_plainly(), ended_as_by_ctrl_c(), log.open("w") as output:
+        _refuse_taken(port)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "airflow", "standalone"],
+            env=environment,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+        try:
+            with console.status("starting Airflow (half a minute; the first time more)"):
+                _wait(server, process, log)
+            console.print(f"{server.url}   user {USER}, password {PASSWORD}", highlight=False)
+            console.print(f"Logs: {log}\nCtrl-C ends it.", highlight=False, soft_wrap=True)
+            process.wait()
+        except KeyboardInterrupt:
+            console.print("ending")
+        finally:
+            end(process)
+
+
+def _refuse_taken(port: int) -> None:
+    """Raise AirflowFailedError for a port that something listens on: what answers there would be taken for ours."""
+    with socket.socket() as asking:
+        asking.settimeout(_SECONDS_TO_ANSWER)
+        if asking.connect_ex((_LOOPBACK, port)) == 0:
+            raise AirflowFailedError(
+                f"something else listens on {_LOOPBACK}:{port}\n  hint: end it, or take another --port"
+            )
+
+
+def _wait(server: Standalone, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait for the first answer. Raises AirflowFailedError where there is none."""
+    deadline = time.monotonic() + _SECONDS_TO_START
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            with urlopen(f"{server.url}/api/v2/version", timeout=5):
+                return
+        except (URLError, OSError):
+            time.sleep(1)
+    raise AirflowFailedError(f"Airflow's UI did not start\n  log: {log}")
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End it with all its processes, some of which outlive the first."""
+    deadline = time.monotonic() + _SECONDS_TO_END
+    with suppress(ProcessLookupError):  # the group is gone
+        os.killpg(process.pid, signal.SIGTERM)
+        while time.monotonic() < deadline:
+            process.poll()
+            os.killpg(process.pid, 0)
+            time.sleep(_SECONDS_BETWEEN)
+        os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,191 @@
+"""`graph-compiler validate`: everything wrong with every pipeline, in one go, with neither Airflow nor Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from graph_compiler.cli.arguments.compiling import deployment_options
+from graph_compiler.cli.console import AsJson, speaking_plainly
+from graph_compiler.cli.exit_codes import ExitCode
+from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.compiler.checks.validation import all_problems
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
+from graph_compiler.deployment.documents.wire import Json
+from graph_compiler.errors import (
+    GraphCompilerError,
+    InvalidPipelineError,
+    ParameterError,
+    Problem,
+)
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.identifiers import PIPELINES, counted
+from graph_compiler.options.deployment_options import DeploymentOptions
+from graph_compiler.projects.pipeline_files import (
+    files_below,
+    find_pipeline,
+    load_declared,
+    nothing_declared,
+)
+from graph_compiler.staging.publications.own_folders import (
+    SinkPlace,
+    find_own_folder_problems,
+    own_folders,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What was found in one module: `pipeline` is the name of what is `declared`, else that of the file."""
+
+    file: str
+    pipeline: str
+    declared: Pipeline | None
+    problems: tuple[Problem, ...]
+
+
+def validate(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATH]...",
+            help=f"Files, folders or names of modules; all of {PIPELINES}/ if not given.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check pipelines without running them: every problem of every one, with its operator, file and line.
+
+    A module that is named must declare a pipeline; in a folder, those without an `env` are left alone.
+    """
+    with speaking_plainly():
+        verdicts = judge(paths or [PIPELINES])
+    if as_json:
+        typer.echo(json.dumps(verdicts_json(verdicts), indent=1))
+    else:
+        _show(verdicts)
+    raise typer.Exit(
+        ExitCode.WRONG if any(verdict.problems for verdict in verdicts) else ExitCode.DONE
+    )
+
+
+def judge(paths: Sequence[str]) -> list[Verdict]:
+    """Check what is named by paths or module names, each module once.
+
+    Raises ParameterError where there is no pipeline at all, ConfigurationError where the deployment is set wrong.
+    """
+    deployment = deployment_options()
+    found: dict[str, Verdict] = {}
+    for path in paths:
+        is_folder = path == PIPELINES or Path(path).is_dir()
+        for name in files_below(Path(path)) if is_folder else [path]:
+            verdict = _judge(name, deployment, must_declare=not is_folder)
+            if verdict.declared or verdict.problems:
+                found[verdict.file] = verdict
+    if not found:
+        raise ParameterError(
+            f"there is no pipeline in {', '.join(paths)}\n"
+            f"  hint: run this in the folder that holds {PIPELINES}/, or name files, folders or modules"
+        )
+    return _with_shared_names(list(found.values()))
+
+
+def verdicts_json(verdicts: Iterable[Verdict]) -> Json:
+    """Give the document that `--json` prints."""
+    return {
+        "pipelines": [
+            {
+                "pipeline": verdict.pipeline,
+                "file": verdict.file,
+                "problems": [_problem_json(problem) for problem in verdict.problems],
+            }
+            for verdict in verdicts
+        ]
+    }
+
+
+def _judge(name: str, deployment: DeploymentOptions, *, must_declare: bool) -> Verdict:
+    file, pipeline, declared = name, Path(name).stem, None
+    problems: tuple[Problem, ...] = ()
+    try:
+        module = find_pipeline(name)
+        file = module.shown
+        declared = load_declared(module)
+        if declared is not None:
+            pipeline = declared.name
+            compiled = compile_pipeline(declared, deployment)
+            describe_pipeline(compiled)
+            problems = tuple(_own_folder_problems(compiled))
+        elif must_declare:
+            problems = (nothing_declared(module),)
+    except InvalidPipelineError as error:
+        pipeline, problems = error.pipeline, all_problems(error)
+    except GraphCompilerError as error:
+        problems = (Problem(message=str(error)),)
+    return Verdict(file=file, pipeline=pipeline, declared=declared, problems=problems)
+
+
+def _own_folder_problems(compiled: CompiledPipeline) -> Iterator[Problem]:
+    """Find targets that no sink may write over, where the path as it is written tells."""
+    airflow = EmbeddedAirflow(Path.cwd())
+    nodes = compiled.stream_graph.nodes
+    places = (SinkPlace.of(node.declared_name, node.operator, node.declared_at) for node in nodes)
+    literal = [
+        place for place in places if place and "{{" not in place.path and "{%" not in place.path
+    ]
+    known = own_folders(str(airflow.staging_root.absolute()), [node.declared_at for node in nodes])
+    yield from find_own_folder_problems(literal, (*known, *airflow.own_folders))
+
+
+def _with_shared_names(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Refuse a second pipeline of one name: both would be the Dag of that id, and share a folder of staged results."""
+    first: dict[str, Verdict] = {}
+    judged = []
+    for verdict in verdicts:
+        other = first.setdefault(verdict.pipeline, verdict)
+        is_handed_on = verdict.declared == other.declared  # its `env` is imported from there
+        if verdict.declared and other.declared and not is_handed_on:
+            problem = Problem(
+                message=f"its name '{verdict.pipeline}' is already that of {other.file}",
+                hint="a pipeline's name is its Dag's id: give each its own",
+            )
+            judged.append(replace(verdict, problems=(*verdict.problems, problem)))
+        else:
+            judged.append(verdict)
+    return judged
+
+
+def _show(verdicts: Sequence[Verdict]) -> None:
+    broken = [verdict for verdict in verdicts if verdict.problems]
+    errors = Console(stderr=True)
+    for verdict in broken:
+        words = str(InvalidPipelineError(verdict.pipeline, verdict.problems))
+        errors.print(Text(f"{verdict.file}: {words}"), soft_wrap=True)
+    problems = sum(len(verdict.problems) for verdict in broken)
+    found = (
+        f"{counted(problems, 'problem')} in {len(broken)} of them" if broken else "nothing wrong"
+    )
+    typer.echo(f"{counted(len(verdicts), 'pipeline')} checked, {found}", err=bool(broken))
+
+
+def _problem_json(problem: Problem) -> Json:
+    location = problem.declared_at
+    return {
+        "message": problem.message,
+        "operator": problem.operator,
+        "allowed": problem.allowed,
+        "hint": problem.hint,
+        "file": location.file if location else None,
+        "line": location.line if location else None,
+        "column": problem.column,
+        "key": problem.key,
+    }

@@ -1,0 +1,1 @@
+"""One run followed to its end, under Airflow or in one process, and shown."""

@@ -1,0 +1,83 @@
+"""One run under the project's own Airflow (`airflow dags test`), followed to its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from rich.console import Console
+
+from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.running.finished_run import FinishedRun, outputs_of, task_words
+from graph_compiler.cli.running.following import Followed, follow
+from graph_compiler.cli.running.published_preview import published_preview
+from graph_compiler.cli.running.run_view import failure_words, skipped_words
+from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.identifiers import path_segment
+from graph_compiler.staging.executions.executions import executions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What the user asked for."""
+
+    compiled: CompiledPipeline
+    day: str
+    params: Mapping[str, ParameterValue]
+    preview_sorted_by: str | None
+
+
+def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> FinishedRun:
+    """Run to the end, showing progress."""
+    name = run.compiled.pipeline.name
+    log = airflow.log_of(name)
+    log.write_text("")
+    with console.status("preparing Airflow's database (the first time only)"):
+        airflow.prepare(log)
+    runs = airflow.staging_root / path_segment(name)
+    known = set(_entries(runs))
+    tasks = task_words(run.compiled)
+
+    def folder() -> Path | None:
+        return next(iter(sorted(set(_entries(runs)) - known)), None)
+
+    followed = Followed(
+        pipeline=name,
+        tasks=tasks,
+        started=time.time(),
+        process=airflow.start_test_run(name, run.day, run.params, log),
+        starting="Airflow",
+        look=lambda: {
+            task.id: executions(where, task.id) if (where := folder()) else () for task in tasks
+        },
+        step=lambda: None,
+    )
+    found = follow(followed, console)
+    failure = None
+    if followed.process.returncode:
+        failure = failure_words(name, found, log, starting="Airflow")
+    elif not all(found.values()):
+        failure = skipped_words(name, found, run.day, log)
+    sinks = [
+        output for each in found.values() for output in outputs_of(each) if output.kind == "sink"
+    ]
+    where = folder()
+    return FinishedRun(
+        compiled=run.compiled,
+        run_id=None if where is None else unquote(where.name),
+        seconds=time.time() - followed.started,
+        found=found,
+        failure=failure,
+        preview=published_preview(run.compiled, sinks, run.preview_sorted_by)
+        if failure is None
+        else None,
+        log=log,
+    )
+
+
+def _entries(folder: Path) -> list[Path]:
+    return list(folder.iterdir()) if folder.is_dir() else []

@@ -1,0 +1,50 @@
+"""What Airflow says of runs, asked in a process of its own; nobody to ask is an answer, too."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.staging.gc.collection import RunKey
+from graph_compiler.staging.gc.liveness import AirflowRunState
+
+_DATABASE = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
+_PROGRAM = "graph_compiler.airflow_backend.installation.run_states"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AirflowWord:
+    """The states of the runs Airflow knows; `silence` says why it could not be asked, None where it could."""
+
+    states: Mapping[RunKey, AirflowRunState]
+    silence: str | None
+
+
+def ask_airflow(airflow: EmbeddedAirflow, pipelines: Iterable[str]) -> AirflowWord:
+    """Ask the metadata database of the Airflow that this project, or the environment, names."""
+    dag_ids = sorted(set(pipelines))
+    if not dag_ids:
+        return AirflowWord(states={}, silence=None)
+    if not airflow.home.is_dir() and _DATABASE not in os.environ:  # to ask would make a home
+        return AirflowWord(states={}, silence=f"there is no {airflow.home}")
+    done = subprocess.run(
+        [sys.executable, "-m", _PROGRAM],
+        input=json.dumps(dag_ids),
+        env=airflow.child_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        return AirflowWord(states={}, silence=last)
+    rows = json.loads(done.stdout.strip().splitlines()[-1])
+    return AirflowWord(
+        states={(dag_id, run_id): AirflowRunState(state) for dag_id, run_id, state in rows},
+        silence=None,
+    )

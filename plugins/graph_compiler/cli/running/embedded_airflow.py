@@ -1,0 +1,175 @@
+"""An Airflow of the project's own: home, database and staging below `.airflow/`, nothing of the machine's touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.deployment.documents.staging_layout import local_root
+from graph_compiler.errors import ConfigurationError, GraphCompilerError, Problem
+from graph_compiler.options.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
+from graph_compiler.options.deployment_reader import parse_deployment_options
+from graph_compiler.projects.airflow_configuration import (
+    STAGING_FOLDER,
+    Setting,
+    configuration_file,
+    expanded,
+    find_setting,
+    variable_of,
+)
+from graph_compiler.staging.publications.own_folders import OwnFolder
+from graph_compiler.staging.store.private_folders import make_private_folder
+
+
+class AirflowFailedError(GraphCompilerError):
+    """Airflow itself could not be made ready."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedAirflow:
+    """Where it lives, and how it is called. Whatever the caller's environment sets wins over these defaults."""
+
+    project: Path
+
+    @property
+    def home(self) -> Path:
+        """Give AIRFLOW_HOME."""
+        return Path(expanded(os.environ.get("AIRFLOW_HOME", str(self.project / ".airflow"))))
+
+    @property
+    def staging_root(self) -> Path:
+        """Give the folder runs stage data in; raises ConfigurationError, or StagingError for one that is none."""
+        found = self.setting("staging_root")
+        return Path(local_root(found.value) if found else self.home / STAGING_FOLDER)
+
+    @property
+    def options(self) -> DeploymentOptions:
+        """Give the options this deployment sets for all pipelines; raises ConfigurationError."""
+        found = self.setting("options")
+        if found is None:
+            return NO_DEPLOYMENT_OPTIONS
+        return parse_deployment_options(found.value, found.origin)
+
+    @property
+    def spark_conf(self) -> dict[str, str]:
+        """Give the `--conf` pairs of every application; raises ConfigurationError for what is no JSON object."""
+        found = self.setting("spark_conf") or Setting(
+            value=_SETTINGS["spark_conf"], origin="this program"
+        )
+        try:
+            pairs = json.loads(found.value)
+            return {str(key): str(value) for key, value in pairs.items()}
+        except (ValueError, AttributeError):
+            problem = Problem(
+                message=f"spark_conf is {found.value!r}", allowed="a JSON object of --conf pairs"
+            )
+            raise ConfigurationError(found.origin, [problem]) from None
+
+    @property
+    def configuration_file(self) -> Path:
+        """Give the airflow.cfg Airflow reads, if there is one."""
+        return configuration_file(self.home, os.environ)
+
+    @property
+    def own_folders(self) -> tuple[OwnFolder, ...]:
+        """Return the folders of Airflow's that no sink may write over."""
+        environment = self.environment()
+        return (
+            OwnFolder(path=environment["AIRFLOW__CORE__DAGS_FOLDER"], what="the Dags folder"),
+            OwnFolder(path=environment["AIRFLOW__CORE__PLUGINS_FOLDER"], what="the plugins folder"),
+            OwnFolder(path=str(self.home.absolute() / "logs"), what="Airflow's log folder"),
+            OwnFolder(
+                path=str(self.home.absolute()),
+                what="Airflow's home (AIRFLOW_HOME)",
+                takes_targets=True,
+            ),
+        )
+
+    def setting(self, key: str) -> Setting | None:
+        """Give what the environment or airflow.cfg sets; raises ConfigurationError for a file that cannot be read."""
+        return find_setting(key, self.configuration_file, os.environ)
+
+    def environment(self) -> dict[str, str]:
+        """Give every variable Airflow and Spark need, those already set unchanged."""
+        python_path = [str(self.project), str(self.project / "plugins"), *_paths("PYTHONPATH")]
+        programs = [str(Path(sys.executable).parent), *_paths("PATH")]
+        fixed = {
+            "AIRFLOW_HOME": str(self.home),
+            "PYTHONPATH": os.pathsep.join(dict.fromkeys(python_path)),
+            "PATH": os.pathsep.join(dict.fromkeys(programs)),
+        }
+        defaults = {
+            "AIRFLOW__CORE__DAGS_FOLDER": str(self.project / "dags"),
+            "AIRFLOW__CORE__PLUGINS_FOLDER": str(self.project / "plugins"),
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "AIRFLOW__CORE__PARALLELISM": "4",  # of 32 idle workers, 30 would wait for this machine's cores
+            "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(
+                {"conn_type": "spark", "host": "local[2]", "extra": {"deploy-mode": "client"}}
+            ),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+        }
+        for key, value in _SETTINGS.items():
+            if self.setting(key) is None:
+                defaults[variable_of(key)] = value
+        if "JAVA_HOME" in os.environ:
+            fixed["JAVA_HOME"] = os.environ["JAVA_HOME"]
+        return fixed | {name: os.environ.get(name, value) for name, value in defaults.items()}
+
+    def log_of(self, pipeline: str) -> Path:
+        """Give the log of a pipeline's runs, its folder made."""
+        folder = self.home / "logs"
+        make_private_folder(folder)
+        return folder / f"run-{pipeline}.log"
+
+    def prepare(self, log: Path) -> None:
+        """Make the database where there is none; what Airflow says goes to `log`. Raises AirflowFailedError."""
+        for folder in (self.home, self.staging_root):
+            make_private_folder(folder)
+        migrated = (
+            self.home / "migrated"
+        )  # written last: an interrupted migration leaves a database, and not this
+        if migrated.exists():
+            return
+        command, environment = [*_AIRFLOW, "db", "migrate"], self.child_environment()
+        with log.open("a") as output:
+            done = subprocess.run(
+                command, env=environment, stdout=output, stderr=output, check=False
+            )
+        if done.returncode:
+            raise AirflowFailedError(f"`airflow db migrate` failed\n  log: {log}")
+        migrated.touch()
+
+    def start_test_run(
+        self, dag_id: str, day: str, params: Mapping[str, ParameterValue], log: Path
+    ) -> subprocess.Popen[bytes]:
+        """Start `airflow dags test`; what it says goes to `log`."""
+        command = [*_AIRFLOW, "dags", "test", dag_id, day, "--conf", json.dumps(dict(params))]
+        with log.open("ab") as output:
+            return subprocess.Popen(
+                command,
+                env=self.child_environment(),
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+
+    def child_environment(self) -> dict[str, str]:
+        """Give the whole environment of a process that is to be like Airflow's."""
+        return os.environ | self.environment()
+
+
+_SETTINGS = {
+    "spark_conf": json.dumps({"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "8"})
+}
+"""What is right for one machine, where airflow.cfg says nothing else."""
+_AIRFLOW = [sys.executable, "-m", "airflow"]
+
+
+def _paths(variable: str) -> list[str]:
+    return [path for path in os.environ.get(variable, "").split(os.pathsep) if path]

@@ -1,0 +1,98 @@
+"""Follow a run while a process does it: a live table on a terminal, a line for each change elsewhere."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.live import Live
+
+from graph_compiler.cli.running.finished_run import Executions, TaskWords
+from graph_compiler.cli.running.run_view import progress_line, task_table
+from graph_compiler.cli.running.signals import ended_as_by_ctrl_c
+
+POLL_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """A run on its way. `look` gives the executions by now, `step` what is being done, None where nobody tells.
+
+    `starting` names what starts before there is any.
+    """
+
+    pipeline: str
+    tasks: Sequence[TaskWords]
+    process: subprocess.Popen[bytes]
+    started: float
+    starting: str
+    look: Callable[[], Executions]
+    step: Callable[[], str | None]
+
+
+def follow(run: Followed, console: Console) -> Executions:
+    """Watch until the process ends; it ends with this one, however that ends."""
+    with ended_as_by_ctrl_c():
+        try:
+            found = _watch(run, console)
+        except BaseException:  # Ctrl-C above all: Spark must not outlive the command
+            with suppress(ProcessLookupError):  # it has ended by itself
+                os.killpg(run.process.pid, signal.SIGTERM)
+            run.process.wait()
+            raise
+    console.print(task_table(run.pipeline, run.tasks, found, _elapsed(run)))
+    return found
+
+
+def _watch(run: Followed, console: Console) -> Executions:
+    shown: dict[str, str] = {}
+    if not console.is_terminal:
+        console.print(f"{_elapsed(run):6.1f} s  starting {run.starting}", highlight=False)
+    live = (
+        Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
+    )
+    if live:
+        live.start()
+    try:
+        while True:
+            ended = run.process.poll() is not None
+            found, step = run.look(), run.step()
+            if live:
+                table = task_table(
+                    run.pipeline, run.tasks, found, _elapsed(run), starting=run.starting, step=step
+                )
+                live.update(table)
+            else:
+                lines: list[tuple[str, str | None]] = [
+                    (task.id, progress_line(task.id, found[task.id])) for task in run.tasks
+                ]
+                _say(run, [*lines, ("", step)], shown, console)
+            if ended:
+                return found
+            time.sleep(POLL_SECONDS)
+    finally:
+        if live:
+            live.stop()
+
+
+def _say(
+    run: Followed,
+    lines: Sequence[tuple[str, str | None]],
+    shown: dict[str, str],
+    console: Console,
+) -> None:
+    """Print the lines that are new."""
+    for key, line in lines:
+        if line and shown.get(key) != line:
+            shown[key] = line
+            console.print(f"{_elapsed(run):6.1f} s  {line}", highlight=False, soft_wrap=True)
+
+
+def _elapsed(run: Followed) -> float:
+    return time.time() - run.started

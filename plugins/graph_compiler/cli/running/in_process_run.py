@@ -1,0 +1,293 @@
+"""One run in one Spark session, in a process of its own: all tasks, or what one operator needs."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from uuid import uuid4
+
+from rich.console import Console
+
+import graph_compiler
+from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.running.finished_run import (
+    FinishedRun,
+    Preview,
+    TaskWords,
+    outputs_of,
+    task_words,
+)
+from graph_compiler.cli.running.following import Followed, follow
+from graph_compiler.cli.running.published_preview import published_preview
+from graph_compiler.cli.running.run_view import failure_words, step_words
+from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
+from graph_compiler.deployment.describe.region_descriptors import (
+    PipelineDescriptor,
+    describe_pipeline,
+)
+from graph_compiler.deployment.documents import in_process_run as wire
+from graph_compiler.deployment.documents.descriptor import (
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.documents.report import Phase
+from graph_compiler.deployment.documents.wire import from_json, from_wire, to_json
+from graph_compiler.deployment.plans.subplans import only_up_to, with_open_end
+from graph_compiler.errors import GraphCompilerError, InvalidPipelineError, Problem
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.operator_names import NamedOutput
+from graph_compiler.identifiers import RegionId
+from graph_compiler.staging.executions.executions import ALL, RegionExecution, executions
+from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
+from graph_compiler.staging.publications.own_folders import OwnFolder
+from graph_compiler.staging.publications.places import endpoints_of, sources_of, task_problems
+from graph_compiler.staging.results.plan_log import record_plan
+from graph_compiler.staging.store.commit_store import LocalCommitStore
+
+_PROGRAM = Path(graph_compiler.__file__).parent / "spark_runtime" / "in_process.py"
+SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+MASTER = "local[*]"
+
+
+class RunningAlreadyError(GraphCompilerError):
+    """The pipeline is being run in process for the same day: the two would read each other's results."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Until:
+    """An operator to run up to, and how much of its rows to show."""
+
+    output: NamedOutput
+    limit: int
+    counts: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InProcessRun:
+    """What the user asked for. With `until`, nothing is written but below a temporary folder."""
+
+    compiled: CompiledPipeline
+    day: str
+    params: Mapping[str, ParameterValue]
+    until: Until | None
+    preview_sorted_by: str | None
+
+
+def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console) -> FinishedRun:
+    """Run to the end, showing progress.
+
+    Raises InvalidPipelineError where a rendered place is not as it must be, RunningAlreadyError.
+    """
+    described = describe_pipeline(run.compiled)
+    log = airflow.log_of(run.compiled.pipeline.name)
+    with TemporaryDirectory(prefix="in-process-") as temporary:
+        folder = Path(temporary)
+        root = airflow.staging_root.absolute() if run.until is None else folder / "staging"
+        tasks = _tasks(run, described, str(root), airflow.own_folders)
+        if run.until is None:
+            _announce(tasks, described)
+        request = wire.InProcessRequest(tasks=tasks, preview=_preview_request(run.until))
+        (folder / wire.REQUEST).write_text(to_json(request))
+        with _alone(Path(tasks[0].layout.marker)) if run.until is None else nullcontext() as held:
+            process = _start(folder, airflow, log, held)
+            return _follow(run, tasks, process, folder, console, log)
+
+
+def _tasks(
+    run: InProcessRun, described: PipelineDescriptor, root: str, folders: Sequence[OwnFolder]
+) -> tuple[TaskDeploymentDescriptor, ...]:
+    """Give the tasks: of all regions, or of what an operator needs. Attempts come after those of the same day."""
+    regions: Sequence[RegionDescriptor] = described.regions
+    if run.until is not None:
+        node_id = run.until.output.node.id
+        regions = with_open_end(only_up_to(regions, node_id), node_id)
+    desk = DeskRun(
+        day=run.day,
+        params={**dict(run.compiled.pipeline.params), **run.params},
+        run_id=f"in_process__{run.day}",
+        staging_root=root,
+    )
+    tasks = []
+    for region in regions:
+        task = desk_task(region, desk, execution_id=uuid4().hex)
+        earlier = executions(Path(task.layout.run), region.region_id, size=ALL)
+        tasks.append(
+            desk_task(
+                region,
+                desk,
+                execution_id=task.attempt.execution_id,
+                attempt_number=len(earlier),
+            )
+        )
+    if run.until is None and (problems := _place_problems(tasks, folders)):
+        raise InvalidPipelineError(run.compiled.pipeline.name, problems)
+    return tuple(tasks)
+
+
+def _place_problems(
+    tasks: Sequence[TaskDeploymentDescriptor], folders: Sequence[OwnFolder]
+) -> list[Problem]:
+    """Return what is wrong with the places of a run, before any of its tasks begins."""
+    return [
+        problem
+        for number, task in enumerate(tasks)
+        for problem in task_problems(
+            task,
+            others=[end for other in tasks[:number] for end in endpoints_of(other.region)]
+            + [end for other in tasks[number + 1 :] for end in sources_of(other.region)],
+            folders=folders,
+        )
+    ]
+
+
+def _announce(tasks: Sequence[TaskDeploymentDescriptor], described: PipelineDescriptor) -> None:
+    """Leave what the first task of a run leaves under Airflow: whose run it is, and what its plan computes."""
+    store, first = LocalCommitStore(), tasks[0]
+    marker = RunMarker.of(first, host=socket.gethostname(), time=time.time())
+    mark_run(store, marker)
+    record_plan(store, first.layout, described.plan)
+
+
+@contextmanager
+def _alone(marker: Path) -> Iterator[int]:
+    """Hold a run's marker, and give its descriptor: whoever inherits it holds it, too, until the last one ends."""
+    with marker.open() as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunningAlreadyError(
+                f"this pipeline is being run in process for the same day\n  found: {marker.parent}\n"
+                "  hint: wait for it to end, or take another --date"
+            ) from None
+        yield held.fileno()
+
+
+def _start(
+    folder: Path, airflow: EmbeddedAirflow, log: Path, held: int | None
+) -> subprocess.Popen[bytes]:
+    words = [
+        word for key, value in airflow.spark_conf.items() for word in ("--conf", f"{key}={value}")
+    ]
+    arguments = shlex.join(["--master", MASTER, *words, "pyspark-shell"])
+    environment = airflow.child_environment() | {
+        SUBMIT_ARGUMENTS: os.environ.get(SUBMIT_ARGUMENTS, arguments),
+        "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
+    }
+    with log.open("wb") as output:
+        return subprocess.Popen(
+            [sys.executable, str(_PROGRAM), str(folder / wire.REQUEST)],
+            env=environment,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            pass_fds=() if held is None else (held,),
+        )
+
+
+def _follow(
+    run: InProcessRun,
+    tasks: Sequence[TaskDeploymentDescriptor],
+    process: subprocess.Popen[bytes],
+    folder: Path,
+    console: Console,
+    log: Path,
+) -> FinishedRun:
+    name = run.compiled.pipeline.name
+    followed = Followed(
+        pipeline=name,
+        tasks=task_words(run.compiled)
+        if run.until is None
+        else [_words(task.region) for task in tasks],
+        started=time.time(),
+        process=process,
+        starting="Spark",
+        look=lambda: {task.region.region_id: _own(task) for task in tasks},
+        step=lambda: _step(folder / wire.PROGRESS),
+    )
+    found = follow(followed, console)
+    # A function may end the process with any exit code; the reports say what came through.
+    came_through = process.returncode == 0 and all(map(_came_through, found.values()))
+    return FinishedRun(
+        compiled=run.compiled,
+        run_id=tasks[0].attempt.run_id if run.until is None else None,
+        seconds=time.time() - followed.started,
+        found=found,
+        failure=None if came_through else failure_words(name, found, log, starting="Spark"),
+        preview=_preview(run, found, folder) if came_through else None,
+        log=log,
+    )
+
+
+def _came_through(attempts: Sequence[RegionExecution]) -> bool:
+    report = attempts[-1].report if attempts else None
+    return report is not None and report.failure is None
+
+
+def _own(task: TaskDeploymentDescriptor) -> tuple[RegionExecution, ...]:
+    """Give this run's attempt at a region; those of earlier runs of the day are in the same folder."""
+    found = executions(Path(task.layout.run), task.region.region_id, size=0)
+    return tuple(each for each in found if each.execution_id == task.attempt.execution_id)
+
+
+def _step(progress: Path) -> str | None:
+    """Say what Spark is run for; the lines of what only makes plans are over before they are read."""
+    try:
+        lines = progress.read_text().splitlines()
+    except FileNotFoundError:
+        return None
+    steps = []
+    for line in lines:
+        try:
+            steps.append(from_wire(wire.Step, json.loads(line)))
+        except json.JSONDecodeError:  # just being written
+            break
+    actions = [step for step in steps if step.phase is not Phase.EVALUATE]
+    return step_words(actions[-1]) if actions else None
+
+
+def _preview_request(until: Until | None) -> wire.PreviewRequest | None:
+    if until is None:
+        return None
+    return wire.PreviewRequest(
+        node_id=until.output.node.id,
+        output_tag=until.output.tag,
+        limit=until.limit,
+        counts=until.counts,
+    )
+
+
+def _preview(
+    run: InProcessRun, found: Mapping[RegionId, tuple[RegionExecution, ...]], folder: Path
+) -> Preview | str | None:
+    if run.until is None:
+        outputs = [output for each in found.values() for output in outputs_of(each)]
+        sinks = [output for output in outputs if output.kind == "sink"]
+        return published_preview(run.compiled, sinks, run.preview_sorted_by)
+    answer = from_json(wire.Preview, (folder / wire.PREVIEW).read_text())
+    return Preview(
+        name=run.until.output.name,
+        columns=tuple((column.name, column.data_type) for column in answer.columns),
+        # Two columns may have one name, so a row is no dict.
+        rows=[
+            [value for _, value in json.loads(row, object_pairs_hook=list)] for row in answer.rows
+        ],
+        total=answer.total,
+    )
+
+
+def _words(region: RegionDescriptor) -> TaskWords:
+    """Name a region's vertices by those of their operators that are run."""
+    chains = (" -> ".join(each.name for each in vertex.operators) for vertex in region.vertices)
+    return TaskWords(id=region.region_id, vertices=tuple(chains))

@@ -1,0 +1,46 @@
+"""The first rows of a pipeline's first Parquet sink, read from the files it has published."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graph_compiler.cli.running.finished_run import Preview
+from graph_compiler.declaration.connectors import Parquet
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.documents.report import Output
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.identifiers import listing
+
+PREVIEW_ROWS = 5
+PREVIEW_BYTES = 50_000_000
+
+
+def published_preview(
+    compiled: CompiledPipeline, sinks: Sequence[Output], sorted_by: str | None
+) -> Preview | str | None:
+    """Give rows, largest `sorted_by` first; None where there is no such sink, or it is large."""
+    # Imported when called: `explain` and `env` need not wait for it.
+    from pyarrow import parquet
+
+    names = [
+        node.declared_name
+        for node in compiled.stream_graph.nodes
+        if isinstance(node.operator, Sink) and isinstance(node.operator.connector, Parquet)
+    ]
+    found = [sink for name in names[:1] for sink in sinks if sink.name == name]
+    if not found or not found[0].rows or found[0].bytes > PREVIEW_BYTES:
+        return None
+    (sink, *_) = found
+    rows = parquet.read_table(sink.location)
+    if sorted_by is not None and sorted_by not in rows.column_names:
+        return f"{sink.name} has no column '{sorted_by}' to sort by; it has {listing(rows.column_names)}"
+    if sorted_by is not None:
+        rows = rows.sort_by([(sorted_by, "descending")])
+    return Preview(
+        name=sink.name,
+        columns=tuple((field.name, str(field.type)) for field in rows.schema),
+        rows=[tuple(row.values()) for row in rows.slice(0, PREVIEW_ROWS).to_pylist()],
+        total=sink.rows,
+        is_glance=True,
+        order=f"largest {sorted_by} first" if sorted_by else None,
+    )

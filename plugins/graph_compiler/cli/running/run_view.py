@@ -1,0 +1,206 @@
+"""What `run` shows: tables and sentences, made from values alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Sequence
+from itertools import islice, takewhile
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.console import JustifyMethod
+from rich.table import Table
+from rich.text import Text
+
+from graph_compiler.cli.running.finished_run import Executions, Preview, TaskWords, outputs_of
+from graph_compiler.deployment.documents.in_process_run import Step
+from graph_compiler.deployment.documents.report import Output, Phase
+from graph_compiler.identifiers import RegionId, listing
+from graph_compiler.staging.executions.executions import RegionExecution
+
+_PHASES = {
+    Phase.SHARE: "fixing rows that several read",
+    Phase.STAGE: "staging rows",
+    Phase.PREPARE: "writing rows",
+    Phase.PREVIEW: "looking at rows",
+}
+_MOST_LINES = 12
+_LARGE = 1e6
+
+
+def task_table(
+    pipeline: str,
+    tasks: Sequence[TaskWords],
+    found: Executions,
+    elapsed: float,
+    *,
+    starting: str = "",
+    step: str | None = None,
+) -> Table:
+    """Show each task with its vertices, attempt, duration and rows; `elapsed` seconds of the whole run in the title.
+
+    `starting` is what starts while no task has begun; `step` what is being done.
+    """
+    state = "" if any(found.values()) or not starting else f" · starting {starting}"
+    table = _table(f"{pipeline} · {elapsed:.0f} s{state}")
+    if step:
+        table.caption, table.caption_justify = step, "left"
+    for column in ("", "task", "vertices", "attempt", "duration", "rows out"):
+        table.add_column(
+            column, justify="right" if column in ("attempt", "duration", "rows out") else "left"
+        )
+    for task in tasks:
+        attempts = found[task.id]
+        last = attempts[-1] if attempts else None
+        table.add_row(
+            _symbol(last),
+            task.id,
+            Text("\n".join(task.vertices)),
+            str(last.attempt_number + 1) if last else "",
+            f"{(last.ended or time.time()) - last.started:.1f} s" if last else "",
+            "\n".join(f"{output.name} {output.rows:,}" for output in outputs_of(attempts)),
+        )
+    return table
+
+
+def progress_line(region_id: RegionId, attempts: tuple[RegionExecution, ...]) -> str | None:
+    """Say in one line what a task is doing; None before it starts."""
+    if not attempts:
+        return None
+    last = attempts[-1]
+    attempt = f" (attempt {last.attempt_number + 1})" if last.attempt_number else ""
+    if last.report is None or last.ended is None:
+        return f"{region_id}{attempt}: running"
+    if last.report.failure is not None:
+        return f"{region_id}{attempt}: failed"
+    rows = ", ".join(f"{output.name} {output.rows:,} rows" for output in last.report.outputs)
+    # Without the seconds: they change once more, when the task's own process has ended.
+    words = f"{region_id}{attempt}: finished"
+    return f"{words}, {rows}" if rows else words
+
+
+def step_words(step: Step) -> str:
+    """Say what Spark is run for: `late_routes · lateness: writing rows`."""
+    return f"{step.region_id} · {step.operator}: {_PHASES.get(step.phase, step.phase.value)}"
+
+
+def outputs_table(sinks: Sequence[Output]) -> Table:
+    """Show where each sink's rows are."""
+    table = _table("outputs")
+    table.add_column("sink")
+    table.add_column("rows", justify="right")
+    table.add_column("path", overflow="fold")
+    for sink in sinks:
+        table.add_row(sink.name, f"{sink.rows:,}", sink.location)
+    return table
+
+
+def contracts_table(found: Executions) -> Table | None:
+    """Show what the data contracts counted; None where there are none."""
+    counts = [
+        count
+        for attempts in found.values()
+        if attempts and (report := attempts[-1].report) is not None
+        for count in report.contracts
+    ]
+    if not counts:
+        return None
+    table = _table("data contracts")
+    table.add_column("contract")
+    table.add_column("violated by", justify="right")
+    table.add_column("of rows", justify="right")
+    table.add_column("then")
+    for count in counts:
+        table.add_row(
+            count.contract, f"{count.violations:,}", f"{count.rows:,}", count.on_violation
+        )
+    return table
+
+
+def preview_table(preview: Preview) -> Table:
+    """Show rows, with the types of their columns where they are an operator's."""
+    total = "" if preview.total is None else f" of {preview.total:,}"
+    shown = f"{len(preview.rows)}{total} rows"
+    order = f", {preview.order}" if preview.order else ""
+    table = _table(f"{preview.name}: {shown}{order}")
+    numbers = [
+        any(isinstance(row[position], int | float) for row in preview.rows)
+        for position in range(len(preview.columns))
+    ]
+    for (name, kind), is_number in zip(preview.columns, numbers, strict=True):
+        justify: JustifyMethod = "right" if is_number else "left"
+        header = Text(name) if preview.is_glance else Text(f"{name}\n").append(kind, style="dim")
+        table.add_column(header, justify=justify, overflow="fold")
+    for row in preview.rows:
+        table.add_row(*(_cell(value, is_glance=preview.is_glance) for value in row))
+    return table
+
+
+def failure_words(pipeline: str, found: Executions, log: Path, *, starting: str) -> str:
+    """Say what failed, the operator and its cause first, and where to read on."""
+    for region_id, attempts in found.items():
+        last = attempts[-1] if attempts else None
+        if last is not None and last.report is None:
+            cause = (
+                f"pipeline '{pipeline}', task '{region_id}': Spark's driver died without a report"
+            )
+        elif last is not None and last.report is not None and last.report.failure is not None:
+            cause = last.report.failure.words(pipeline, region_id)
+        else:
+            continue
+        return f"{cause}\n  task '{region_id}' failed after {_tries(attempts)}\n  log: {log}"
+    before = "before Spark was started" if starting != "Spark" else "to start"
+    return f"pipeline '{pipeline}': {starting} failed {before}\n{_last_error(log)}  log: {log}"
+
+
+def skipped_words(pipeline: str, found: Executions, day: str, log: Path) -> str:
+    """Say that Airflow ended well, and which tasks it has not run."""
+    left = [region_id for region_id, attempts in found.items() if not attempts]
+    return (
+        f"pipeline '{pipeline}': Airflow has not run {listing(left)}\n"
+        f"  hint: a Dag runs no task before its start_date; the run's date is {day}\n  log: {log}"
+    )
+
+
+def _last_error(log: Path) -> str:
+    """Give the last line of a log that names an error, with the indented lines that go on about it."""
+    lines = log.read_text(errors="replace").splitlines()
+    named = [i for i, line in enumerate(lines) if re.match(r"\s*[\w.]*(Error|Exception)\b", line)]
+    if not named:
+        return ""
+    first, *others = lines[named[-1] :]
+    going_on = takewhile(lambda line: line.startswith("  "), others)
+    found = [first.strip(), *islice(going_on, _MOST_LINES)]
+    return "".join(f"  {line[:300]}\n" for line in found)
+
+
+def _tries(attempts: tuple[RegionExecution, ...]) -> str:
+    return "1 attempt" if len(attempts) == 1 else f"{len(attempts)} attempts"
+
+
+def _symbol(execution: RegionExecution | None) -> Text:
+    if execution is None:
+        return Text("·", style="dim")
+    if execution.report is None:
+        return Text("▶", style="yellow")
+    return Text("✗", style="red") if execution.report.failure else Text("✓", style="green")
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
+    )
+
+
+def _cell(value: object, *, is_glance: bool) -> Text:
+    if value is None:
+        return Text("" if is_glance else "NULL", style="dim")
+    if not is_glance:
+        return Text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    if isinstance(value, float):
+        return Text(f"{value:,.1f}" if abs(value) >= _LARGE else f"{value:,.6g}")
+    return Text(
+        f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    )

@@ -1,0 +1,82 @@
+"""What can be wrong with expressions and templates, and the parameters in them (DESIGN D6b)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.parameters.parameter import RUN_DATE
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.transformations import (
+    PhysicalTransformation,
+    problem_at,
+)
+from graph_compiler.errors import Problem
+from graph_compiler.identifiers import did_you_mean, listing
+
+_PARAM = re.compile(r"\bparams\.([A-Za-z_]\w*)")
+_NOT_CODE = re.compile(
+    r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL
+)
+# Not `::int` (a cast) and not `v:field` (a path into a variant).
+_BOUND = re.compile(r"(?<![\w:\])]):([A-Za-z_]\w*)")
+_CLOCK_LITERAL = re.compile(
+    r"\b(TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ|DATE)\s*['\"]\s*(now|today|tomorrow|yesterday)\b",
+    re.IGNORECASE,
+)
+_TEMPLATE = re.compile(r"\{\{\s*(.*?)\s*\}\}|\{%.*?%\}")
+
+
+def templates_in_expressions(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find Jinja where only bound parameters may be."""
+    for operator in pipeline.operators:
+        for expression in operator.operator.expressions():
+            if found := _TEMPLATE.search(expression):
+                name = (found[1] or "").rpartition(".")[2]
+                bound = f":{name}" if name.isidentifier() else ":name"
+                yield problem_at(
+                    operator,
+                    f"the expression '{expression}' holds the template {found[0]}",
+                    allowed="templates in paths and connector options; parameters in expressions",
+                    hint=f"declare it in the pipeline's params and write {bound}, which is bound as a value",
+                )
+
+
+def clocks_in_literals(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find literals that are the time at which Spark parses them: another one in each task, and in each attempt."""
+    for operator in pipeline.operators:
+        for expression in operator.operator.expressions():
+            if found := _CLOCK_LITERAL.search(expression):
+                yield problem_at(
+                    operator,
+                    f"the literal {found[0]}' is the time at which Spark's parser reads it",
+                    allowed="current_timestamp(), current_date(): one value for the whole run",
+                    hint="the day a run is for is :run_date",
+                )
+
+
+def unknown_parameters(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find parameters nobody declared."""
+    known = [*(name for name, _ in pipeline.params), RUN_DATE]
+    for operator in pipeline.operators:
+        for name in dict.fromkeys(_parameters(operator)):
+            if name not in known:
+                yield problem_at(
+                    operator,
+                    f"it uses the parameter '{name}', which is not declared",
+                    allowed=listing(known),
+                    hint=did_you_mean(name, known) or "declare it in the pipeline's params",
+                )
+
+
+def _parameters(operator: PhysicalTransformation) -> Iterator[str]:
+    """Give the parameters an operator uses: `params.x` in its templates, `:x` in its expressions."""
+    if isinstance(operator.operator, Source | Sink):
+        connector: object = operator.operator.connector
+        texts = connector.texts().values() if isinstance(connector, Connector) else ()
+        for template in (template for text in texts for template in _TEMPLATE.findall(text)):
+            yield from _PARAM.findall(template)
+    for expression in operator.operator.expressions():
+        yield from _BOUND.findall(_NOT_CODE.sub(" ", expression))

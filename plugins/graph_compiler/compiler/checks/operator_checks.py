@@ -1,0 +1,121 @@
+"""What can be wrong with the settings of an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from graph_compiler.declaration.operators import Source
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.transformations import (
+    PhysicalTransformation,
+    problem_at,
+)
+from graph_compiler.errors import Problem
+from graph_compiler.identifiers import is_legal_name, listing
+from graph_compiler.options.model import MAX_PARALLELISM, PipelineOptions, RuntimeMode
+
+
+def duplicate_uids(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find uids that two operators have."""
+    first: dict[str, PhysicalTransformation] = {}
+    for transformation in pipeline.operators:
+        if transformation.uid is None:
+            continue
+        other = first.setdefault(transformation.uid, transformation)
+        if other is not transformation:
+            yield problem_at(
+                transformation,
+                f"its uid '{transformation.uid}' is already that of '{other.name}' ({other.declared_at})",
+                hint="a uid is the identity of one operator's results; give each its own",
+            )
+
+
+def missing_uids(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem]:
+    """Find operators without uid where each must have one."""
+    for operator in pipeline.operators:
+        if not options.auto_generate_uids and operator.uid is None and operator.uid_hash is None:
+            yield problem_at(
+                operator,
+                "it has neither uid nor uid hash, and pipeline.auto-generate-uids is false",
+                hint='give it one, .uid("…"), or leave the option out',
+            )
+
+
+def parallelism(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find parallelism that is no number, or out of bounds."""
+    for operator in pipeline.operators:
+        wrong = [
+            f"{setting} is {value!r}"
+            for setting, value in (
+                ("parallelism", operator.parallelism),
+                ("max_parallelism", operator.max_parallelism),
+            )
+            if value is not None and not (isinstance(value, int) and 1 <= value <= MAX_PARALLELISM)
+        ]
+        if wrong:
+            yield problem_at(
+                operator,
+                listing(wrong),
+                allowed=f"a whole number from 1 to {MAX_PARALLELISM}, or unset",
+            )
+        elif _is_over_its_maximum(operator):
+            yield problem_at(
+                operator,
+                f"parallelism {operator.parallelism} is over its maximum {operator.max_parallelism}",
+                hint="raise the maximum, or lower the parallelism",
+            )
+        if operator.operator.is_non_parallel and operator.parallelism != 1:
+            yield problem_at(
+                operator,
+                f"its parallelism is {operator.parallelism}, and all its rows go through one partition",
+                allowed="1, or unset",
+            )
+
+
+def _is_over_its_maximum(operator: PhysicalTransformation) -> bool:
+    least, most = operator.parallelism, operator.max_parallelism
+    return least is not None and most is not None and least > most
+
+
+def incomplete_operators(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find operators that say nothing, or what goes not together."""
+    for operator in pipeline.operators:
+        expressions = operator.operator.expressions()
+        if not all(
+            isinstance(expression, str) and expression.strip() for expression in expressions
+        ):
+            yield problem_at(operator, "it has an empty expression", allowed="Spark SQL")
+        if problem := operator.operator.problem():
+            yield replace(problem, operator=operator.name, declared_at=operator.declared_at)
+
+
+def task_ids(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find task ids Airflow would refuse."""
+    for operator in pipeline.operators:
+        if operator.task_id is not None and not is_legal_name(operator.task_id):
+            yield problem_at(
+                operator,
+                f"its task_id is '{operator.task_id}'",
+                allowed="letters, digits, '_', '-' and '.', at most 250 of them",
+            )
+
+
+def unbounded_in_batch(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem]:
+    """Find sources that never end in a job that must."""
+    if options.runtime_mode is RuntimeMode.BATCH:
+        for source in unbounded_sources(pipeline):
+            yield problem_at(
+                source,
+                "it never ends, and execution.runtime-mode is BATCH",
+                allowed="STREAMING or AUTOMATIC",
+            )
+
+
+def unbounded_sources(pipeline: Pipeline) -> list[PhysicalTransformation]:
+    """Give the sources that never end."""
+    return [
+        t
+        for t in pipeline.operators
+        if isinstance(t.operator, Source) and not t.operator.is_bounded
+    ]

@@ -1,0 +1,64 @@
+"""What can be wrong with the resources operators ask for, and with what slot sharing groups give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.resources.resource_spec import SPEC_FORM, amount_words, exceeding
+from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
+from graph_compiler.errors import Problem
+from graph_compiler.identifiers import listing
+
+
+def resource_profiles(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find slot sharing groups Spark would not start, each where it was first declared."""
+    seen = []
+    for operator in pipeline.operators:
+        group = operator.resource_profile
+        if group is None or group in seen:
+            continue
+        seen.append(group)
+        for found, allowed in group.wrong():
+            yield problem_at(
+                operator, f"in its slot sharing group '{group.name}' {found}", allowed=allowed
+            )
+
+
+def differing_profiles(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find groups of which two operators say different things; a name alone says nothing of them."""
+    first: dict[str, PhysicalTransformation] = {}
+    for operator in pipeline.operators:
+        group = operator.resource_profile
+        if group is None or not group.settings():
+            continue
+        other = first.setdefault(group.name, operator)
+        if other.resource_profile != group:
+            yield problem_at(
+                operator,
+                f"it declares slot sharing group '{group}'; "
+                f"'{other.name}' declares '{other.resource_profile}' ({other.declared_at})",
+                hint="declare a group once, and name it elsewhere; or give the second a name of its own",
+            )
+
+
+def resources(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find resources that are no numbers, and minimums over what is preferred (Flink's validateMinAndPreferred)."""
+    for operator in pipeline.operators:
+        least, preferred = operator.min_resources, operator.preferred_resources
+        specs = dict.fromkeys(spec for spec in (least, preferred) if spec is not None)
+        if wrong := [fact for spec in specs for fact in spec.wrong()]:
+            yield problem_at(operator, f"of its resources {listing(wrong)}", allowed=SPEC_FORM)
+        elif (least is None) != (preferred is None):
+            which = "minimum" if least is None else "preferred"
+            yield problem_at(
+                operator,
+                f"its {which} resources are unknown, the others are {least or preferred}",
+                allowed="both, or neither",
+            )
+        elif least and preferred and (over := exceeding(least, preferred.amounts())):
+            yield problem_at(
+                operator,
+                f"it needs at least {amount_words(over)}, and prefers {preferred}",
+                allowed="preferred resources that are no less than the minimum",
+            )

@@ -1,0 +1,51 @@
+"""What the slot sharing groups of a pipeline give, and whether that is enough for the chains that run in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.resources.resource_spec import amount_words, exceeding
+from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
+from graph_compiler.errors import Problem
+from graph_compiler.graphs.job_graph import JobGraph, JobVertex
+from graph_compiler.graphs.stream_graph import StreamGraph
+
+
+def resource_profiles(pipeline: Pipeline) -> tuple[SlotSharingGroup, ...]:
+    """Give each group of which more than the name was declared, in declaration order; the pipeline has been checked."""
+    declared = (operator.resource_profile for operator in pipeline.operators)
+    by_name = {group.name: group for group in declared if group is not None and group.settings()}
+    return tuple(by_name.values())
+
+
+def unmet_minimums(stream_graph: StreamGraph, graph: JobGraph) -> Iterator[Problem]:
+    """Find vertices that need more than an executor of their group has.
+
+    Flink asks its slots for the group's profile and never looks at the operators' minimum again; a pipeline that says
+    both and means different things would only show it by running out of memory.
+    """
+    for vertex in graph.vertices:
+        group = graph.resource_profile.get(vertex.slot_sharing_group)
+        if group is None or vertex.min_resources is None:
+            continue
+        given = group.executor()
+        if over := exceeding(vertex.min_resources, given):
+            known = {name: amount for name, amount in given.items() if amount is not None}
+            yield Problem(
+                operator=vertex.name,
+                message=f"it needs at least {amount_words(over)}{_shares(vertex, stream_graph)}, "
+                f"and slot sharing group '{group.name}' gives an executor {amount_words(known)}",
+                hint="give the group more, name another group, or split the chain: start_new_chain()",
+                declared_at=stream_graph.node[
+                    vertex.node_ids[-len(vertex.operator_ids)]
+                ].declared_at,
+            )
+
+
+def _shares(vertex: JobVertex, graph: StreamGraph) -> str:
+    """Say what each operator of a chain adds; nothing where there is one only."""
+    nodes = [graph.node[id] for id in vertex.node_ids[-len(vertex.operator_ids) :]]
+    if len(nodes) == 1:
+        return ""
+    return f" ({'; '.join(f'{node.declared_name}: {node.min_resources}' for node in nodes)})"

@@ -1,0 +1,145 @@
+"""What can be wrong with where a pipeline writes, and how."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from graph_compiler.compiler.checks.connector_checks import connectors_of
+from graph_compiler.declaration.connectors import Connector, FileConnector, SinkMode
+from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.transformations import (
+    PhysicalTransformation,
+    problem_at,
+)
+from graph_compiler.errors import Problem
+from graph_compiler.identifiers import listing
+
+_FIRST_PARAMETER = re.compile(r"^\{\{\s*params\.(\w+)\s*\}\}")
+
+
+def sinks(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find sinks that cannot be written as they are told to."""
+    for transformation, connector in connectors_of(pipeline):
+        if not isinstance(transformation.operator, Sink):
+            continue
+        if reason := connector.why_not_writable():
+            allowed = "Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table"
+            yield problem_at(transformation, reason, allowed=allowed)
+        else:
+            yield from _mode(transformation, transformation.operator, connector)
+            yield from _keys(transformation, transformation.operator)
+            yield from _folders(transformation, transformation.operator, connector)
+            yield from _root(transformation, connector, dict(pipeline.params))
+
+
+def targets_that_meet(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find targets that two sinks write, in whatever mode, or that the pipeline reads; folders inside one, too.
+
+    A target takes one publication of a plan in a run, so a second sink would fail when it publishes.
+    """
+    endpoints = [*connectors_of(pipeline)]
+    sinks = [(t, connector) for t, connector in endpoints if isinstance(t.operator, Sink)]
+    for number, (transformation, connector) in enumerate(sinks):
+        for other, there in sinks[:number]:
+            if connector.meets(there):
+                yield problem_at(
+                    transformation,
+                    f"it writes {connector.place}, and '{other.name}' writes {there.place} ({other.declared_at})",
+                    hint="give each its own target; union(…) brings the rows of two streams into one sink",
+                )
+        for other, there in endpoints:
+            if isinstance(other.operator, Source) and connector.meets(there):
+                assert isinstance(transformation.operator, Sink)
+                yield problem_at(
+                    transformation,
+                    f"it {transformation.operator.mode.verb} {connector.place}, and '{other.name}' reads {there.place}",
+                    hint="write elsewhere: a retry would read what the first attempt wrote",
+                )
+
+
+def _root(
+    transformation: PhysicalTransformation,
+    connector: Connector,
+    defaults: Mapping[str, ParameterValue],
+) -> Iterator[Problem]:
+    """Find targets that begin nowhere; where a template begins one that is no parameter, the run will tell."""
+    if not isinstance(connector, FileConnector) or not connector.path:
+        return
+    begins = _FIRST_PARAMETER.sub(lambda found: str(defaults.get(found[1], "/")), connector.path)
+    if not begins.startswith(("/", "file:", "{{", "{%")) and ":/" not in begins:
+        yield problem_at(
+            transformation,
+            f"its target is '{begins}', which begins nowhere",
+            allowed="an absolute path or a file: URI",
+            hint="a parameter's default may be made from where the file lies: Path(__file__), or format: path in YAML",
+        )
+
+
+def _mode(
+    transformation: PhysicalTransformation, sink: Sink, connector: Connector
+) -> Iterator[Problem]:
+    if sink.mode not in connector.sink_modes:
+        kind = type(connector).__name__
+        yield problem_at(
+            transformation,
+            f"{kind} has no mode '{sink.mode}'",
+            allowed=listing(connector.sink_modes),
+        )
+    elif sink.mode is SinkMode.OVERWRITE_PARTITIONS and not sink.partition_by:
+        yield problem_at(
+            transformation,
+            "its mode is 'overwrite-partitions', and it has no partitions",
+            hint='name their columns: partition_by=("day",)',
+        )
+
+
+def _keys(transformation: PhysicalTransformation, sink: Sink) -> Iterator[Problem]:
+    keys: tuple[object, ...] = sink.keys
+    allowed = 'names of columns: keys=("id",)'
+    if sink.mode is not SinkMode.MERGE:
+        if keys:
+            yield problem_at(
+                transformation,
+                f"keys is set, and its mode is '{sink.mode}'",
+                allowed="keys with mode='merge'",
+            )
+    elif not keys:
+        yield problem_at(
+            transformation,
+            "its mode is 'merge', and no keys say which row is which",
+            allowed=allowed,
+        )
+    elif not all(isinstance(key, str) and key.strip() for key in keys):
+        yield problem_at(transformation, f"keys is {sink.keys!r}", allowed=allowed)
+    elif len({str(key).lower() for key in keys}) < len(keys):
+        yield problem_at(transformation, f"keys names a column twice: {listing(map(str, keys))}")
+
+
+def _folders(
+    transformation: PhysicalTransformation, sink: Sink, connector: Connector
+) -> Iterator[Problem]:
+    folders: tuple[object, ...] = sink.partition_by
+    if not connector.has_folders and (folders or sink.files is not None):
+        kind = type(connector).__name__
+        setting = "partition_by" if folders else "files"
+        yield problem_at(
+            transformation, f"{setting} is set, and {kind} writes no files", allowed="file formats"
+        )
+    if not all(isinstance(column, str) and column.strip() for column in folders):
+        yield problem_at(
+            transformation,
+            f"partition_by is {sink.partition_by!r}",
+            allowed='names of columns: partition_by=("year", "month")',
+        )
+    elif len({str(column).lower() for column in folders}) < len(folders):
+        yield problem_at(
+            transformation, f"partition_by names a column twice: {listing(map(str, folders))}"
+        )
+    files: object = sink.files
+    if files is not None and (not isinstance(files, int) or isinstance(files, bool) or files < 1):
+        yield problem_at(
+            transformation, f"files is {files!r}", allowed="a whole number from 1, or unset"
+        )

@@ -1,0 +1,107 @@
+"""Find everything wrong with a declaration before anything is translated. Pure: Pipeline in, Problems out.
+
+One function for each question, gathered in `CHECKS`, or in `OPTION_CHECKS` where the answer depends on an option; to
+add one, write it and name it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from graph_compiler.compiler.checks import (
+    connector_checks,
+    expression_checks,
+    operator_checks,
+    resource_checks,
+    run_checks,
+    sink_checks,
+    structure_checks,
+)
+from graph_compiler.compiler.checks.type_checks import wrong_types
+from graph_compiler.declaration.pipeline import IncompletePipelineError, Pipeline
+from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.options.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
+from graph_compiler.options.model import PipelineOptions
+from graph_compiler.options.reader import read_options
+
+NO_OPERATORS = "No operators defined in streaming topology. Cannot execute."
+
+CHECKS: tuple[Callable[[Pipeline], Iterator[Problem]], ...] = (
+    run_checks.defaults,
+    run_checks.schedule,
+    structure_checks.unknown_partitioners,
+    structure_checks.cycles,
+    operator_checks.duplicate_uids,
+    operator_checks.parallelism,
+    resource_checks.resource_profiles,
+    resource_checks.differing_profiles,
+    resource_checks.resources,
+    operator_checks.incomplete_operators,
+    expression_checks.templates_in_expressions,
+    expression_checks.clocks_in_literals,
+    expression_checks.unknown_parameters,
+    structure_checks.side_outputs,
+    connector_checks.not_connectors,
+    connector_checks.connectors,
+    sink_checks.sinks,
+    sink_checks.targets_that_meet,
+    operator_checks.task_ids,
+)
+OPTION_CHECKS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], ...] = (
+    operator_checks.unbounded_in_batch,
+    operator_checks.missing_uids,
+)
+
+
+def all_problems(error: InvalidPipelineError) -> tuple[Problem, ...]:
+    """Give what a refusal tells, and what else is wrong with the rest of a declaration that stopped at it."""
+    declared = error.declared if isinstance(error, IncompletePipelineError) else None
+    if declared is None or not _has_roots(declared):
+        return error.problems
+    options, wrong = read_options(declared.config)
+    problems = {*error.problems, *find_problems(declared, None if wrong else options)}
+    return tuple(sorted(problems, key=_position))
+
+
+def _position(problem: Problem) -> tuple[str, int, int, str]:
+    where = problem.declared_at
+    place = (where.file, where.line) if where else ("", 0)
+    return (*place, problem.column or 0, problem.message)
+
+
+def _has_roots(pipeline: Pipeline) -> bool:
+    return any(transformation.is_root for transformation in pipeline.transformations)
+
+
+def validated_options(
+    pipeline: Pipeline, deployment: DeploymentOptions = NO_DEPLOYMENT_OPTIONS
+) -> PipelineOptions:
+    """Give the options of a pipeline that is right; raises InvalidPipelineError with every problem found."""
+    options, wrong = read_options(pipeline.config, deployment)
+    problems = [*wrong, *find_problems(pipeline, None if wrong else options)]
+    if problems:
+        raise InvalidPipelineError(pipeline.name, problems)
+    return options
+
+
+def find_problems(pipeline: Pipeline, options: PipelineOptions | None) -> tuple[Problem, ...]:
+    """Give every problem, in the order of the checks and then of the declaration.
+
+    `options` None: they are wrong, and what depends on them is not looked at.
+    """
+    if not _has_roots(pipeline):
+        return (
+            Problem(
+                message=NO_OPERATORS,
+                hint="end a stream with sink_to(…), or apply an operator to a source",
+            ),
+        )
+    wrong = wrong_types(pipeline)
+    kept = tuple(one for one in pipeline.transformations if one.id not in wrong)
+    rest = replace(pipeline, transformations=kept)
+    found = [*structure_checks.unknown_inputs(pipeline), *wrong.values()]
+    found += [problem for check in CHECKS for problem in check(rest)]
+    if options is not None:
+        found += [problem for check in OPTION_CHECKS for problem in check(rest, options)]
+    return tuple(found)

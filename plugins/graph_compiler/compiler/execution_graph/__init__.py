@@ -1,0 +1,1 @@
+"""JobGraph → ExecutionGraph: subtasks, and which of them run and fail together."""

@@ -1,0 +1,80 @@
+"""JobGraph → ExecutionGraph: decide maximum parallelism and connect subtasks to partitions."""
+
+from __future__ import annotations
+
+from graph_compiler.compiler.job_graph.coordinators import input_splits
+from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.graphs.distribution import partition_groups
+from graph_compiler.graphs.execution_graph import (
+    ExecutionEdge,
+    ExecutionGraph,
+    ExecutionJobVertex,
+    IntermediateResult,
+)
+from graph_compiler.graphs.job_graph import JobGraph
+
+_MAX_PARALLELISM_BOUNDS = (128, 32768)
+
+
+def build_execution_graph(graph: JobGraph) -> ExecutionGraph | None:
+    """Expand a job graph; sizes stay linear in the parallelism, whatever the pattern.
+
+    None where a dynamic graph leaves a parallelism open. Raises InvalidPipelineError for one over its maximum.
+    """
+    parallelism = {
+        vertex.id: vertex.parallelism for vertex in graph.vertices if vertex.parallelism is not None
+    }
+    if len(parallelism) < len(graph.vertices):
+        return None
+    vertices = tuple(
+        ExecutionJobVertex(
+            id=vertex.id,
+            name=vertex.name,
+            parallelism=parallelism[vertex.id],
+            max_parallelism=vertex.max_parallelism
+            or default_max_parallelism(parallelism[vertex.id]),
+            produced=tuple(data_set.id for data_set in graph.produced[vertex.id]),
+            input_splits=input_splits(vertex, parallelism[vertex.id]),
+        )
+        for vertex in graph.vertices
+    )
+    problems = [
+        Problem(
+            operator=vertex.name,
+            message=f"parallelism {vertex.parallelism} is over its maximum {vertex.max_parallelism}",
+        )
+        for vertex in vertices
+        if vertex.parallelism > vertex.max_parallelism
+    ]
+    if problems:
+        raise InvalidPipelineError(graph.job_name, problems)
+    return ExecutionGraph(
+        vertices=vertices,
+        results=tuple(
+            IntermediateResult(
+                id=data_set.id,
+                producer_id=data_set.producer_id,
+                result_type=data_set.result_type,
+                partitions=parallelism[data_set.producer_id],
+            )
+            for data_set in graph.data_sets
+        ),
+        edges=tuple(
+            ExecutionEdge(
+                job_edge=edge,
+                groups=partition_groups(
+                    edge.distribution_pattern,
+                    producers=parallelism[edge.source_id],
+                    consumers=parallelism[edge.target_id],
+                ),
+            )
+            for edge in graph.edges
+        ),
+    )
+
+
+def default_max_parallelism(parallelism: int) -> int:
+    """Give Flink's default: one and a half times the parallelism, rounded up to a power of two, within 128 to 32768."""
+    lowest, highest = _MAX_PARALLELISM_BOUNDS
+    rounded = 1 << (parallelism + parallelism // 2 - 1).bit_length()
+    return min(max(rounded, lowest), highest)

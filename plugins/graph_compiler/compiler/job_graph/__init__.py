@@ -1,0 +1,1 @@
+"""StreamGraph → JobGraph: chains, the vertices they become, and the edges between them."""

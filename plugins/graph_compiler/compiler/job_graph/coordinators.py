@@ -1,0 +1,69 @@
+"""What the operators of a chain have the driver do: hooks, coordinators, splits.
+
+Sources that the head took in come first, then the chain's nodes in Flink's order, the head last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from graph_compiler.compiler.job_graph.chaining import OperatorChain
+from graph_compiler.declaration.coordination import InputSplitSource
+from graph_compiler.declaration.operators import Operator
+from graph_compiler.graphs.coordination import (
+    InitializeOnMaster,
+    InputSplitAssigner,
+    OperatorCoordinatorProvider,
+)
+from graph_compiler.graphs.job_graph import JobVertex
+from graph_compiler.graphs.stream_graph import StreamGraph
+from graph_compiler.identifiers import OperatorId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coordination:
+    """What a chain's vertex carries."""
+
+    on_master: tuple[InitializeOnMaster, ...]
+    coordinators: tuple[OperatorCoordinatorProvider, ...]
+    split_sources: tuple[tuple[OperatorId, InputSplitSource], ...]
+
+
+def coordination(
+    chain: OperatorChain, graph: StreamGraph, operator_ids: Mapping[int, OperatorId]
+) -> Coordination:
+    """Gather what the operators of a chain ask of the driver."""
+    operators = [
+        (operator_ids[id], graph.node[id].operator) for id in (*chain.source_ids, *chain.node_ids)
+    ]
+    return Coordination(
+        on_master=tuple(
+            InitializeOnMaster(operator_id=id, hook=hook)
+            for id, operator in operators
+            for hook in operator.master_hooks()
+        ),
+        coordinators=tuple(_coordinators(operators)),
+        split_sources=tuple(
+            (id, source)
+            for id, operator in operators
+            if (source := operator.input_split_source()) is not None
+        ),
+    )
+
+
+def input_splits(vertex: JobVertex, parallelism: int) -> tuple[InputSplitAssigner, ...]:
+    """Give the splits of the vertex' sources, those whose connector knows them beforehand."""
+    return tuple(
+        InputSplitAssigner(operator_id=id, splits=splits, parallelism=parallelism)
+        for id, source in vertex.input_split_sources
+        if (splits := source.create_input_splits(parallelism)) is not None
+    )
+
+
+def _coordinators(
+    operators: list[tuple[OperatorId, Operator]],
+) -> Iterator[OperatorCoordinatorProvider]:
+    for id, operator in operators:
+        if (kind := operator.coordinator()) is not None:
+            yield OperatorCoordinatorProvider(operator_id=id, kind=kind)

@@ -1,0 +1,66 @@
+"""Decide for an edge between two chains where its data lives: the result type.
+
+What the declaration says holds (BATCH, PIPELINED, HYBRID_*, `.stage(reason)`, `.expensive()`, contracts); what it
+leaves open goes by `execution.batch-shuffle-mode`. AUTO leaves it in memory: what has to be staged for other reasons,
+`deployment_regions` finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from graph_compiler.declaration.partitioners import ExchangeMode
+from graph_compiler.graphs.job_graph import ResultPartitionType
+from graph_compiler.graphs.staging_reasons import StagingReason
+from graph_compiler.graphs.stream_graph import JobType, StreamEdge, StreamGraph
+from graph_compiler.options.model import PipelineOptions, ShuffleMode
+
+_DECLARED: Mapping[ExchangeMode, ResultPartitionType] = {
+    ExchangeMode.PIPELINED: ResultPartitionType.PIPELINED_BOUNDED,
+    ExchangeMode.BATCH: ResultPartitionType.BLOCKING,
+    ExchangeMode.HYBRID_FULL: ResultPartitionType.HYBRID_FULL,
+    ExchangeMode.HYBRID_SELECTIVE: ResultPartitionType.HYBRID_SELECTIVE,
+}
+_UNDECIDED: Mapping[ShuffleMode, ResultPartitionType] = {
+    ShuffleMode.AUTO: ResultPartitionType.PIPELINED_BOUNDED,
+    ShuffleMode.ALL_EXCHANGES_PIPELINED: ResultPartitionType.PIPELINED_BOUNDED,
+    ShuffleMode.ALL_EXCHANGES_BLOCKING: ResultPartitionType.BLOCKING,
+    ShuffleMode.ALL_EXCHANGES_HYBRID_FULL: ResultPartitionType.HYBRID_FULL,
+    ShuffleMode.ALL_EXCHANGES_HYBRID_SELECTIVE: ResultPartitionType.HYBRID_SELECTIVE,
+}
+
+
+def result_type(
+    edge: StreamEdge, graph: StreamGraph, options: PipelineOptions, *, after_end: bool
+) -> ResultPartitionType:
+    """Give the type of the data set this edge consumes (Flink's `determineResultPartitionType`).
+
+    `after_end`: nothing comes out of the producer's chain before all its input is in.
+    """
+    if why_declared_staged(edge, graph, options) is not None:
+        return ResultPartitionType.BLOCKING
+    if edge.exchange_mode is not ExchangeMode.UNDEFINED:
+        found = _DECLARED[edge.exchange_mode]
+    elif after_end:
+        found = ResultPartitionType.BLOCKING
+    elif graph.job_type is JobType.STREAMING:
+        found = ResultPartitionType.PIPELINED_BOUNDED
+    else:
+        found = _UNDECIDED[options.shuffle_mode]
+    # Every consumer of a broadcast reads all of it, and a selective result keeps a row for one reader only.
+    if found is ResultPartitionType.HYBRID_SELECTIVE and edge.partitioner.is_broadcast:
+        return ResultPartitionType.HYBRID_FULL
+    return found
+
+
+def why_declared_staged(
+    edge: StreamEdge, graph: StreamGraph, options: PipelineOptions
+) -> StagingReason | None:
+    """Give the reason the declaration has to stage this edge: BATCH always, a wish unless all is pipelined."""
+    if edge.exchange_mode is ExchangeMode.BATCH:
+        return StagingReason.DECLARED
+    is_pipelined = (
+        graph.job_type is JobType.STREAMING
+        or options.shuffle_mode is ShuffleMode.ALL_EXCHANGES_PIPELINED
+    )
+    return None if is_pipelined else edge.staging_wish

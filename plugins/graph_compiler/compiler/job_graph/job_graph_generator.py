@@ -1,0 +1,246 @@
+"""StreamGraph → JobGraph: one vertex for each chain, one edge for each stream edge between chains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from graph_compiler.compiler.job_graph.chain_words import chain_description, chain_name
+from graph_compiler.compiler.job_graph.chaining import (
+    Breaks,
+    OperatorChain,
+    absorbed_sources,
+    chain_breaks,
+    find_chains,
+)
+from graph_compiler.compiler.job_graph.coordinators import coordination
+from graph_compiler.compiler.job_graph.exchange_modes import result_type
+from graph_compiler.compiler.job_graph.hasher import hash_nodes
+from graph_compiler.compiler.job_graph.job_graph_checks import check_job_graph, check_stream_graph
+from graph_compiler.compiler.job_graph.vertex_parallelism import (
+    VertexSize,
+    is_configured,
+    vertex_sizes,
+)
+from graph_compiler.declaration.partitioners import (
+    ForwardForConsecutiveHashPartitioner,
+    ForwardForUnspecifiedPartitioner,
+    Partitioner,
+    RescalePartitioner,
+)
+from graph_compiler.declaration.resources.resource_spec import merge_resources
+from graph_compiler.graphs.job_graph import (
+    IntermediateDataSet,
+    JobEdge,
+    JobGraph,
+    JobVertex,
+    ResultPartitionType,
+)
+from graph_compiler.graphs.stream_graph import StreamEdge, StreamGraph
+from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId
+from graph_compiler.options.model import PipelineOptions
+
+
+def generate_job_graph(graph: StreamGraph, options: PipelineOptions) -> JobGraph:
+    """Chain what may be chained and connect the rest; raises InvalidPipelineError for what Flink refuses here."""
+    check_stream_graph(graph, options)
+    facts = _chain(graph, options)
+    vertices = {chain.head_id: _vertex(chain, facts) for chain in facts.chains}
+    data_sets, edges = _connect(vertices, facts)
+    creation_order = tuple(vertex.id for vertex in vertices.values())
+    by_id = {vertex.id: vertex for vertex in vertices.values()}
+    ordered = [by_id[id] for id in _topological_order(creation_order, data_sets, edges)]
+    if options.vertex_index_prefix:
+        ordered = [
+            replace(vertex, name=f"[vertex-{index}]{vertex.name}")
+            for index, vertex in enumerate(ordered)
+        ]
+    job_graph = JobGraph(
+        job_name=graph.job_name,
+        job_type=graph.job_type,
+        is_dynamic=graph.is_dynamic,
+        vertices=tuple(ordered),
+        data_sets=tuple(data_sets),
+        edges=tuple(edges),
+        creation_order=creation_order,
+        resource_profiles=graph.resource_profiles,
+    )
+    check_job_graph(graph, job_graph)
+    return job_graph
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    """What vertices and edges are made from. `sizes` are by chain head."""
+
+    graph: StreamGraph
+    options: PipelineOptions
+    breaks: Breaks
+    operator_ids: Mapping[int, OperatorId]
+    chains: tuple[OperatorChain, ...]
+    sizes: Mapping[int, VertexSize]
+
+
+def _chain(graph: StreamGraph, options: PipelineOptions) -> _Facts:
+    breaks = chain_breaks(graph, options)
+    operator_ids = hash_nodes(graph, breaks)
+    chains = tuple(
+        replace(chain, out_edges=tuple(_settled(edge) for edge in chain.out_edges))
+        for chain in find_chains(graph, breaks, absorbed_sources(graph, options))
+    )
+    between = [edge for chain in chains for edge in chain.out_edges]
+    return _Facts(
+        graph=graph,
+        options=options,
+        breaks=breaks,
+        operator_ids=operator_ids,
+        chains=chains,
+        sizes=vertex_sizes(chains, between, graph, options),
+    )
+
+
+def _settled(edge: StreamEdge) -> StreamEdge:
+    """Replace what a dynamic graph left open on an edge that turned out to lie between two chains."""
+    partitioner: Partitioner = edge.partitioner
+    if isinstance(partitioner, ForwardForConsecutiveHashPartitioner):
+        partitioner = partitioner.hash_partitioner
+    elif isinstance(partitioner, ForwardForUnspecifiedPartitioner):
+        partitioner = RescalePartitioner()
+    return edge if partitioner is edge.partitioner else replace(edge, partitioner=partitioner)
+
+
+def _vertex(chain: OperatorChain, facts: _Facts) -> JobVertex:
+    graph = facts.graph
+    head, size = graph.node[chain.head_id], facts.sizes[chain.head_id]
+    on_driver = coordination(chain, graph, facts.operator_ids)
+    return JobVertex(
+        id=JobVertexId(facts.operator_ids[head.id]),
+        name=chain_name(chain, graph, facts.breaks),
+        description=chain_description(chain, graph, facts.breaks, facts.options.description_mode),
+        node_ids=(*chain.source_ids, *reversed(chain.node_ids)),
+        operator_ids=tuple(facts.operator_ids[id] for id in chain.node_ids),
+        user_hashes=tuple(graph.node[id].uid_hash for id in chain.node_ids),
+        parallelism=size.parallelism,
+        # A forward edge that ties it to a set parallelism sets it too.
+        parallelism_configured=is_configured(chain, graph)
+        or (graph.is_dynamic and facts.options.auto_parallelism and size.parallelism is not None),
+        max_parallelism=size.max_parallelism,
+        slot_sharing_group=head.slot_sharing_group,
+        min_resources=merge_resources(graph.node[id].min_resources for id in chain.node_ids),
+        preferred_resources=merge_resources(
+            graph.node[id].preferred_resources for id in chain.node_ids
+        ),
+        co_location_group=head.co_location_group,
+        initialize_on_master=on_driver.on_master,
+        coordinators=on_driver.coordinators,
+        input_split_sources=on_driver.split_sources,
+    )
+
+
+def _connect(
+    vertices: Mapping[int, JobVertex], facts: _Facts
+) -> tuple[list[IntermediateDataSet], list[JobEdge]]:
+    """Make data sets and edges in the order vertices were created: a target's inputs follow that order."""
+    data_sets: list[IntermediateDataSet] = []
+    edges: list[JobEdge] = []
+    for chain in facts.chains:
+        producer_id = vertices[chain.head_id].id
+        produced: list[_Produced] = []
+        for edge in chain.out_edges:
+            kind = result_type(
+                edge, facts.graph, facts.options, after_end=edge.source_id in chain.after_end
+            )
+            shared = next(
+                (
+                    index
+                    for index, other in enumerate(produced)
+                    if other.can_serve(edge, kind, facts)
+                ),
+                None,
+            )
+            if shared is None:
+                produced.append(_Produced(edge, kind, []))
+                shared = len(produced) - 1
+            elif produced[shared].kind is not kind or kind is ResultPartitionType.HYBRID_SELECTIVE:
+                # Two consumers read it: each row must stay until both have.
+                produced[shared].kind = ResultPartitionType.HYBRID_FULL
+            produced[shared].edges.append(edge)
+        for number, output in enumerate(produced):
+            data_sets.append(
+                IntermediateDataSet(
+                    id=IntermediateDataSetId(f"{producer_id}-{number}"),
+                    producer_id=producer_id,
+                    node_id=output.edge.source_id,
+                    output_tag=output.edge.output_tag,
+                    result_type=output.kind,
+                )
+            )
+        of_edge = {
+            edge.id: number for number, output in enumerate(produced) for edge in output.edges
+        }
+        edges.extend(
+            JobEdge(
+                data_set_id=IntermediateDataSetId(f"{producer_id}-{of_edge[edge.id]}"),
+                source_id=producer_id,
+                target_id=vertices[edge.target_id].id,
+                stream_edge=edge,
+                result_type=produced[of_edge[edge.id]].kind,
+            )
+            for edge in chain.out_edges
+        )
+    return data_sets, edges
+
+
+@dataclass(slots=True)
+class _Produced:
+    """A data set while it is made: the edge it was made for, and all that share it."""
+
+    edge: StreamEdge
+    kind: ResultPartitionType
+    edges: list[StreamEdge]
+
+    def can_serve(self, edge: StreamEdge, kind: ResultPartitionType, facts: _Facts) -> bool:
+        """Say whether another edge can read this data set as well (Flink's output reuse)."""
+        may_share = self.kind.is_reconsumable or self.kind.is_hybrid
+        same_kind = self.kind is kind or (self.kind.is_hybrid and kind.is_hybrid)
+        same_rows = (self.edge.source_id, self.edge.output_tag) == (edge.source_id, edge.output_tag)
+        one, other = self.edge.target_id, edge.target_id
+        same_split = (
+            self.edge.partitioner == edge.partitioner and facts.sizes[one] == facts.sizes[other]
+        )
+        return may_share and same_kind and same_rows and same_split
+
+
+def _topological_order(
+    creation_order: tuple[JobVertexId, ...],
+    data_sets: list[IntermediateDataSet],
+    edges: list[JobEdge],
+) -> list[JobVertexId]:
+    """Order vertices as Flink's `getVerticesSortedTopologicallyFromSources`: depth-first as soon as inputs allow.
+
+    Consumers are visited data set by data set, which differs from edge by edge where one is shared.
+    """
+    in_edges: dict[JobVertexId, list[JobEdge]] = {id: [] for id in creation_order}
+    consumers: dict[IntermediateDataSetId, list[JobVertexId]] = {
+        data_set.id: [] for data_set in data_sets
+    }
+    for edge in edges:
+        in_edges[edge.target_id].append(edge)
+        consumers[edge.data_set_id].append(edge.target_id)
+    following: dict[JobVertexId, list[JobVertexId]] = {id: [] for id in creation_order}
+    for data_set in data_sets:
+        following[data_set.producer_id].extend(consumers[data_set.id])
+    order: dict[JobVertexId, None] = {id: None for id in creation_order if not in_edges[id]}
+    for start in list(order):
+        stack: list[Iterator[JobVertexId]] = [iter(following[start])]
+        while stack:
+            target_id = next(stack[-1], None)
+            if target_id is None:
+                stack.pop()
+            elif target_id not in order and all(
+                edge.source_id in order for edge in in_edges[target_id]
+            ):
+                order[target_id] = None
+                stack.append(iter(following[target_id]))
+    assert len(order) == len(creation_order), "the graph was checked for cycles"
+    return list(order)

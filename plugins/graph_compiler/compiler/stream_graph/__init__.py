@@ -1,0 +1,1 @@
+"""Pipeline → StreamGraph: operators and edges, with what each edge is wished to be."""

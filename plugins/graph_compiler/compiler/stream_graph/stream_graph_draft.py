@@ -1,0 +1,267 @@
+"""A stream graph while it is being written: nodes, virtual nodes, and the edges resolved through these.
+
+    producer ◀─ key_by (virtual: HASH) ◀─ consumer     becomes     producer ─HASH─▶ consumer
+
+Walking up from the consumer, the side output tag and the partitioner nearest to it win, but each partition on the
+way overwrites the exchange mode, so the one nearest to the producer decides it (Flink's `addEdgeInternal`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from graph_compiler.declaration.operators import IterationHead, IterationTail, Source
+from graph_compiler.declaration.partitioners import (
+    ExchangeMode,
+    ForwardForConsecutiveHashPartitioner,
+    ForwardForUnspecifiedPartitioner,
+    ForwardPartitioner,
+    Partitioner,
+    RebalancePartitioner,
+)
+from graph_compiler.declaration.transformations import (
+    FeedbackTransformation,
+    OneInputTransformation,
+    PartitionTransformation,
+    PhysicalTransformation,
+)
+from graph_compiler.errors import Problem
+from graph_compiler.graphs.staging_reasons import StagingReason
+from graph_compiler.graphs.stream_graph import (
+    StreamEdge,
+    StreamNode,
+    VirtualPartition,
+    VirtualSideOutput,
+)
+from graph_compiler.options.model import PipelineOptions
+
+DEFAULT_SLOT_SHARING_GROUP = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class _Route:
+    """A physical producer, and what the virtual nodes between it and the consumer say."""
+
+    producer_id: int
+    partitioner: Partitioner | None
+    exchange_mode: ExchangeMode
+    output_tag: str | None
+    staging_reason: str | None
+
+
+@dataclass(slots=True)
+class StreamGraphDraft:
+    """Mutable, local to one translation. `translated` maps a transformation id to the ids that stand for it."""
+
+    options: PipelineOptions
+    is_dynamic: bool
+    last_id: int
+    nodes: dict[int, StreamNode] = field(default_factory=dict)
+    edges: list[StreamEdge] = field(default_factory=list)
+    virtual: dict[int, VirtualPartition | VirtualSideOutput] = field(default_factory=dict)
+    source_ids: list[int] = field(default_factory=list)
+    sink_ids: list[int] = field(default_factory=list)
+    translated: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    _last_iteration_id: int = 0
+    _parallel_edges: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def new_id(self) -> int:
+        """Count one more id, after those of the declaration."""
+        self.last_id += 1
+        return self.last_id
+
+    def add_node(
+        self,
+        transformation: PhysicalTransformation,
+        *,
+        name: str,
+        id: int | None = None,
+        keys: tuple[str, ...] = (),
+    ) -> tuple[int]:
+        """Add the stream node of a transformation; its inputs must have been translated."""
+        node_id = transformation.id if id is None else id
+        operator = transformation.operator
+        forced_to_one = isinstance(operator, Source) and not operator.is_parallel
+        parallelism = 1 if forced_to_one else transformation.parallelism
+        self.nodes[node_id] = StreamNode(
+            id=node_id,
+            name=name,
+            description=transformation.description or name,
+            declared_name=transformation.name,
+            operator=operator,
+            parallelism=parallelism or self._default_parallelism(transformation),
+            parallelism_configured=parallelism is not None,
+            max_parallelism=transformation.max_parallelism or self.options.max_parallelism,
+            slot_sharing_group=transformation.slot_sharing_group
+            or self._common_group(transformation.inputs),
+            min_resources=transformation.min_resources,
+            preferred_resources=transformation.preferred_resources,
+            co_location_group=transformation.co_location_group,
+            chaining_strategy=transformation.chaining_strategy,
+            uid=transformation.uid,
+            uid_hash=transformation.uid_hash,
+            task_id=transformation.task_id,
+            expensive=transformation.expensive,
+            deterministic=transformation.deterministic,
+            keys=keys,
+            declared_at=transformation.declared_at,
+        )
+        return (node_id,)
+
+    def add_iteration(self, transformation: FeedbackTransformation) -> tuple[int, int]:
+        """Add head and tail of an iteration, which have negative ids of their own count."""
+        head_id, tail_id = self._last_iteration_id - 1, self._last_iteration_id - 2
+        self._last_iteration_id = tail_id
+        self._add_iteration_end(head_id, IterationHead(), transformation, max_parallelism=None)
+        # Flink gives the tail its parallelism as its maximum, and the head none.
+        self._add_iteration_end(
+            tail_id, IterationTail(), transformation, max_parallelism=self.options.parallelism
+        )
+        self.source_ids.append(head_id)
+        self.sink_ids.append(tail_id)
+        return head_id, tail_id
+
+    def close_iteration(
+        self, transformation: FeedbackTransformation, head_id: int, tail_id: int
+    ) -> None:
+        """Let what flows back end in the tail; head and tail take its slot sharing group."""
+        group = self._common_group(transformation.feedback)
+        for id in (head_id, tail_id):
+            self.nodes[id] = replace(self.nodes[id], slot_sharing_group=group)
+        for feedback_id in transformation.feedback:
+            for id in self.translated[feedback_id]:
+                self._add_edge(self._route(id), self.nodes[tail_id], type_number=0)
+
+    def add_virtual_partition(self, origin_id: int, declared: PartitionTransformation) -> int:
+        """Add a virtual node for one input of a partition."""
+        id = self.new_id()
+        self.virtual[id] = VirtualPartition(
+            id=id,
+            origin_id=origin_id,
+            partitioner=declared.partitioner,
+            exchange_mode=declared.exchange_mode,
+            staging_reason=declared.staging_reason,
+        )
+        return id
+
+    def add_virtual_side_output(self, origin_id: int, tag: str) -> int:
+        """Add a virtual node for one input of a side output."""
+        id = self.new_id()
+        self.virtual[id] = VirtualSideOutput(id=id, origin_id=origin_id, tag=tag)
+        return id
+
+    def add_input(self, node_id: int, input_id: int, *, type_number: int) -> None:
+        """Connect everything that stands for a transformation to a node."""
+        for id in self.translated[input_id]:
+            self._add_edge(self._route(id), self.nodes[node_id], type_number)
+
+    def _add_iteration_end(
+        self,
+        id: int,
+        operator: IterationHead | IterationTail,
+        transformation: FeedbackTransformation,
+        *,
+        max_parallelism: int | None,
+    ) -> None:
+        name = f"{operator.default_name}-{transformation.id}"
+        self.nodes[id] = StreamNode(
+            id=id,
+            name=name,
+            description=name,
+            declared_name=name,
+            operator=operator,
+            parallelism=self.options.parallelism,
+            parallelism_configured=True,
+            max_parallelism=max_parallelism,
+            slot_sharing_group=DEFAULT_SLOT_SHARING_GROUP,
+            min_resources=None,
+            preferred_resources=None,
+            co_location_group=f"IterationCoLocationGroup-{transformation.id}",
+            chaining_strategy=None,
+            uid=None,
+            uid_hash=None,
+            task_id=None,
+            expensive=False,
+            deterministic=False,
+            keys=(),
+            declared_at=transformation.declared_at,
+        )
+
+    def _route(self, id: int) -> _Route:
+        partitioner: Partitioner | None = None
+        exchange_mode = ExchangeMode.UNDEFINED
+        output_tag: str | None = None
+        staging_reason: str | None = None
+        while (virtual := self.virtual.get(id)) is not None:
+            if isinstance(virtual, VirtualPartition):
+                partitioner = partitioner or virtual.partitioner
+                exchange_mode = virtual.exchange_mode
+                staging_reason = staging_reason or virtual.staging_reason
+            else:
+                output_tag = output_tag or virtual.tag
+            id = virtual.origin_id
+        return _Route(id, partitioner, exchange_mode, output_tag, staging_reason)
+
+    def _add_edge(self, route: _Route, target: StreamNode, type_number: int) -> None:
+        source = self.nodes[route.producer_id]
+        partitioner = self._partitioner(route.partitioner, source, target)
+        pair = (source.id, target.id)
+        number = self._parallel_edges.get(pair, 0)
+        self._parallel_edges[pair] = number + 1
+        ends = f"{source.name}-{source.id}_{target.name}-{target.id}"
+        self.edges.append(
+            StreamEdge(
+                id=f"{ends}_{type_number}_{partitioner.name}_{number}",
+                source_id=source.id,
+                target_id=target.id,
+                type_number=type_number,
+                partitioner=partitioner,
+                exchange_mode=route.exchange_mode,
+                output_tag=route.output_tag,
+                staging_reason=route.staging_reason,
+                staging_wish=StagingReason.DECLARED if route.staging_reason else None,
+            )
+        )
+
+    def _partitioner(
+        self, declared: Partitioner | None, source: StreamNode, target: StreamNode
+    ) -> Partitioner:
+        """Choose where nothing is declared, and check forward edges (Flink's `createActualEdge`)."""
+        if source.parallelism == target.parallelism:
+            unspecified = (
+                ForwardForUnspecifiedPartitioner() if self.is_dynamic else ForwardPartitioner()
+            )
+            return declared or unspecified
+        if isinstance(declared, ForwardForConsecutiveHashPartitioner):
+            return declared.hash_partitioner
+        if declared is not None and declared.is_forward:
+            self.problems.append(
+                Problem(
+                    operator=target.declared_name,
+                    message=f"forward partitioning does not allow change of parallelism: '{source.declared_name}' has "
+                    f"{source.parallelism}, '{target.declared_name}' has {target.parallelism}",
+                    hint="use rebalance() or rescale() between them, or set the same parallelism",
+                    declared_at=target.declared_at,
+                )
+            )
+        return declared or RebalancePartitioner()
+
+    def _default_parallelism(self, transformation: PhysicalTransformation) -> int:
+        if (
+            isinstance(transformation, OneInputTransformation)
+            and transformation.inherits_parallelism
+        ):
+            input_ids = self.translated[transformation.inputs[0]]
+            return self.nodes[self._route(input_ids[0]).producer_id].parallelism
+        return self.options.parallelism
+
+    def _common_group(self, input_ids: tuple[int, ...]) -> str:
+        """Give the slot sharing group all inputs share, else the default (Flink's inheritance)."""
+        producers = [
+            self._route(id).producer_id
+            for input_id in input_ids
+            for id in self.translated[input_id]
+        ]
+        groups = {self.nodes[id].slot_sharing_group for id in producers}
+        return groups.pop() if len(groups) == 1 else DEFAULT_SLOT_SHARING_GROUP

@@ -1,0 +1,169 @@
+"""The parameters of a run: what each is called, what it is unless somebody says otherwise, and what it may be.
+
+    params={"late_after": 15}                                           a default, whose type is the type
+    params={"late_after": {"default": 15, "minimum": 0, "title": "…"}}  and what JSON Schema can say of it
+    params=FlightsParams                                                a pydantic model: one parameter for each field
+
+A model is asked for its schema and called with values; pydantic itself is not imported here, since Spark's driver,
+which may import the same declaration for its functions, need not have it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, TypeAlias
+
+from graph_compiler.declaration.parameters.models import KEYWORDS, read_model
+from graph_compiler.errors import Problem
+from graph_compiler.identifiers import did_you_mean, shown
+
+ParameterValue: TypeAlias = str | int | float | bool
+Params: TypeAlias = Mapping[str, Any] | type[Any]
+
+RUN_DATE = "run_date"
+"""The parameter every run has without being declared: its logical date, else the day it runs after."""
+JSON_TYPES: Mapping[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+_ALLOWED = "a str, int, float or bool, or a mapping with one as its 'default'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One parameter. `schema` is JSON Schema as JSON text, without the default, keys sorted."""
+
+    name: str
+    default: ParameterValue
+    schema: str
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """Give the schema as a mapping; it has a `type` always."""
+        found: dict[str, Any] = json.loads(self.schema)
+        return found
+
+    @property
+    def is_plain(self) -> bool:
+        """Say whether nothing is said of it but its default."""
+        return self.keywords == {"type": JSON_TYPES[type(self.default)]}
+
+
+def is_model(params: object) -> bool:
+    """Say whether it is a pydantic model, without pydantic."""
+    return isinstance(params, type) and hasattr(params, "model_json_schema")
+
+
+def read_parameters(params: Params) -> tuple[tuple[Parameter, ...], tuple[Problem, ...]]:
+    """Give the parameters, and what is wrong with those left out; a Problem's key is `params.<name>`."""
+    if not isinstance(params, Mapping) and not is_model(params):
+        problem = Problem(
+            key="params", message=f"is {params!r}", allowed="a mapping, or a pydantic model"
+        )
+        return (), (problem,)
+    described, problems = (
+        (_written(params), ()) if isinstance(params, Mapping) else read_model(params)
+    )
+    found: list[Parameter] = []
+    for name, (written, schema) in described.items():
+        is_whole_number = schema.get("type") == "number" and type(written) is int
+        default = float(written) if is_whole_number else written
+        if wrong := _refusal(name, default, schema):
+            problems = (*problems, wrong)
+        else:
+            typed = {"type": JSON_TYPES[type(default)], **schema}
+            found.append(
+                Parameter(name=name, default=default, schema=json.dumps(typed, sort_keys=True))
+            )
+    return tuple(found), problems
+
+
+def _written(params: Mapping[str, Any]) -> dict[str, tuple[Any, dict[str, Any]]]:
+    return {
+        name: (
+            given.get("default"),
+            {key: value for key, value in given.items() if key != "default"},
+        )
+        if isinstance(given, Mapping)
+        else (given, {})
+        for name, given in params.items()
+    }
+
+
+def _refusal(name: object, default: object, schema: Mapping[str, Any]) -> Problem | None:
+    key = f"params.{name}"
+    return _wrong_name(key, name) or _wrong_default(key, default, schema) or _odd_word(key, schema)
+
+
+def _wrong_name(key: str, name: object) -> Problem | None:
+    if not isinstance(name, str) or not name.isidentifier():
+        return Problem(
+            key=key,
+            message=f"'{name}' cannot be a parameter's name",
+            allowed="a name Python could use",
+        )
+    if name == RUN_DATE:
+        return Problem(key=key, message="every run has it, without being declared")
+    if hasattr(dict, name):
+        return Problem(
+            key=key,
+            message=f"'{name}' cannot be a parameter's name",
+            hint=f"in a template, params.{name} is a method of Python's mappings",
+        )
+    return None
+
+
+def _wrong_default(key: str, default: object, schema: Mapping[str, Any]) -> Problem | None:
+    if "anyOf" in schema or isinstance(schema.get("type"), list):
+        return Problem(
+            key=key,
+            message="it has several types",
+            allowed="one of str, int, float, bool, Literal, Enum, date",
+        )
+    if schema.get("format") == "password":
+        return Problem(
+            key=key,
+            message="it is a secret",
+            hint="Airflow shows parameters to whoever may see the run: use Secret(…) where the connector takes one",
+        )
+    if type(default) not in JSON_TYPES:
+        return Problem(key=key, message=f"its default is {shown(default)}", allowed=_ALLOWED)
+    if not is_bindable(default):
+        return Problem(
+            key=key,
+            message=f"its default is {shown(default)}",
+            allowed="a whole number of 64 bits" if isinstance(default, int) else "a finite number",
+        )
+    return None
+
+
+def is_bindable(value: object) -> bool:
+    """Say whether Spark and JSON have a number; what is none is."""
+    if isinstance(value, float):
+        return isfinite(value)
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
+
+
+def _odd_word(key: str, schema: Mapping[str, Any]) -> Problem | None:
+    """Find what cannot be said of a parameter, by its keyword or by its value."""
+    for keyword, said in schema.items():
+        if keyword not in KEYWORDS:
+            return Problem(
+                key=key,
+                message=f"there is no '{keyword}' to say of a parameter",
+                allowed=", ".join(["default", *KEYWORDS]),
+                hint=did_you_mean(str(keyword), KEYWORDS),
+            )
+        if not _is_json(said):
+            return Problem(
+                key=key, message=f"its '{keyword}' is {shown(said)}", allowed="what JSON has"
+            )
+    return None
+
+
+def _is_json(value: object) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return False
+    return True

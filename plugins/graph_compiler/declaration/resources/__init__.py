@@ -1,0 +1,1 @@
+"""What operators need, and what the applications of a slot sharing group are given."""

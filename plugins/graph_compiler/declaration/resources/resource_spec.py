@@ -1,0 +1,121 @@
+"""What one operator needs, in the words of an executor (Flink's ResourceSpec).
+
+    ResourceSpec(cpu_cores=1, memory="2g").merge(ResourceSpec(cpu_cores=0.5, memory="512m"))   →   1.5 cores and 2560m
+
+None stands for Flink's UNKNOWN: nobody said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import reduce
+
+from graph_compiler.declaration.resources.memory_size import MEMORY_FORM, memory_text, parse_memory
+from graph_compiler.identifiers import listing
+
+CORES, MEMORY, OFF_HEAP = "cores", "memory", "off-heap memory"
+Amounts = Mapping[str, Decimal | None]
+"""How much there is of each resource: memory in bytes. None: not known. One that is not named: none of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceSpec:
+    """What the operator needs of the executor that runs a subtask of it; cores may be a fraction.
+
+    Of Flink's fields these mean something on Spark: CPU cores are an executor's cores, task heap memory its heap
+    (`spark.executor.memory`), task off-heap memory its off-heap memory (`spark.memory.offHeap.size`), extended
+    resources what `spark.executor.resource.<name>.amount` counts, such as `gpu`. Managed memory is left out: Spark
+    divides an executor's heap between execution and storage itself, and no operator can reserve a part of it.
+    """
+
+    cpu_cores: float
+    memory: str
+    off_heap_memory: str = "0m"
+    extended_resources: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        """Take a copy of the mapping, sorted: equal needs are equal values, whoever changes theirs later."""
+        extended = self.extended_resources
+        # What is no mapping is refused as a count, with the operator.
+        given = extended if isinstance(extended, Mapping) else {"extended_resources": extended}
+        object.__setattr__(self, "extended_resources", dict(sorted(given.items())))
+
+    def wrong(self) -> tuple[str, ...]:
+        """Say everything that is not as it must be, none if all is well."""
+        counts = {"cpu_cores": self.cpu_cores, **self.extended_resources}
+        sizes = {"memory": self.memory, "off_heap_memory": self.off_heap_memory}
+        return (
+            *(f"{name} is {value!r}" for name, value in counts.items() if not _is_count(value)),
+            *(f"{name} is {text!r}" for name, text in sizes.items() if parse_memory(text) is None),
+        )
+
+    def amounts(self) -> dict[str, Decimal]:
+        """Give how much is needed of each resource."""
+        return {
+            CORES: _exact(self.cpu_cores),
+            MEMORY: Decimal(parse_memory(self.memory) or 0),
+            OFF_HEAP: Decimal(parse_memory(self.off_heap_memory) or 0),
+            **{name: _exact(amount) for name, amount in self.extended_resources.items()},
+        }
+
+    def merge(self, other: ResourceSpec) -> ResourceSpec:
+        """Add up what two operators of one chain need (Flink's `ResourceSpec.merge`)."""
+        mine, theirs = self.amounts(), other.amounts()
+        total = {
+            name: mine.get(name, Decimal(0)) + theirs.get(name, Decimal(0))
+            for name in mine | theirs
+        }
+        return ResourceSpec(
+            cpu_cores=float(total.pop(CORES)),
+            memory=memory_text(int(total.pop(MEMORY))),
+            off_heap_memory=memory_text(int(total.pop(OFF_HEAP))),
+            extended_resources={name: float(amount) for name, amount in total.items()},
+        )
+
+    def __str__(self) -> str:
+        """Give words: `1 core, 2g and 1 gpu`."""
+        return amount_words(self.amounts())
+
+
+SPEC_FORM = f"counts from 0, and memory as {MEMORY_FORM}"
+
+
+def merge_resources(specs: Iterable[ResourceSpec | None]) -> ResourceSpec | None:
+    """Add up what the operators of a chain need; where one of them is unknown, so is the sum (Flink's rule)."""
+    found = tuple(specs)
+    known = [spec for spec in found if spec is not None]
+    return reduce(ResourceSpec.merge, known) if len(known) == len(found) else None
+
+
+def exceeding(need: ResourceSpec, limit: Amounts) -> dict[str, Decimal]:
+    """Give the amounts that are over the limit; what is not known limits nothing."""
+    found = {}
+    for name, amount in need.amounts().items():
+        most = limit.get(name, Decimal(0))
+        if most is not None and amount > most:
+            found[name] = amount
+    return found
+
+
+def amount_words(amounts: Mapping[str, Decimal]) -> str:
+    """Write amounts for people, those of zero left out: `1 core, 2g and 1 gpu`."""
+    return listing(_words(name, amount) for name, amount in amounts.items() if amount)
+
+
+def _words(name: str, amount: Decimal) -> str:
+    if name == MEMORY:
+        return memory_text(int(amount))
+    if name == OFF_HEAP:
+        return f"{memory_text(int(amount))} off-heap"
+    return f"{amount.normalize():f} {'core' if name == CORES and amount == 1 else name}"
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1 << 31
+
+
+def _exact(value: float) -> Decimal:
+    # By its shortest text: a tenth of a core twice over is then 0.2, as with Flink's decimals.
+    return Decimal(str(value))

@@ -1,0 +1,176 @@
+"""What the Spark application of a slot sharing group is given (Flink's SlotSharingGroup, in Spark's words).
+
+    SlotSharingGroup("big", driver_memory="4g", executor_memory="8g", executor_cores=4, executor_instances=3)
+
+becomes the options of spark-submit for every task whose operators are in the group:
+
+| setting            | local[…]          | spark://                            | yarn, k8s           |
+| ------------------ | ----------------- | ----------------------------------- | ------------------- |
+| driver_memory      | all there is      | yes                                 | yes                 |
+| driver_cores       | no: the master's  | if the driver runs in the cluster   | the same            |
+| executor_memory    | no                | yes                                 | yes                 |
+| executor_cores     | no: the master's  | yes                                 | yes                 |
+| executor_instances | no                | with executor_cores, as their total | yes                 |
+| conf               | as Spark reads it | as Spark reads it                   | as Spark reads it   |
+
+In `local[4]` driver and executor are one JVM: `driver_memory` is its heap, and its cores are those the connection's
+master names. The application says in its log which settings its master ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+
+from graph_compiler.declaration.resources.memory_size import (
+    MEMORY_FORM,
+    SMALLEST_HEAP,
+    parse_memory,
+)
+from graph_compiler.declaration.resources.resource_spec import CORES, MEMORY, OFF_HEAP, Amounts
+from graph_compiler.identifiers import counted
+
+SPARK_SETTINGS: Mapping[str, str] = {
+    "driver_memory": "spark.driver.memory",
+    "driver_cores": "spark.driver.cores",
+    "executor_memory": "spark.executor.memory",
+    "executor_cores": "spark.executor.cores",
+    "executor_instances": "spark.executor.instances",
+}
+"""Each setting of a group, and what Spark calls it."""
+
+# Where an application runs is the Airflow connection's to say: one place, whoever wrote the pipeline.
+_OF_THE_CONNECTION = ("spark.master", "spark.submit.deployMode")
+_EXTENDED = "spark.executor.resource."
+_AMOUNT = ".amount"
+ConfValue = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class SlotSharingGroup:
+    """A named Spark resource profile; what is None is left to the installation and to Spark.
+
+    `conf` holds further settings by Spark's names (`spark.…`). A group with no setting at all is its name only.
+    """
+
+    name: str
+    driver_memory: str | None = field(default=None, kw_only=True)
+    driver_cores: int | None = field(default=None, kw_only=True)
+    executor_memory: str | None = field(default=None, kw_only=True)
+    executor_cores: int | None = field(default=None, kw_only=True)
+    executor_instances: int | None = field(default=None, kw_only=True)
+    conf: Mapping[str, ConfValue] = field(default_factory=dict, kw_only=True, hash=False)
+
+    def __post_init__(self) -> None:
+        """Take a sorted copy of `conf`, as text: `True` and `"true"` are one setting."""
+        # What is no mapping is refused among its keys, with the operator.
+        given = self.conf if isinstance(self.conf, Mapping) else {repr(self.conf): ""}
+        conf = {key: _as_text(value) for key, value in sorted(given.items())}
+        object.__setattr__(self, "conf", conf)
+
+    def settings(self) -> dict[str, str]:
+        """Give everything it sets, by Spark's names."""
+        named = {key: getattr(self, name) for name, key in SPARK_SETTINGS.items()}
+        own = {key: str(value) for key, value in named.items() if value is not None}
+        return own | {key: str(value) for key, value in self.conf.items()}
+
+    def executor(self) -> Amounts:
+        """Give what one executor of the group has; cores and memory it does not set are not known.
+
+        Spark has neither off-heap memory nor extended resources unless a setting says so.
+        """
+        memory = None if self.executor_memory is None else parse_memory(self.executor_memory)
+        has_off_heap = self.conf.get("spark.memory.offHeap.enabled") == "true"
+        off_heap = _size(str(self.conf.get("spark.memory.offHeap.size", 0))) if has_off_heap else 0
+        extended = {
+            key.removeprefix(_EXTENDED).removesuffix(_AMOUNT): _number(str(value))
+            for key, value in self.conf.items()
+            if key.startswith(_EXTENDED) and key.endswith(_AMOUNT)
+        }
+        return {
+            CORES: None if self.executor_cores is None else Decimal(self.executor_cores),
+            MEMORY: None if memory is None else Decimal(memory),
+            OFF_HEAP: None if off_heap is None else Decimal(off_heap),
+            **extended,
+        }
+
+    def wrong(self) -> tuple[tuple[str, str], ...]:
+        """Give everything that is not as it must be: what was found, and what is allowed."""
+        return (*self._wrong_memory(), *self._wrong_counts(), *self._wrong_conf())
+
+    def _wrong_memory(self) -> list[tuple[str, str]]:
+        found = []
+        for name in ("driver_memory", "executor_memory"):
+            text = getattr(self, name)
+            size = None if text is None else parse_memory(text)
+            if text is not None and size is None:
+                found.append((f"{name} is {text!r}", MEMORY_FORM))
+            elif size is not None and size < (parse_memory(SMALLEST_HEAP) or 0):
+                found.append(
+                    (f"{name} is {text!r}", f"at least {SMALLEST_HEAP}: Spark itself needs 300m")
+                )
+        return found
+
+    def _wrong_counts(self) -> list[tuple[str, str]]:
+        names = ("driver_cores", "executor_cores", "executor_instances")
+        counts = {name: getattr(self, name) for name in names}
+        return [
+            (f"{name} is {value!r}", "a whole number from 1, or unset")
+            for name, value in counts.items()
+            if value is not None and not (type(value) is int and value >= 1)
+        ]
+
+    def _wrong_conf(self) -> list[tuple[str, str]]:
+        said_by = {key: f"{name}=…, a setting of the group" for name, key in SPARK_SETTINGS.items()}
+        said_by |= dict.fromkeys(
+            _OF_THE_CONNECTION, "the Airflow connection, which says where applications run"
+        )
+        found = []
+        for key in self.conf:
+            if not key.startswith("spark."):
+                found.append(
+                    (
+                        f"conf has {key!r}",
+                        "names that begin with 'spark.': spark-submit drops others",
+                    )
+                )
+            elif key in said_by:
+                found.append((f"conf has {key!r}", said_by[key]))
+        return found
+
+    def __str__(self) -> str:
+        """Give words: `big: driver 4g, 3 executors with 4 cores and 8g`."""
+        driver = _joined(self.driver_memory, _counted(self.driver_cores, "core"))
+        executor = _joined(_counted(self.executor_cores, "core"), self.executor_memory)
+        executors = _counted(self.executor_instances, "executor") or (executor and "executors")
+        parts = [
+            f"driver {driver}" if driver else "",
+            f"{executors} with {executor}" if executor else executors,
+            *(f"{key}={value}" for key, value in self.conf.items()),
+        ]
+        return f"{self.name}: {', '.join(part for part in parts if part)}"
+
+
+def _joined(*parts: str | None) -> str:
+    return " and ".join(part for part in parts if part)
+
+
+def _counted(number: int | None, noun: str) -> str:
+    return "" if number is None else counted(number, noun)
+
+
+def _size(text: str) -> int | None:
+    """Give the bytes of a size in `conf`, which may be a plain number of bytes; None where only Spark can tell."""
+    return int(text) if text.isdecimal() else parse_memory(text)
+
+
+def _number(text: str) -> Decimal | None:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return None
+
+
+def _as_text(value: ConfValue) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

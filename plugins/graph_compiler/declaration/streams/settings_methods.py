@@ -1,0 +1,123 @@
+"""What every stream and sink has: a place in the environment, and the settings of the operator there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NoReturn, Self
+
+from graph_compiler.declaration.call_checks import held_to_signatures
+from graph_compiler.declaration.locations import caller_location
+from graph_compiler.declaration.operators import ChainingStrategy
+from graph_compiler.declaration.resources.resource_spec import ResourceSpec
+from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
+from graph_compiler.declaration.transformations import PhysicalTransformation, label
+from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.identifiers import listing, shown
+
+if TYPE_CHECKING:
+    from graph_compiler.declaration.environment import StreamExecutionEnvironment
+
+
+@held_to_signatures
+class Declared:
+    """The operator that made a stream, or the sink at its end, and what can be set on it."""
+
+    def __init__(self, environment: StreamExecutionEnvironment, id: int) -> None:
+        self.environment = environment
+        self.id = id
+
+    def name(self, name: str) -> Self:
+        """Name the operator, for people and for the Airflow task that ends with it."""
+        return self._set("name", name)
+
+    def uid(self, uid: str) -> Self:
+        """Pin the operator's id: staged results and task ids then survive changes around it."""
+        return self._set("uid", uid)
+
+    def task_id(self, task_id: str) -> Self:
+        """Pin the Airflow task id of the region that runs this operator."""
+        return self._set("task_id", task_id)
+
+    def set_parallelism(self, parallelism: int) -> Self:
+        """Run the operator in exactly this many partitions; unset, Spark's adaptive execution decides."""
+        return self._set("parallelism", parallelism)
+
+    def set_max_parallelism(self, max_parallelism: int) -> Self:
+        """Bound the operator's parallelism."""
+        return self._set("max_parallelism", max_parallelism)
+
+    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
+        """Run the operator, and those after it that name no other, in this Spark resource profile.
+
+        A SlotSharingGroup says what its applications are given; once said, the name is enough elsewhere.
+        """
+        if not isinstance(slot_sharing_group, str | SlotSharingGroup):
+            self.refuse(
+                f"slot_sharing_group was given {shown(slot_sharing_group)}",
+                allowed="a name, or a SlotSharingGroup",
+            )
+        if isinstance(slot_sharing_group, str):
+            self._set("slot_sharing_group", slot_sharing_group)
+            return self._set("resource_profile", None)
+        self._set("slot_sharing_group", slot_sharing_group.name)
+        return self._set("resource_profile", slot_sharing_group)
+
+    def set_resources(
+        self, min_resources: ResourceSpec, preferred_resources: ResourceSpec | None = None
+    ) -> Self:
+        """Say what the operator needs at least of an executor, and what it would like: the same if left out.
+
+        A chain needs what its operators need together, if all of them say; a chain that needs more than its slot
+        sharing group gives an executor is refused. What it would like is shown and, as in Flink, asked of nobody.
+        """
+        wrong = [spec for spec in (min_resources, preferred_resources) if not _is_spec(spec)]
+        if wrong:
+            self.refuse(
+                f"set_resources was given {listing(map(shown, wrong))}",
+                allowed='ResourceSpec(cpu_cores=1, memory="2g") and the like',
+            )
+        self._set("min_resources", min_resources)
+        return self._set("preferred_resources", preferred_resources or min_resources)
+
+    def disable_chaining(self) -> Self:
+        """Keep the operator in a job vertex of its own."""
+        return self._set("chaining_strategy", ChainingStrategy.NEVER)
+
+    def start_new_chain(self) -> Self:
+        """Let the operator begin a job vertex; those after it may join."""
+        return self._set("chaining_strategy", ChainingStrategy.HEAD)
+
+    def _set(self, setting: str, value: object) -> Self:
+        transformation = self.environment.transformation(self.id)
+        if not isinstance(transformation, PhysicalTransformation):
+            self.refuse(
+                f"{setting} can be set on an operator only; this is a {label(transformation)}",
+                hint="set it on the operator before or after",
+            )
+        self.environment.add(replace(transformation, **{setting: value}))  # type: ignore[arg-type]
+        return self
+
+    @property
+    def place(self) -> str:
+        """Say where in the pipeline this is, by the nearest operator: `behind 'orders'`."""
+        transformation = self.environment.transformation(self.id)
+        while not isinstance(transformation, PhysicalTransformation) and transformation.inputs:
+            transformation = self.environment.transformation(transformation.inputs[0])
+        return f"behind '{label(transformation)}'"
+
+    def refuse(
+        self, message: str, *, allowed: str | None = None, hint: str | None = None
+    ) -> NoReturn:
+        """Refuse a call on what this operator gives out."""
+        problem = Problem(
+            operator=self.place,
+            message=message,
+            allowed=allowed,
+            hint=hint,
+            declared_at=caller_location(),
+        )
+        raise InvalidPipelineError(self.environment.name, [problem]) from None
+
+
+def _is_spec(value: object) -> bool:
+    return value is None or isinstance(value, ResourceSpec)

@@ -1,0 +1,49 @@
+"""What each operator computes, as a digest: equal fingerprints mean a staged result may be reused (DESIGN D3).
+
+An operator id says *where* an operator sits; a fingerprint says *what* comes out of it: its parameters, the source
+of its function's module, the fingerprints of its inputs with their partitioners, and the session it runs in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+from graph_compiler.deployment.documents.wire import Json, to_wire
+from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
+from graph_compiler.graphs.topology import post_order
+
+
+def own_facts(node: StreamNode, graph: StreamGraph) -> dict[str, Json]:
+    """Give all that says what a node makes of its inputs, whatever these are."""
+    return {
+        "operator": to_wire(node.operator),
+        "parallelism": node.parallelism if node.parallelism_configured else None,
+        "inputs": [
+            [edge.output_tag, edge.partitioner.identity, edge.type_number]
+            for edge in graph.in_edges[node.id]
+        ],
+    }
+
+
+def own_digests(graph: StreamGraph) -> dict[int, str]:
+    """Give a sha256 of the own facts of each node, by node id."""
+    return {node.id: digest(own_facts(node, graph)) for node in graph.nodes}
+
+
+def fingerprints(
+    graph: StreamGraph, digests: Mapping[int, str], session: Mapping[str, str]
+) -> dict[int, str]:
+    """Give a sha256 of all that decides a node's rows: its own digest, its inputs', and the session's settings."""
+    found: dict[int, str] = {}
+    ids = [node.id for node in graph.nodes]
+    for id in post_order(ids, lambda id: [edge.source_id for edge in graph.in_edges[id]]):
+        inputs = [found[edge.source_id] for edge in graph.in_edges[id]]
+        found[id] = digest({"own": digests[id], "inputs": inputs, "session": dict(session)})
+    return found
+
+
+def digest(content: object) -> str:
+    """Give the sha256 of a JSON document, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

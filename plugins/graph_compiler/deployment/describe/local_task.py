@@ -1,0 +1,75 @@
+"""A region's task without Airflow: its places are rendered here, of what is known without a run of Airflow's.
+
+Templates may name `params`, `run_date`, `ds`, `ds_nodash` and `run_id`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from graph_compiler.declaration.parameters.parameter import RUN_DATE, ParameterValue
+from graph_compiler.deployment.describe.templates import fill_places, find_places
+from graph_compiler.deployment.documents.descriptor import (
+    VERSION,
+    ExecutionAttempt,
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.errors import GraphCompilerError
+
+
+class RenderingError(GraphCompilerError):
+    """A template needs what there is in a run of Airflow's only, or is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeskRun:
+    """A run without Airflow. `day` is its logical date, as 2013-01-01; `params` are all of the pipeline's."""
+
+    day: str
+    params: Mapping[str, ParameterValue]
+    run_id: str
+    staging_root: str
+
+
+def desk_task(
+    region: RegionDescriptor, run: DeskRun, *, execution_id: str, attempt_number: int = 0
+) -> TaskDeploymentDescriptor:
+    """Give what one Spark application needs to know; raises RenderingError."""
+    rendered = {key: _render(text, run) for key, text in find_places(region).items()}
+    return TaskDeploymentDescriptor(
+        version=VERSION,
+        region=fill_places(region, rendered),
+        attempt=ExecutionAttempt(
+            run_id=run.run_id, execution_id=execution_id, attempt_number=attempt_number
+        ),
+        staging_root=run.staging_root,
+        parameters=((RUN_DATE, run.day), *run.params.items()),
+    )
+
+
+def _render(text: str, run: DeskRun) -> str:
+    if not any(marker in text for marker in ("{{", "{%", "{#")):
+        return text
+    try:
+        # Imported when called: Airflow brings Jinja, and the compiler alone does without.
+        from jinja2 import StrictUndefined, TemplateError
+        from jinja2.sandbox import SandboxedEnvironment
+    except ImportError:
+        raise RenderingError(
+            f"'{text}' is a template, and Jinja is not installed\n  hint: pip install jinja2"
+        ) from None
+    known = {
+        RUN_DATE: run.day,
+        "ds": run.day,
+        "ds_nodash": run.day.replace("-", ""),
+        "run_id": run.run_id,
+    }
+    try:
+        template = SandboxedEnvironment(undefined=StrictUndefined).from_string(text)
+        return str(template.render(params=dict(run.params), **known))
+    except TemplateError as error:
+        raise RenderingError(
+            f"'{text}' cannot be rendered without a run: {error}\n  allowed: params, {', '.join(known)}"
+        ) from None

@@ -1,0 +1,282 @@
+"""CompiledPipeline → one RegionDescriptor for each deployment region."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.retention import Retention
+from graph_compiler.deployment.describe.fingerprints import digest, fingerprints, own_digests
+from graph_compiler.deployment.describe.resource_profiles import pinned_settings
+from graph_compiler.deployment.describe.result_consumers import (
+    Output,
+    compared_results,
+    region_of,
+    result_consumers,
+)
+from graph_compiler.deployment.documents.descriptor import (
+    InputDescriptor,
+    OperatorDescriptor,
+    RegionDescriptor,
+    ResultDescriptor,
+    StagedInput,
+    VertexDescriptor,
+)
+from graph_compiler.deployment.documents.session import SESSION
+from graph_compiler.deployment.documents.wire import to_wire
+from graph_compiler.deployment.plans.plan_record import PlanRecord, plan_record
+from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.job_graph import JobVertex
+from graph_compiler.graphs.regions import DeploymentRegion
+from graph_compiler.graphs.stream_graph import JobType, StreamEdge, StreamNode
+from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineDescriptor:
+    """A pipeline as it is deployed: its regions, in an order in which they can run, and what its plan computes."""
+
+    regions: tuple[RegionDescriptor, ...]
+    plan: PlanRecord
+
+
+def describe_pipeline(compiled: CompiledPipeline) -> PipelineDescriptor:
+    """Describe every region, and the plan they are of.
+
+    Raises InvalidPipelineError for a streaming pipeline, which can be compiled but not deployed.
+    """
+    try:
+        _check_deployable(compiled)
+    except InvalidPipelineError as error:
+        raise compiled.pipeline.placed(error) from None
+    facts = _facts(compiled)
+    plan_id = _plan_id(facts)
+    return PipelineDescriptor(
+        regions=tuple(
+            _describe_region(region, plan_id, facts) for region in compiled.deployment.regions
+        ),
+        plan=plan_record(
+            compiled.stream_graph,
+            plan_id=plan_id,
+            session=_session(),
+            digests=facts.digests,
+            results={id: node_id for (node_id, _), id in facts.staged_results.items()},
+        ),
+    )
+
+
+def describe_regions(compiled: CompiledPipeline) -> tuple[RegionDescriptor, ...]:
+    """Describe the regions alone; raises as `describe_pipeline` does."""
+    return describe_pipeline(compiled).regions
+
+
+def _check_deployable(compiled: CompiledPipeline) -> None:
+    if reason := _why_not_deployable(compiled):
+        raise InvalidPipelineError(compiled.pipeline.name, [reason])
+    if not any(isinstance(node.operator, Sink) for node in compiled.stream_graph.nodes):
+        problem = Problem(
+            message="it has no sink: nothing would come out", hint="end a stream with sink_to(…)"
+        )
+        raise InvalidPipelineError(compiled.pipeline.name, [problem])
+    if pinned := pinned_settings(compiled.job_graph.resource_profiles, SESSION):
+        raise InvalidPipelineError(compiled.pipeline.name, pinned)
+
+
+def _facts(compiled: CompiledPipeline) -> _Facts:
+    digests = own_digests(compiled.stream_graph)
+    consumers = result_consumers(compiled)
+    return _Facts(
+        compiled=compiled,
+        staged_edge_ids=frozenset(
+            cut.edge.stream_edge.id for cut in compiled.deployment.staged_edges
+        ),
+        staged_results=staged_results(compiled),
+        consumers=consumers,
+        compared=compared_results(compiled, consumers)
+        if compiled.options.staging_checksum
+        else frozenset(),
+        digests=digests,
+        fingerprints=fingerprints(compiled.stream_graph, digests, _session()),
+        operator_ids=operator_ids(compiled),
+    )
+
+
+def _why_not_deployable(compiled: CompiledPipeline) -> Problem | None:
+    """Say what Spark cannot run of what Flink's graphs can hold."""
+    if compiled.stream_graph.job_type is JobType.STREAMING:
+        return Problem(
+            message="execution.runtime-mode is STREAMING",
+            allowed="BATCH; streaming pipelines cannot be deployed yet",
+        )
+    if compiled.execution_graph is None:
+        return Problem(
+            message="jobmanager.scheduler is AdaptiveBatch",
+            allowed="Default; unset parallelism adapts anyway",
+        )
+    if any(data_set.result_type.is_hybrid for data_set in compiled.job_graph.data_sets):
+        return Problem(
+            message="it has hybrid results",
+            allowed="AUTO, ALL_EXCHANGES_BLOCKING, ALL_EXCHANGES_PIPELINED",
+        )
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    """What all regions of a pipeline are described from."""
+
+    compiled: CompiledPipeline
+    staged_edge_ids: frozenset[str]
+    staged_results: Mapping[Output, IntermediateDataSetId]
+    consumers: Mapping[Output, tuple[RegionId, ...]]
+    compared: frozenset[Output]
+    digests: Mapping[int, str]
+    fingerprints: Mapping[int, str]
+    operator_ids: Mapping[int, OperatorId]
+
+    def staged_input(self, edge: StreamEdge) -> StagedInput | None:
+        """Give the staged result an edge reads from, None where it stays in memory."""
+        if edge.id not in self.staged_edge_ids:
+            return None
+        output = (edge.source_id, edge.output_tag)
+        return StagedInput(
+            id=self.staged_results[output],
+            fingerprint=self.fingerprint(output),
+            producer=region_of(self.compiled, edge.source_id),
+            consumers=self.consumers[output],
+        )
+
+    def fingerprint(self, output: Output) -> str:
+        """Give the fingerprint of what a node gives out under a tag."""
+        return digest([self.fingerprints[output[0]], output[1]])
+
+    def parallelism(self, node: StreamNode) -> int | None:
+        """Give the parallelism an operator's declaration sets."""
+        return node.parallelism if node.parallelism_configured else None
+
+
+def staged_results(compiled: CompiledPipeline) -> dict[Output, IntermediateDataSetId]:
+    """Give one result for each staged output, however many data sets the job graph has for it.
+
+    Two consumers that hash by different keys have two data sets in Flink, each in its own partitioning. Staged data is
+    written once, in the producer's partitioning (DESIGN D7), and has the id of the first of them.
+    """
+    found: dict[Output, IntermediateDataSetId] = {}
+    for staged in compiled.deployment.staged_edges:
+        edge = staged.edge.stream_edge
+        found.setdefault((edge.source_id, edge.output_tag), staged.edge.data_set_id)
+    return found
+
+
+def operator_ids(compiled: CompiledPipeline) -> dict[int, OperatorId]:
+    """Give the operator id of every node that has one."""
+    pairs = (
+        zip(
+            vertex.node_ids[-len(vertex.operator_ids) :], reversed(vertex.operator_ids), strict=True
+        )
+        for vertex in compiled.job_graph.vertices
+    )
+    return {node_id: operator_id for vertex in pairs for node_id, operator_id in vertex}
+
+
+def _plan_id(facts: _Facts) -> str:
+    """Digest the regions, the cuts and what every operator computes; line numbers stay out."""
+    deployment = facts.compiled.deployment
+    regions = [[region.id, list(region.vertex_ids)] for region in deployment.regions]
+    staged = [
+        [staged.edge.stream_edge.id, staged.reason.value] for staged in deployment.staged_edges
+    ]
+    return digest(
+        {"regions": regions, "staged": staged, "operators": to_wire(dict(facts.fingerprints))}
+    )[:32]
+
+
+def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> RegionDescriptor:
+    vertices = [facts.compiled.job_graph.vertex[id] for id in region.vertex_ids]
+    node_ids = {node_id for vertex in vertices for node_id in vertex.node_ids}
+    return RegionDescriptor(
+        pipeline=facts.compiled.pipeline.name,
+        plan_id=plan_id,
+        region_id=region.id,
+        vertices=tuple(_describe_vertex(vertex, facts) for vertex in vertices),
+        results=tuple(
+            _describe_result(output, id, facts)
+            for output, id in facts.staged_results.items()
+            if output[0] in node_ids
+        ),
+        session=tuple(SESSION.items()),
+        resource_profile=facts.compiled.job_graph.resource_profile.get(region.slot_sharing_group),
+        retention=Retention(
+            release=facts.compiled.options.staging_release,
+            ttl=facts.compiled.options.staging_ttl.total_seconds(),
+            attempts_history_size=facts.compiled.options.attempts_history_size,
+        ),
+    )
+
+
+def _describe_vertex(vertex: JobVertex, facts: _Facts) -> VertexDescriptor:
+    nodes = [facts.compiled.stream_graph.node[id] for id in vertex.node_ids]
+    assert vertex.parallelism is not None, "what leaves it open is not deployed"
+    return VertexDescriptor(
+        vertex_id=vertex.id,
+        name=vertex.name,
+        parallelism=vertex.parallelism,
+        initialize_on_master=vertex.initialize_on_master,
+        coordinators=vertex.coordinators,
+        operators=tuple(_describe_operator(node, facts) for node in nodes),
+    )
+
+
+def _describe_operator(node: StreamNode, facts: _Facts) -> OperatorDescriptor:
+    return OperatorDescriptor(
+        node_id=node.id,
+        operator_id=facts.operator_ids[node.id],
+        name=node.declared_name,
+        operator=node.operator,
+        parallelism=facts.parallelism(node),
+        inputs=tuple(
+            InputDescriptor(
+                node_id=edge.source_id,
+                output_tag=edge.output_tag,
+                type_number=edge.type_number,
+                partitioner=edge.partitioner,
+                producer_parallelism=facts.parallelism(
+                    facts.compiled.stream_graph.node[edge.source_id]
+                ),
+                staged=facts.staged_input(edge),
+            )
+            for edge in facts.compiled.stream_graph.in_edges[node.id]
+        ),
+        declared_at=node.declared_at,
+        deterministic=node.deterministic,
+    )
+
+
+def _describe_result(output: Output, id: IntermediateDataSetId, facts: _Facts) -> ResultDescriptor:
+    node = facts.compiled.stream_graph.node[output[0]]
+    return ResultDescriptor(
+        id=id,
+        node_id=node.id,
+        output_tag=output[1],
+        fingerprint=facts.fingerprint(output),
+        partitions=facts.parallelism(node),
+        consumers=facts.consumers[output],
+        is_compared=output in facts.compared,
+        deterministic=node.deterministic,
+    )
+
+
+def _session() -> dict[str, str]:
+    """Give what can change a result beside the declaration."""
+    return {**SESSION, "spark.version": _spark_version()}
+
+
+def _spark_version() -> str:
+    """Give the version of the pyspark that is installed beside Airflow; workers run the same."""
+    try:
+        return version("pyspark")
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,70 @@
+"""A run's parameters: text that a person, the API or Jinja gave, as a value of its default's type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from graph_compiler.declaration.parameters.models import refusals_of
+from graph_compiler.declaration.parameters.parameter import (
+    ParameterValue,
+    is_bindable,
+)
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.errors import ParameterError
+from graph_compiler.identifiers import did_you_mean, listing
+from graph_compiler.options.parameter_checks import find_value_problems
+
+_TRUTH = {"true": True, "false": False}
+
+
+def parse_parameter(name: str, text: str, defaults: Mapping[str, ParameterValue]) -> ParameterValue:
+    """Give the typed value; raises ParameterError for an unknown name or text that is not of the type."""
+    if name not in defaults:
+        hint = did_you_mean(name, defaults)
+        raise ParameterError(
+            f"there is no parameter '{name}'\n  allowed: {listing(defaults)}"
+            + (f"\n  hint: {hint}" if hint else "")
+        )
+    default = defaults[name]
+    try:
+        if isinstance(default, bool):
+            return _TRUTH[text.strip().lower()]
+        value = type(default)(text)
+        if not is_bindable(value):
+            raise ValueError(text)
+        return value
+    except (KeyError, ValueError):
+        allowed = "true or false" if isinstance(default, bool) else type(default).__name__
+        raise ParameterError(f"parameter '{name}' is {text!r}\n  allowed: {allowed}") from None
+
+
+def check_parameters(pipeline: Pipeline, values: Mapping[str, ParameterValue]) -> None:
+    """Raise ParameterError with everything wrong with values, by the schemas and by the model that declared them."""
+    declared = {
+        parameter.name: values.get(parameter.name, parameter.default)
+        for parameter in pipeline.parameters
+    }
+    found = {
+        str(problem.key): str(problem)
+        for problem in find_value_problems(pipeline.parameters, declared)
+    }
+    for key, words in _refused_by_model(pipeline.params_model, declared):
+        found.setdefault(key, words)
+    if found:
+        raise ParameterError("\n".join(found.values()))
+
+
+def _refused_by_model(
+    model: type[Any] | None, values: Mapping[str, ParameterValue]
+) -> Iterator[tuple[str, str]]:
+    """Give what a pydantic model's own validators say, by key."""
+    if model is None:
+        return
+    try:
+        # As JSON, which is what triggers send: a strict model takes the text of a date from it.
+        model.model_validate_json(json.dumps(dict(values)), by_alias=False, by_name=True)
+    except Exception as error:  # what a person's validators raise, pydantic's own error or another
+        for key, words in refusals_of(error):
+            yield key, f"{key}: {words}"

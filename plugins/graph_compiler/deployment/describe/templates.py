@@ -1,0 +1,77 @@
+"""Templates are for places (DESIGN D6b): find them in a region, and put the rendered values back.
+
+    {"flights.path": "{{ params.input }}/flights.csv"}     keys are for people: Airflow shows them as rendered fields
+
+Airflow renders the values one by one, as strings, before anything is JSON; expressions never pass through Jinja, and
+secrets never get here. A kind of connector says itself which of its texts are places (`Connector.texts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
+from graph_compiler.errors import InvalidPipelineError, Problem
+
+
+def find_places(region: RegionDescriptor) -> dict[str, str]:
+    """Give every templated string of a region, by a key unique within it."""
+    return {key: value for _, _, key, value in _places(region)}
+
+
+def fill_places(region: RegionDescriptor, rendered: Mapping[str, str]) -> RegionDescriptor:
+    """Give the region with rendered places; `rendered` has the keys of `find_places`.
+
+    Raises InvalidPipelineError where a text has become what its connector may not be told by who triggers a run.
+    """
+    filled: dict[int, dict[str, str]] = {}
+    operators: dict[int, OperatorDescriptor] = {}
+    for operator, field, key, _ in _places(region):
+        filled.setdefault(operator.node_id, {})[field] = rendered[key]
+        operators[operator.node_id] = operator
+    if problems := [
+        problem
+        for node_id, texts in filled.items()
+        for problem in _problems(operators[node_id], texts)
+    ]:
+        raise InvalidPipelineError(region.pipeline, problems)
+    vertices = tuple(
+        replace(
+            vertex,
+            operators=tuple(
+                _with(operator, filled.get(operator.node_id)) for operator in vertex.operators
+            ),
+        )
+        for vertex in region.vertices
+    )
+    return replace(region, vertices=vertices)
+
+
+def _places(region: RegionDescriptor) -> Iterator[tuple[OperatorDescriptor, str, str, str]]:
+    """Give (operator, field of its connector, key, template) for every path, bound and option that is text."""
+    taken: set[str] = set()
+    for operator in (operator for vertex in region.vertices for operator in vertex.operators):
+        if not isinstance(operator.operator, Source | Sink):
+            continue
+        name = (
+            operator.name if operator.name not in taken else f"{operator.name}.{operator.node_id}"
+        )
+        taken.add(name)
+        for field, text in operator.operator.connector.texts().items():
+            yield operator, field, f"{name}.{field}", text
+
+
+def _problems(operator: OperatorDescriptor, rendered: Mapping[str, str]) -> Iterator[Problem]:
+    assert isinstance(operator.operator, Source | Sink)
+    for problem in operator.operator.connector.why_not_rendered(rendered):
+        yield replace(problem, operator=operator.name, declared_at=operator.declared_at)
+
+
+def _with(operator: OperatorDescriptor, rendered: Mapping[str, str] | None) -> OperatorDescriptor:
+    if rendered is None:
+        return operator
+    assert isinstance(operator.operator, Source | Sink)
+    connector = operator.operator.connector.with_texts(rendered)
+    return replace(operator, operator=replace(operator.operator, connector=connector))

@@ -1,0 +1,131 @@
+"""The record of a committed result: which files hold which partition, and what they hold. Written last (DESIGN D10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
+from graph_compiler.deployment.documents.wire import Json
+from graph_compiler.identifiers import IntermediateDataSetId
+
+VERSION = 3
+_WITHOUT_CHECKSUMS = 2
+"""The version whose files had no `checksums`: a run that was on its way when this program was upgraded has them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """One file, relative to the manifest's `location`; rows and bytes as its footer and size say.
+
+    `checksums` is the digest of its checksum file (`hadoop_checksums.py`); None in manifests of version 2.
+    """
+
+    name: str
+    rows: int
+    bytes: int
+    checksums: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestPartition:
+    """One result partition; an empty one may have no file."""
+
+    index: int
+    files: tuple[DataFile, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContractCount:
+    """What a data contract counted: rows that passed it, and those for which its condition was not true."""
+
+    contract: str
+    on_violation: str
+    rows: int
+    violations: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedRead:
+    """Which commit of a result an execution has read."""
+
+    result_id: IntermediateDataSetId
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """One committed epoch. `schema` is Spark's schema JSON; `parent_epoch` None for the first.
+
+    `checksum` is that of the rows, whatever their order (`results/row_checksum.py`); None where they have none.
+    `deterministic`: the declaration says that every epoch is as good as another. `inputs` are what it was made from.
+    """
+
+    version: int
+    result_id: IntermediateDataSetId
+    epoch: int
+    parent_epoch: int | None
+    attempt: ExecutionAttempt
+    plan_id: str
+    fingerprint: str
+    location: str
+    schema: str
+    partitions: tuple[ManifestPartition, ...]
+    checksum: str | None
+    contracts: tuple[ContractCount, ...]
+    deterministic: bool = False
+    inputs: tuple[StagedRead, ...] = ()
+
+    @property
+    def files(self) -> tuple[DataFile, ...]:
+        """Give every file, by partition."""
+        return tuple(file for partition in self.partitions for file in partition.files)
+
+    @property
+    def rows(self) -> int:
+        """Count the rows of all files."""
+        return rows_of(self.partitions)
+
+    @property
+    def bytes(self) -> int:
+        """Add up the sizes of all files."""
+        return sum(file.bytes for file in self.files)
+
+    def replaces(self, other: Manifest) -> bool:
+        """Say whether who has read the other may as well have read this: both hold the same rows, or are said to.
+
+        What has no checksum may hold others.
+        """
+        if self.deterministic and other.deterministic:
+            return self.schema == other.schema
+        return self.checksum is not None and self._identity == other._identity
+
+    @property
+    def _identity(self) -> tuple[int, str | None, str]:
+        return self.rows, self.checksum, self.schema
+
+
+def rows_of(partitions: tuple[ManifestPartition, ...]) -> int:
+    """Count the rows of all files."""
+    return sum(file.rows for partition in partitions for file in partition.files)
+
+
+def upgraded(document: dict[str, Json]) -> dict[str, Json]:
+    """Return a document of the version before as one of this version, and any other as it is.
+
+    What the version before has committed is read as it was then: its files are checked by their sizes.
+    """
+    if document.get("version") != _WITHOUT_CHECKSUMS:
+        return document
+    found = _with_checksums(document)
+    assert isinstance(found, dict)
+    return found | {"version": VERSION}
+
+
+def _with_checksums(document: Json) -> Json:
+    """Return a document in which every DataFile has the field it did not have, with no value."""
+    if isinstance(document, list):
+        return [_with_checksums(item) for item in document]
+    if not isinstance(document, dict):
+        return document
+    found = {key: _with_checksums(value) for key, value in document.items()}
+    return {**found, "checksums": None} if found.get("type") == DataFile.__name__ else found

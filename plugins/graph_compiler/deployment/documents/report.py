@@ -1,0 +1,191 @@
+"""What an execution leaves behind: outcome, cause, rows. None at all means the driver died: an environment error.
+
+Rows and bytes of outputs come from the footers of committed files and are exact. Rows of operators in between come from
+Spark's SQL metrics: None where the executed plan has no node that gives just this operator's rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from graph_compiler.deployment.documents.manifest import ContractCount, StagedRead
+from graph_compiler.deployment.documents.wire import from_json
+from graph_compiler.errors import SourceLocation
+from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, RegionId
+
+VERSION = 4
+
+
+class ThrowableType(StrEnum):
+    """What a failure means for a retry (Flink's noun)."""
+
+    NON_RECOVERABLE_ERROR = "NON_RECOVERABLE_ERROR"
+    PARTITION_DATA_MISSING_ERROR = "PARTITION_DATA_MISSING_ERROR"
+    ENVIRONMENT_ERROR = "ENVIRONMENT_ERROR"
+    RECOVERABLE_ERROR = "RECOVERABLE_ERROR"
+
+    @property
+    def exit_code(self) -> int:
+        """Give the driver's exit code, which says the same where the report is lost."""
+        return 80 + list(ThrowableType).index(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why an execution failed. `operator` None where no single one is to blame; `message` is for people."""
+
+    throwable_type: ThrowableType
+    operator: str | None
+    declared_at: SourceLocation | None
+    message: str
+
+    def words(self, pipeline: str, region_id: RegionId) -> str:
+        """Say what failed, the operator in front where there is one."""
+        where = f"operator '{self.operator}'" if self.operator else f"task '{region_id}'"
+        declared = f"\n  declared at {self.declared_at}" if self.declared_at else ""
+        return f"pipeline '{pipeline}', {where}: {self.message}{declared}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """Rows and bytes of one sink or staged result, from its committed files. `kind` is "sink" or "staged"."""
+
+    kind: str
+    name: str
+    location: str
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorMetrics:
+    """Rows into and out of one operator; `side_rows` by tag of a side output.
+
+    `may_be_too_high`: Spark ran stages again (a lost executor), and counted the rows of both runs.
+    """
+
+    name: str
+    rows_in: int | None
+    rows_out: int | None
+    side_rows: tuple[tuple[str, int | None], ...]
+    may_be_too_high: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VertexMetrics:
+    """One job vertex, its operators head first; `seconds` are those of the actions run for its operators.
+
+    `seconds` None: it ran as a part of other vertices' actions, and Spark does not time parts.
+    """
+
+    vertex_id: JobVertexId
+    name: str
+    operators: tuple[OperatorMetrics, ...]
+    seconds: float | None
+
+    @property
+    def rows(self) -> int | None:
+        """Give the rows out of its last operator."""
+        return self.operators[-1].rows_out if self.operators else None
+
+
+class Phase(StrEnum):
+    """What Spark runs something for.
+
+    EVALUATE: an operator becomes a part of a plan (a schema is inferred). SHARE: rows that several read are fixed.
+    STAGE: they are kept for other tasks. PREPARE: a sink's rows are written beside its target. PREVIEW: somebody looks
+    at them.
+    """
+
+    EVALUATE = "evaluate"
+    SHARE = "share"
+    STAGE = "stage"
+    PREPARE = "prepare"
+    PREVIEW = "preview"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowestTask:
+    """The longest task of a stage beside the median of its `tasks`: far apart, the stage's rows are skewed."""
+
+    stage_id: int
+    tasks: int
+    median_seconds: float
+    longest_seconds: float
+
+    @property
+    def excess(self) -> float:
+        """Give the seconds that the others of its stage may have waited for it."""
+        return self.longest_seconds - self.median_seconds
+
+    @property
+    def is_skewed(self) -> bool:
+        """Say whether it is worth a word: it held the others up, and not for a moment only."""
+        return self.longest_seconds > max(10.0, 3 * self.median_seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionMetrics:
+    """What Spark ran for one operator; `name` is Spark's job description.
+
+    `seconds` are the driver's; the bytes are sums over the tasks of all `stage_ids`, repeated ones included.
+    `input_bytes` are what Spark counts of files it reads; other connectors count none. `slowest_task` is that of the
+    stage where it exceeds the median most; None where no stage of several tasks ran for long enough to tell.
+    """
+
+    name: str
+    operator: str
+    vertex_id: JobVertexId
+    phase: Phase
+    seconds: float
+    stage_ids: tuple[int, ...]
+    tasks: int
+    failed_tasks: int
+    repeated_stages: int
+    input_bytes: int
+    spilled_bytes: int
+    shuffle_read_bytes: int
+    shuffle_written_bytes: int
+    slowest_task: SlowestTask | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecomputedResult:
+    """A lost result of another region, computed again by this execution: its new epoch, the operators that ran, why."""
+
+    result_id: IntermediateDataSetId
+    producer: RegionId
+    epoch: int
+    operators: tuple[str, ...]
+    rows: int
+    seconds: float
+    reason: str
+
+    def words(self) -> str:
+        """Say what was done, in one line."""
+        operators = ", ".join(self.operators)
+        return (
+            f"computed {self.result_id} of {self.producer} again ({operators}): "
+            f"{self.rows:,} rows, epoch {self.epoch}, {self.seconds:.1f} s; {self.reason}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionReport:
+    """The end of one execution; `failure` None means it finished. `application_id` None: Spark did not start."""
+
+    version: int
+    application_id: str | None
+    outputs: tuple[Output, ...]
+    contracts: tuple[ContractCount, ...]
+    vertices: tuple[VertexMetrics, ...]
+    actions: tuple[ActionMetrics, ...]
+    reads: tuple[StagedRead, ...]
+    recomputed: tuple[RecomputedResult, ...]
+    failure: Failure | None
+
+    @classmethod
+    def from_json(cls, text: str) -> ExecutionReport:
+        """Decode; raises DescriptorError where form or version differ."""
+        return from_json(cls, text, version=VERSION)

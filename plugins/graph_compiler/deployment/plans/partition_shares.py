@@ -1,0 +1,68 @@
+"""Which rows of a staged result each consumer subtask reads over a POINTWISE edge: Flink's table, down to files.
+
+    5 partitions, 2 consumers          2 partitions (7 and 4 rows), 5 consumers
+    0 1 │ 2 3 4                        0: rows 0-1 │ 2-3 │ 4-6      1: rows 0-1 │ 2-3
+
+Flink's producer deals the rows of a partition out to the consumers that share it; here they take ranges of its rows,
+which differ in size by at most one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from graph_compiler.declaration.partitioners import DistributionPattern
+from graph_compiler.deployment.documents.manifest import DataFile, ManifestPartition
+from graph_compiler.graphs.distribution import partition_groups
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSlice:
+    """Some rows of a file, by their place in it."""
+
+    file: DataFile
+    rows: range
+
+    @property
+    def is_whole(self) -> bool:
+        """Say whether it is all of the file."""
+        return self.rows == range(self.file.rows)
+
+
+Share: TypeAlias = tuple[FileSlice, ...]
+"""What one consumer subtask reads; empty where there are no rows for it."""
+
+
+def shares(partitions: tuple[ManifestPartition, ...], *, consumers: int) -> tuple[Share, ...]:
+    """Give one share for each consumer, in order: every row of every partition is in exactly one."""
+    if not partitions:
+        return ((),) * consumers
+    groups = partition_groups(
+        DistributionPattern.POINTWISE, producers=len(partitions), consumers=consumers
+    )
+    return tuple(
+        share
+        for group in groups
+        for share in _split(
+            [file for index in group.partitions for file in partitions[index].files],
+            len(group.consumers),
+        )
+    )
+
+
+def _split(files: list[DataFile], parts: int) -> Iterator[Share]:
+    total = sum(file.rows for file in files)
+    for part in range(parts):
+        yield tuple(_cut(files, range(part * total // parts, (part + 1) * total // parts)))
+
+
+def _cut(files: list[DataFile], wanted: range) -> Iterator[FileSlice]:
+    """Cut a range out of the rows of several files, counted through."""
+    before = 0
+    for file in files:
+        rows = range(max(wanted.start - before, 0), min(wanted.stop - before, file.rows))
+        if rows:
+            yield FileSlice(file=file, rows=rows)
+        before += file.rows

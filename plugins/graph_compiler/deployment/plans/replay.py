@@ -1,0 +1,59 @@
+"""An execution's descriptor, changed so that running it again touches nothing but a scratch folder.
+
+It reads what the execution read. It stages and publishes below the scratch folder, every sink as Parquet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from graph_compiler.declaration.connectors import Parquet
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.retention import Retention
+from graph_compiler.deployment.documents.descriptor import (
+    OperatorDescriptor,
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.identifiers import IntermediateDataSetId, path_segment
+
+REPLAY = "replay"
+"""The execution id of a replay; its scratch folder is its own."""
+
+
+def redirect(task: TaskDeploymentDescriptor, scratch: str) -> TaskDeploymentDescriptor:
+    """Give the task with its staging root and its sinks below `scratch`, an absolute path."""
+    vertices = tuple(
+        replace(
+            vertex,
+            operators=tuple(_redirected(operator, scratch) for operator in vertex.operators),
+        )
+        for vertex in task.region.vertices
+    )
+    return replace(
+        task,
+        # The manifests it reads name real data: nothing of that is its to release.
+        region=replace(task.region, vertices=vertices, retention=Retention()),
+        attempt=replace(task.attempt, execution_id=REPLAY),
+        staging_root=f"{scratch}/staging",
+    )
+
+
+def staged_inputs(region: RegionDescriptor) -> tuple[IntermediateDataSetId, ...]:
+    """Give the results of other tasks that a region reads."""
+    own = {result.id for result in region.results}
+    read = [
+        edge.staged.id
+        for vertex in region.vertices
+        for operator in vertex.operators
+        for edge in operator.inputs
+        if edge.staged is not None and edge.staged.id not in own
+    ]
+    return tuple(dict.fromkeys(read))
+
+
+def _redirected(operator: OperatorDescriptor, scratch: str) -> OperatorDescriptor:
+    if not isinstance(operator.operator, Sink):
+        return operator
+    folder = f"{scratch}/sinks/{path_segment(f'{operator.name}-{operator.node_id}')}"
+    return replace(operator, operator=Sink(Parquet(folder)))

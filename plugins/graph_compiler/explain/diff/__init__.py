@@ -1,0 +1,1 @@
+"""What differs between two versions of a pipeline: found, paired, and said."""

@@ -1,0 +1,128 @@
+"""A PlanDiff as text: one line for a pull request, and below it what is behind each of its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from graph_compiler.explain.diff.plan_changes import (
+    OperatorChange,
+    OperatorChangeKind,
+    PlanDiff,
+    ResultChangeKind,
+    TaskChangeKind,
+)
+from graph_compiler.identifiers import counted, listing
+
+_NAMED = 6
+_SIGN = {"ADDED": "+", "REMOVED": "-", "CHANGED": "~"}
+_OPERATOR_WORDS = {
+    OperatorChangeKind.ADDED: "added",
+    OperatorChangeKind.REMOVED: "removed",
+    OperatorChangeKind.CHANGED: "changed",
+    OperatorChangeKind.AFFECTED: "affected",
+    OperatorChangeKind.RENAMED: "renamed",
+    OperatorChangeKind.MOVED: "with another id",
+}
+_TASK_WORDS = {
+    TaskChangeKind.ADDED: "added",
+    TaskChangeKind.REMOVED: "removed",
+    TaskChangeKind.CHANGED: "changed",
+}
+_RESULT_WORDS = {
+    ResultChangeKind.REUSABLE: "stays reusable",
+    ResultChangeKind.MOVED: "is computed again: the same rows, under another id; a uid of its chain's head keeps it",
+    ResultChangeKind.RECOMPUTED: "is computed again: its fingerprint differs",
+    ResultChangeKind.ADDED: "is staged now",
+    ResultChangeKind.REMOVED: "is no longer staged",
+}
+
+
+def diff_summary(diff: PlanDiff) -> str:
+    """Give the line for a pull request."""
+    if diff.is_empty:
+        return f"{diff.pipeline}: nothing changed ({counted(diff.tasks_now, 'task')})"
+    name = (
+        diff.pipeline
+        if diff.pipeline == diff.pipeline_before
+        else f"{diff.pipeline_before} → {diff.pipeline}"
+    )
+    old = [result for result in diff.results if result.kind is not ResultChangeKind.ADDED]
+    reusable = sum(result.kind is ResultChangeKind.REUSABLE for result in old)
+    parts = [
+        _counts("operators", [change.kind.value for change in diff.operators], _OPERATOR_WORDS),
+        f"{reusable} of {len(old)} staged results reusable" if old else "",
+        "parameters or schedule changed" if diff.run else "",
+        _counts("tasks", [change.kind.value for change in diff.tasks], _TASK_WORDS),
+    ]
+    return f"{name}: {' · '.join(part for part in parts if part)}"
+
+
+def diff_text(diff: PlanDiff) -> str:
+    """Give the summary, and everything that differs."""
+    return "\n".join(_lines(diff))
+
+
+def _lines(diff: PlanDiff) -> Iterator[str]:
+    yield diff_summary(diff)
+    if diff.pipeline != diff.pipeline_before:
+        yield "  another name is another Dag: it finds no staged result of the first one"
+    if diff.session:
+        yield from ("", "session")
+        yield from (f"  ~ {change}" for change in diff.session)
+    if diff.run:
+        yield from ("", "what a run is given")
+        yield from (f"  ~ {change}" for change in diff.run)
+    if diff.operators:
+        yield from ("", "operators")
+        yield from _operator_lines(diff.operators)
+    if diff.results:
+        yield from ("", "staged results")
+        yield from (f"  {result.name} {_RESULT_WORDS[result.kind]}" for result in diff.results)
+    if diff.tasks:
+        yield from ("", "tasks")
+    for task in diff.tasks:
+        yield f"  {_SIGN[task.kind]} {task.task}"
+        yield from (f"      {reason}" for reason in task.reasons)
+
+
+def _operator_lines(changes: Sequence[OperatorChange]) -> Iterator[str]:
+    """Give a line for each that somebody has changed, and one for all that only follow from these."""
+    for change in changes:
+        if sign := _SIGN.get(change.kind):
+            yield f"  {sign} {_name(change)}"
+        elif change.facts:
+            yield f"  · {_name(change)}"
+        yield from (f"      {fact}" for fact in change.facts)
+    silent = {
+        kind: [_name(change) for change in changes if change.kind is kind and not change.facts]
+        for kind in OperatorChangeKind
+        if kind not in _SIGN
+    }
+    words = {
+        OperatorChangeKind.AFFECTED: "affected by what is before them",
+        OperatorChangeKind.RENAMED: "renamed",
+        OperatorChangeKind.MOVED: "with another id",
+    }
+    for kind, names in silent.items():
+        if names:
+            yield f"  · {words[kind]}: {_some(names)}"
+
+
+def _name(change: OperatorChange) -> str:
+    names = [name for name in (change.name_before, change.name) if name is not None]
+    return " → ".join(dict.fromkeys(names))
+
+
+def _some(names: Sequence[str]) -> str:
+    if len(names) > _NAMED:
+        return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1} more"
+    return listing(names)
+
+
+def _counts(
+    noun: str,
+    kinds: Sequence[str],
+    words: dict[OperatorChangeKind, str] | dict[TaskChangeKind, str],
+) -> str:
+    found = [f"{kinds.count(kind)} {word}" for kind, word in words.items() if kind in kinds]
+    return f"{noun}: {', '.join(found)}" if found else ""

@@ -1,0 +1,79 @@
+"""Which operator and which staged result of one version of a pipeline is which of another.
+
+Flink's automatic ids move with operators that are added before them, and names need not be unique. So operators are
+paired by the surest sign first: a uid; all of id, name and what is computed; then less and less (`_SIGNS`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+from graph_compiler.explain.diff.plan_summary import OperatorSummary, PlanSummary, ResultSummary
+from graph_compiler.identifiers import IntermediateDataSetId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairing:
+    """Two versions; `operators` gives the place an operator had by the one it has, `results` the result it was."""
+
+    before: PlanSummary
+    now: PlanSummary
+    operators: Mapping[int, int]
+    results: Mapping[IntermediateDataSetId, ResultSummary]
+
+    def is_redefined(self, place: int) -> bool:
+        """Say whether the operator now in a place, which has been there before, makes or reads something else."""
+        old, new = self.before.operators[self.operators[place]], self.now.operators[place]
+        return old.digest != new.digest or self.is_rewired(place)
+
+    def is_rewired(self, place: int) -> bool:
+        """Say whether the operator now in a place reads from other operators than it did."""
+        old, new = self.before.operators[self.operators[place]], self.now.operators[place]
+        return [self.operators.get(input) for input in new.inputs] != list(old.inputs)
+
+
+def pair(before: PlanSummary, now: PlanSummary) -> Pairing:
+    """Pair what is the same in both."""
+    operators = _pair_operators(before.operators, now.operators)
+    old = {(result.operator, result.output_tag): result for result in before.results}
+    places = {
+        result.id: (operators.get(result.operator, -1), result.output_tag) for result in now.results
+    }
+    return Pairing(
+        before=before,
+        now=now,
+        operators=operators,
+        results={id: old[place] for id, place in places.items() if place in old},
+    )
+
+
+_SIGNS: tuple[Callable[[OperatorSummary], Hashable], ...] = (
+    lambda one: one.uid,
+    lambda one: (one.id, one.name, one.digest),
+    lambda one: (one.name, one.fingerprint),
+    lambda one: (one.name, one.digest),
+    lambda one: (one.id, one.name),
+    lambda one: one.name,
+    lambda one: (one.id, one.digest),
+    lambda one: one.fingerprint,
+)
+"""Two operators are one if they agree in this; the first decides before the next is asked, and None is no sign."""
+
+
+def _pair_operators(
+    before: Sequence[OperatorSummary], now: Sequence[OperatorSummary]
+) -> Mapping[int, int]:
+    """Give the place an operator had, by the place it has."""
+    found: dict[int, int] = {}
+    left = dict.fromkeys(range(len(before)))
+    for sign in _SIGNS:
+        waiting: dict[Hashable, list[int]] = {}
+        for place in left:
+            waiting.setdefault(sign(before[place]), []).append(place)
+        waiting.pop(None, None)
+        for place, operator in enumerate(now):
+            if place not in found and (candidates := waiting.get(sign(operator))):
+                found[place] = candidates.pop(0)
+                del left[found[place]]
+    return found

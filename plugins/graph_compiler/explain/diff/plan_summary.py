@@ -1,0 +1,199 @@
+"""What two versions of a pipeline are compared by: operators, staged results and tasks, as a document.
+
+It crosses between processes: each version is compiled in one of its own, so that their modules do not mix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.deployment.describe.fingerprints import fingerprints, own_facts
+from graph_compiler.deployment.describe.region_descriptors import PipelineDescriptor
+from graph_compiler.deployment.documents.descriptor import RegionDescriptor, StagedInput
+from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.deployment.documents.wire import Json, to_wire
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
+from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
+
+VERSION = 2
+_DIGEST = 12
+Facts = tuple[tuple[str, str], ...]
+"""What is set, by name, in words: `("condition", "delay > 5")`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorSummary:
+    """One operator: `digest` is of what it makes of its inputs, `fingerprint` of all that decides its rows.
+
+    `inputs` are places in `PlanSummary.operators`.
+    """
+
+    id: OperatorId
+    name: str
+    uid: str | None
+    digest: str
+    fingerprint: str
+    facts: Facts
+    inputs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultSummary:
+    """One staged result: what the operator in a place gives out, under a tag where it is a side output."""
+
+    id: IntermediateDataSetId
+    operator: int
+    output_tag: str | None
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSummary:
+    """One task: the places of its operators, the results it stages and reads, and what it is given."""
+
+    id: RegionId
+    operators: tuple[int, ...]
+    stages: tuple[IntermediateDataSetId, ...]
+    reads: tuple[IntermediateDataSetId, ...]
+    settings: Facts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanSummary:
+    """One version of a pipeline; `session` are the settings that can change a result, Spark's version among them.
+
+    `run` is what a run is given where nobody says otherwise: the parameters, and when it runs.
+    """
+
+    version: int
+    pipeline: str
+    plan_id: str
+    session: Facts
+    run: Facts
+    operators: tuple[OperatorSummary, ...]
+    results: tuple[ResultSummary, ...]
+    tasks: tuple[TaskSummary, ...]
+
+    def result_name(self, result: ResultSummary) -> str:
+        """Name a result after who gives it out: `flown`, `flown.cancelled`."""
+        tag = f".{result.output_tag}" if result.output_tag else ""
+        return f"{self.operators[result.operator].name}{tag}"
+
+
+def plan_summary(
+    compiled: CompiledPipeline, described: PipelineDescriptor, root: str | None = None
+) -> PlanSummary:
+    """Summarize a plan as it is deployed.
+
+    `root` is the folder the version lies in: a default that is a path there is the same in every version.
+    """
+    graph = compiled.stream_graph
+    digests = {
+        node.id: planned.digest
+        for node, planned in zip(graph.nodes, described.plan.operators, strict=True)
+    }
+    prints = fingerprints(graph, digests, dict(described.plan.session))
+    operator_ids = {
+        operator.node_id: operator.operator_id
+        for region in described.regions
+        for vertex in region.vertices
+        for operator in vertex.operators
+    }
+    places = {node.id: place for place, node in enumerate(graph.nodes)}
+    return PlanSummary(
+        version=VERSION,
+        pipeline=compiled.pipeline.name,
+        plan_id=described.plan.plan_id,
+        session=described.plan.session,
+        run=tuple(
+            (fact, value if root is None else value.replace(f"{root}/", ""))
+            for fact, value in _run_facts(compiled.pipeline)
+        ),
+        operators=tuple(
+            OperatorSummary(
+                id=operator_ids[node.id],
+                name=node.declared_name,
+                uid=node.uid,
+                digest=digests[node.id],
+                fingerprint=prints[node.id],
+                facts=_operator_facts(node, graph),
+                inputs=tuple(places[edge.source_id] for edge in graph.in_edges[node.id]),
+            )
+            for node in graph.nodes
+        ),
+        results=tuple(
+            ResultSummary(
+                id=result.id,
+                operator=places[result.node_id],
+                output_tag=result.output_tag,
+                fingerprint=result.fingerprint,
+            )
+            for region in described.regions
+            for result in region.results
+        ),
+        tasks=tuple(_task(region, places) for region in described.regions),
+    )
+
+
+def _run_facts(pipeline: Pipeline) -> Iterator[tuple[str, str]]:
+    for parameter in pipeline.parameters:
+        yield f"params.{parameter.name}", repr(parameter.default)
+        for keyword, said in parameter.keywords.items():
+            yield f"params.{parameter.name}.{keyword}", str(said)
+    if pipeline.schedule is not None:
+        for field in fields(pipeline.schedule):
+            value = getattr(pipeline.schedule, field.name)
+            if value != field.default:
+                yield f"schedule.{field.name}", str(value)
+
+
+def _task(region: RegionDescriptor, places: dict[int, int]) -> TaskSummary:
+    settings = {
+        "vertices": len(region.vertices),
+        "slot sharing group": to_wire(region.resource_profile),
+        "staging": to_wire(region.retention),
+    }
+    return TaskSummary(
+        id=region.region_id,
+        operators=tuple(
+            places[operator.node_id] for vertex in region.vertices for operator in vertex.operators
+        ),
+        stages=tuple(result.id for result in region.results),
+        reads=tuple(dict.fromkeys(staged.id for staged in values_within(region, StagedInput))),
+        settings=tuple(_flat("", settings)),
+    )
+
+
+def _operator_facts(node: StreamNode, graph: StreamGraph) -> Facts:
+    facts = own_facts(node, graph)
+    operator, inputs = facts.pop("operator"), facts.pop("inputs")
+    assert isinstance(operator, dict)
+    assert isinstance(inputs, list)
+    kind: dict[str, Json] = {"operator": operator.pop("type")}
+    routes = {f"input {number}": route for number, route in enumerate(inputs, start=1)}
+    return tuple(_flat("", kind | operator | facts | routes))
+
+
+def _flat(path: str, value: Json) -> Iterator[tuple[str, str]]:
+    """Give every value with its path; a dataclass of the wire gives its type under its own path."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            inner = f"{path}.{key}" if path else key
+            yield from _flat(path if key == "type" and path else inner, item)
+    elif isinstance(value, list):
+        yield from _flat_list(path, value)
+    elif value is not None:
+        yield path, str(value)[:_DIGEST] if path.endswith("source_digest") else str(value)
+
+
+def _flat_list(path: str, items: list[Json]) -> Iterator[tuple[str, str]]:
+    """Give plain items together, others one by one."""
+    plain = [item for item in items if item is not None and not isinstance(item, dict | list)]
+    if plain:
+        yield path, ", ".join(map(str, plain))
+    for number, item in enumerate(items):
+        if isinstance(item, dict | list):
+            yield from _flat(f"{path}[{number}]", item)

@@ -1,0 +1,101 @@
+"""Which tasks appear, vanish or change between two versions, and why. They are known by their ids, as to Airflow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from graph_compiler.explain.diff.plan_changes import TaskChange, TaskChangeKind, fact_changes
+from graph_compiler.explain.diff.plan_pairing import Pairing
+from graph_compiler.explain.diff.plan_summary import TaskSummary
+from graph_compiler.identifiers import listing
+
+
+def task_changes(pairing: Pairing) -> Iterator[TaskChange]:
+    """Give the tasks that are not as they were: those of now in the order they can run, then those that are gone."""
+    left = {task.id: task for task in pairing.before.tasks}
+    for task in pairing.now.tasks:
+        old = left.pop(task.id, None)
+        if old is None:
+            yield TaskChange(kind=TaskChangeKind.ADDED, task=task.id)
+        elif reasons := tuple(_reasons(old, task, pairing)):
+            yield TaskChange(kind=TaskChangeKind.CHANGED, task=task.id, reasons=reasons)
+    for id in left:
+        yield TaskChange(kind=TaskChangeKind.REMOVED, task=id)
+
+
+def _reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Iterator[str]:
+    yield from _operator_reasons(old, new, pairing)
+    yield from _result_reasons(old, new, pairing)
+    yield from _read_reasons(old, new, pairing)
+    for change in fact_changes(old.settings, new.settings):
+        yield str(change)
+
+
+def _operator_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Iterator[str]:
+    had = {place: pairing.operators.get(place) for place in new.operators}
+    before, now = pairing.before.operators, pairing.now.operators
+    came = [now[place].name for place, old_place in had.items() if old_place not in old.operators]
+    went = [before[place].name for place in old.operators if place not in had.values()]
+    changed = [
+        now[place].name
+        for place, old_place in had.items()
+        if old_place in old.operators and pairing.is_redefined(place)
+    ]
+    yield from _said("runs", came, "too")
+    yield from _said("no longer runs", went)
+    yield from _said("changed:", changed)
+
+
+def _result_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Iterator[str]:
+    came, went = _came_and_went(old.stages, new.stages, pairing)
+    yield from _said("stages", came)
+    yield from _said("no longer stages", went)
+
+
+def _read_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Iterator[str]:
+    came, went = _came_and_went(old.reads, new.reads, pairing)
+    yield from _said("reads", came, "from staging")
+    yield from _said("no longer reads", went, "from staging")
+    results = {result.id: result for result in pairing.now.results}
+    kept = [
+        (pairing.results[id], results[id])
+        for id in new.reads
+        if id in pairing.results and pairing.results[id].id in old.reads
+    ]
+    other = [now for before, now in kept if before.fingerprint != now.fingerprint]
+    moved = [
+        now for before, now in kept if before.fingerprint == now.fingerprint and before.id != now.id
+    ]
+    yield from _said("reads other rows of", map(pairing.now.result_name, other))
+    yield from _said("reads under another id:", map(pairing.now.result_name, moved))
+
+
+def _came_and_went(
+    before: Iterable[str], now: Iterable[str], pairing: Pairing
+) -> tuple[list[str], list[str]]:
+    """Name the results that are among those of now only, and among those of before only."""
+    old_ids = set(before)
+    kept = {
+        id: pairing.results[id].id
+        for id in (result.id for result in pairing.now.results)
+        if id in pairing.results
+    }
+    new_ids = set(now)
+    came = [
+        pairing.now.result_name(result)
+        for result in pairing.now.results
+        if result.id in new_ids and kept.get(result.id) not in old_ids
+    ]
+    stay = {kept[result.id] for result in pairing.now.results if result.id in new_ids & set(kept)}
+    went = [
+        pairing.before.result_name(result)
+        for result in pairing.before.results
+        if result.id in old_ids and result.id not in stay
+    ]
+    return came, went
+
+
+def _said(words: str, names: Iterable[str], after: str = "") -> Iterator[str]:
+    known = list(names)
+    if known:
+        yield f"{words} {listing(known)} {after}".rstrip()

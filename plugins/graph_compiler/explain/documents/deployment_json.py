@@ -1,0 +1,40 @@
+"""The tasks of a plan, what lies staged between them and why, and what a failure costs: a document for programs."""
+
+from __future__ import annotations
+
+from graph_compiler.deployment.documents.wire import Json, to_wire
+from graph_compiler.explain.failure_cost import failure_costs
+from graph_compiler.explain.text.option_words import changed_options, option_json
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+
+
+def deployment_json(compiled: CompiledPipeline) -> dict[str, Json]:
+    """Give tasks in an order in which they can run, and every staged edge; names are those `explain` shows."""
+    deployment, graph = compiled.deployment, compiled.stream_graph
+    costs, region_of = failure_costs(compiled), deployment.region_of_vertex
+    return {
+        "pipeline": compiled.pipeline.name,
+        "operators": len(graph.nodes),
+        "options": [option_json(option) for option in changed_options(compiled)],
+        "tasks": [
+            {
+                "task": region.id,
+                "slot_sharing_group": region.slot_sharing_group,
+                "vertices": [compiled.job_graph.vertex[id].name for id in region.vertex_ids],
+                "failure_cost": to_wire(costs[region.id]),
+            }
+            for region in deployment.regions
+        ],
+        "staged": [
+            {
+                "result": graph.node[cut.edge.stream_edge.source_id].declared_name,
+                "output_tag": cut.edge.stream_edge.output_tag,
+                "reader": graph.node[cut.edge.stream_edge.target_id].declared_name,
+                "from_task": region_of[cut.edge.source_id].id,
+                "to_task": region_of[cut.edge.target_id].id,
+                "reason": cut.reason.value,
+                "explanation": cut.explanation,
+            }
+            for cut in deployment.staged_edges
+        ],
+    }

@@ -1,0 +1,165 @@
+"""The graphs as JSON documents, for programs: the names are Flink's, in the form of its own answers.
+
+A job vertex is called by its number in topological order, a data set `<producer>#<n>`, a subtask `<vertex>:<n>`.
+"""
+
+from __future__ import annotations
+
+from graph_compiler.compiler.job_graph.chaining import chain_breaks
+from graph_compiler.compiler.job_graph.hasher import hash_nodes
+from graph_compiler.compiler.job_graph.slot_sharing import slot_sharing_groups
+from graph_compiler.compiler.regions.pipelined_regions import logical_pipelined_regions
+from graph_compiler.declaration.resources.resource_spec import ResourceSpec
+from graph_compiler.deployment.documents.wire import Json, to_wire
+from graph_compiler.explain.documents.plan_json import job_plan, streaming_plan
+from graph_compiler.graphs.job_graph import JobGraph
+from graph_compiler.graphs.stream_graph import StreamGraph, VirtualPartition, VirtualSideOutput
+from graph_compiler.options.model import PipelineOptions
+
+
+def stream_graph_json(graph: StreamGraph, options: PipelineOptions) -> dict[str, Json]:
+    """Give nodes, edges and virtual nodes, with hashes and what may be chained."""
+    breaks = chain_breaks(graph, options)
+    hashes = hash_nodes(graph, breaks)
+    return {
+        "job_type": graph.job_type,
+        "dynamic": graph.is_dynamic,
+        "sources": list(graph.source_ids),
+        "sinks": list(graph.sink_ids),
+        "virtual_nodes": {
+            "side_outputs": [
+                {"id": node.id, "of": node.origin_id, "tag": node.tag}
+                for node in graph.virtual_nodes
+                if isinstance(node, VirtualSideOutput)
+            ],
+            "partitions": [
+                {
+                    "id": node.id,
+                    "of": node.origin_id,
+                    "partitioner": node.partitioner.name if node.partitioner else None,
+                    "exchange_mode": node.exchange_mode,
+                }
+                for node in graph.virtual_nodes
+                if isinstance(node, VirtualPartition)
+            ],
+        },
+        "nodes": [
+            {
+                "id": node.id,
+                "name": node.name,
+                "parallelism": node.parallelism,
+                "max_parallelism": node.max_parallelism or -1,
+                "slot_sharing_group": node.slot_sharing_group,
+                "min_resources": _resources(node.min_resources),
+                "preferred_resources": _resources(node.preferred_resources),
+                "co_location_group": node.co_location_group,
+                "chaining_strategy": node.chaining_strategy,
+                "hash": hashes[node.id],
+                "in_edges": [edge.id for edge in graph.in_edges[node.id]],
+                "out_edges": [edge.id for edge in graph.out_edges[node.id]],
+            }
+            for node in graph.nodes
+        ],
+        "edges": [
+            {
+                "source": edge.source_id,
+                "target": edge.target_id,
+                "type_number": edge.type_number,
+                "partitioner": edge.partitioner.name,
+                "exchange_mode": edge.exchange_mode,
+                "output_tag": edge.output_tag,
+                "chainable": breaks[edge.id] is None,
+                "edge_id": edge.id,
+            }
+            for edge in graph.edges
+        ],
+        "plan_json": streaming_plan(graph),
+    }
+
+
+def job_graph_json(graph: JobGraph) -> dict[str, Json]:
+    """Give vertices in topological order, edges by target and input, and logical regions."""
+    index = {vertex.id: number for number, vertex in enumerate(graph.vertices)}
+    slots = slot_sharing_groups(graph)
+    groups = _dense([slots[vertex.id] for vertex in graph.vertices])
+    locations = _dense([vertex.co_location_group for vertex in graph.vertices])
+    name_of = {
+        data_set.id: f"{index[data_set.producer_id]}#{data_set.id.rpartition('-')[2]}"
+        for data_set in graph.data_sets
+    }
+    edges = {
+        data_set.id: [edge for edge in graph.edges if edge.data_set_id == data_set.id]
+        for data_set in graph.data_sets
+    }
+    return {
+        "job_type": graph.job_type,
+        "dynamic": graph.is_dynamic,
+        "vertex_creation_order": [index[id] for id in graph.creation_order],
+        "vertices": [
+            {
+                "index": number,
+                "id": vertex.id,
+                "name": vertex.name,
+                "parallelism": vertex.parallelism or -1,
+                "max_parallelism": vertex.max_parallelism or -1,
+                "parallelism_configured": vertex.parallelism_configured,
+                "slot_sharing_group": groups[number],
+                "min_resources": _resources(vertex.min_resources),
+                "preferred_resources": _resources(vertex.preferred_resources),
+                "co_location_group": locations[number],
+                "operator_ids": [
+                    {"generated": id, "user_defined": user_hash}
+                    for id, user_hash in zip(vertex.operator_ids, vertex.user_hashes, strict=True)
+                ],
+                "produced_datasets": [
+                    {
+                        "dataset": name_of[data_set.id],
+                        "type": data_set.result_type,
+                        "distribution": edges[data_set.id][0].distribution_pattern,
+                        "broadcast": edges[data_set.id][0].stream_edge.partitioner.is_broadcast,
+                        "consumers": [index[edge.target_id] for edge in edges[data_set.id]],
+                    }
+                    for data_set in graph.produced[vertex.id]
+                ],
+            }
+            for number, vertex in enumerate(graph.vertices)
+        ],
+        "edges": [
+            {
+                "source": index[edge.source_id],
+                "target": index[edge.target_id],
+                "input_num": number,
+                "source_id": edge.source_id,
+                "target_id": edge.target_id,
+                "distribution": edge.distribution_pattern,
+                "result_type": edge.result_type,
+                "ship_strategy": edge.ship_strategy,
+                "dataset": name_of[edge.data_set_id],
+                "forward": edge.stream_edge.partitioner.is_forward,
+                "broadcast": edge.stream_edge.partitioner.is_broadcast,
+            }
+            for vertex in graph.vertices
+            for number, edge in enumerate(graph.in_edges[vertex.id])
+        ],
+        "logical_pipelined_regions": [
+            [index[id] for id in region.vertex_ids] for region in logical_pipelined_regions(graph)
+        ],
+        "resource_profiles": {
+            group.name: to_wire(group.settings()) for group in graph.resource_profiles
+        },
+        "plan_json": job_plan(graph),
+    }
+
+
+def _resources(spec: ResourceSpec | None) -> Json:
+    """Give what is needed by name, None for Flink's UNKNOWN."""
+    return None if spec is None else to_wire(spec)
+
+
+def _dense(names: list[str | None]) -> list[int | None]:
+    """Number names by first appearance."""
+    known = {
+        name: number
+        for number, name in enumerate(dict.fromkeys(name for name in names if name is not None))
+    }
+    return [None if name is None else known[name] for name in names]

@@ -1,0 +1,43 @@
+"""The web view's page with one plan in it: a file that needs neither Airflow nor a network."""
+
+from __future__ import annotations
+
+import json
+
+from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
+from graph_compiler.errors import GraphCompilerError, InvalidPipelineError
+from graph_compiler.explain.documents.plain_json import plain_json
+from graph_compiler.explain.documents.view_plan import view_plan
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+
+BUILT = "airflow_backend/web/static/standalone.html"
+"""Where the page's own file is, below the package, once the view is built."""
+MARKER = "<!--view-plan-->"
+
+
+class PageNotBuiltError(GraphCompilerError):
+    """The page's own file is not there, or has no place for a plan."""
+
+
+def plan_page(compiled: CompiledPipeline, page: str) -> str:
+    """Return the page's own file with a plan in it; raises PageNotBuiltError for one without a place for it."""
+    before, marker, after = page.partition(MARKER)
+    if not marker:
+        raise PageNotBuiltError(
+            "the page of the view is not built in this installation\n"
+            "  hint: packages of graph_compiler carry it; in a checkout, `make web` builds it\n"
+            "  allowed: --format text, json, mermaid, dot, flink"
+        )
+    plan = plain_json(view_plan(compiled, plan_id=_plan_id(compiled)))
+    document = json.dumps(plan, separators=(",", ":"))
+    # Inside a script element only `<` can end it, or begin a comment.
+    script = document.replace("<", "\\u003c")
+    element = f'<script type="application/json" id="view-plan">{script}</script>'
+    return f"{before}{element}{after}"
+
+
+def _plan_id(compiled: CompiledPipeline) -> str | None:
+    try:
+        return describe_pipeline(compiled).plan.plan_id
+    except InvalidPipelineError:  # it can be drawn, and not be deployed
+        return None

@@ -1,0 +1,85 @@
+"""Flink's two plan documents: what its own plan visualizer draws, and what its REST API gives for a job."""
+
+from __future__ import annotations
+
+from html import escape
+
+from graph_compiler.deployment.documents.wire import Json
+from graph_compiler.graphs.job_graph import JobEdge, JobGraph, JobVertex, ResultPartitionType
+from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
+
+_EXCHANGES = {
+    ResultPartitionType.PIPELINED_BOUNDED: "pipelined_bounded",
+    ResultPartitionType.BLOCKING: "blocking",
+    ResultPartitionType.HYBRID_FULL: "hybrid_full",
+    ResultPartitionType.HYBRID_SELECTIVE: "hybrid_selective",
+}
+
+
+def streaming_plan(graph: StreamGraph) -> dict[str, Json]:
+    """Give the stream graph as `getStreamingPlanAsJSON`: sinks last, otherwise by node id."""
+    sinks = set(graph.sink_ids)
+    nodes = sorted(graph.nodes, key=lambda node: (node.id in sinks, node.id))
+    return {"nodes": [_node(node, graph) for node in nodes]}
+
+
+def _node(node: StreamNode, graph: StreamGraph) -> dict[str, Json]:
+    kind = (
+        "Data Source"
+        if node.id in graph.source_ids
+        else "Data Sink"
+        if node.id in graph.sink_ids
+        else "Operator"
+    )
+    found: dict[str, Json] = {
+        "id": node.id,
+        "type": node.name,
+        "pact": kind,
+        "contents": node.description,
+        "parallelism": node.parallelism,
+    }
+    if node.id not in graph.source_ids:
+        # Flink means to tell the first input's side from the others', and tests after it has added it.
+        found["predecessors"] = [
+            {"id": edge.source_id, "ship_strategy": edge.partitioner.name, "side": "second"}
+            for edge in graph.in_edges[node.id]
+        ]
+    return found
+
+
+def job_plan(graph: JobGraph) -> dict[str, Json]:
+    """Give the job graph as `JsonPlanGenerator`, in the order vertices were created; the job id is all zeros."""
+    return {
+        "jid": "0" * 32,
+        "name": graph.job_name,
+        "type": graph.job_type.value,
+        "nodes": [_vertex(graph.vertex[id], graph) for id in graph.creation_order],
+    }
+
+
+def _vertex(vertex: JobVertex, graph: JobGraph) -> dict[str, Json]:
+    # As Flink escapes it for HTML: quotes too, apostrophes not.
+    escaped = escape(vertex.description, quote=False).replace('"', "&quot;")
+    description = escaped.replace("\n", "<br/>")
+    found: dict[str, Json] = {
+        "id": vertex.id,
+        "parallelism": -1 if vertex.parallelism is None else vertex.parallelism,
+        "operator": "",
+        "operator_strategy": "",
+        "description": description,
+        "optimizer_properties": {},
+    }
+    if graph.in_edges[vertex.id]:
+        found["inputs"] = [
+            _input(number, edge) for number, edge in enumerate(graph.in_edges[vertex.id])
+        ]
+    return found
+
+
+def _input(number: int, edge: JobEdge) -> Json:
+    return {
+        "num": number,
+        "id": edge.source_id,
+        "ship_strategy": edge.ship_strategy,
+        "exchange": _EXCHANGES[edge.result_type],
+    }

@@ -1,0 +1,59 @@
+"""The job graph as a picture: vertices in their tasks; edges with ship strategy, result type and why they are cuts."""
+
+from __future__ import annotations
+
+from graph_compiler.explain.pictures.picture import Edge, Node, Picture
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.job_graph import JobEdge, JobVertex
+from graph_compiler.identifiers import counted
+
+
+def job_picture(compiled: CompiledPipeline) -> Picture:
+    """Draw vertices; a group is a task."""
+    graph, regions = compiled.job_graph, compiled.deployment.regions
+    staged = {cut.edge.stream_edge.id: cut.explanation for cut in compiled.deployment.staged_edges}
+    return Picture(
+        title=" · ".join(
+            (
+                compiled.pipeline.name,
+                "job graph",
+                counted(len(graph.vertices), "vertex", "vertices"),
+                counted(len(regions), "task"),
+            )
+        ),
+        groups=tuple(f"task {region.id}" for region in regions),
+        nodes=tuple(
+            Node(id=id, words=_vertex_words(graph.vertex[id]), group=number)
+            for number, region in enumerate(regions)
+            for id in region.vertex_ids
+        ),
+        edges=tuple(
+            _edge(edge, staged.get(edge.stream_edge.id))
+            for region in regions
+            for id in region.vertex_ids
+            for edge in graph.in_edges[id]
+        ),
+    )
+
+
+def _vertex_words(vertex: JobVertex) -> tuple[str, ...]:
+    if vertex.parallelism_configured:
+        return vertex.name, f"parallelism: {vertex.parallelism}"
+    return (vertex.name,)
+
+
+def _edge(edge: JobEdge, staged: str | None) -> Edge:
+    tag = edge.stream_edge.output_tag
+    words = (
+        edge.stream_edge.partitioner.label,
+        f"side output {tag}" if tag else None,
+        edge.result_type.value,
+        "staged" if staged else None,
+    )
+    return Edge(
+        source=edge.source_id,
+        target=edge.target_id,
+        words=tuple(word for word in words if word),
+        reason=staged,
+        is_staged=staged is not None,
+    )

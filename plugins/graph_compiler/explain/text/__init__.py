@@ -1,0 +1,1 @@
+"""A compiled pipeline and its options in words."""

@@ -1,0 +1,32 @@
+"""The options of a plan that are not as they are built in, and who set them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graph_compiler.deployment.documents.wire import Json
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.options.effective_options import EffectiveOption, effective_options
+
+
+def changed_options(compiled: CompiledPipeline) -> tuple[EffectiveOption, ...]:
+    """Give the options with another value than the one that is built in."""
+    keys = [key for key, _ in compiled.pipeline.config]
+    options = effective_options(compiled.options, keys, compiled.deployment_options)
+    return tuple(option for option in options if option.is_changed)
+
+
+def option_lines(compiled: CompiledPipeline) -> Iterator[str]:
+    """Write them for people: `  parallelism.default = 4 (deployment)`."""
+    for option in changed_options(compiled):
+        yield f"  {option.key} = {option.value} ({option.origin})"
+
+
+def option_json(option: EffectiveOption) -> Json:
+    """Write one for programs."""
+    return {
+        "key": option.key,
+        "value": option.value,
+        "default": option.default,
+        "origin": option.origin.value,
+    }

@@ -1,0 +1,134 @@
+"""A compiled pipeline as text: tasks, what runs in each, and every cut with its reason.
+
+flights · 9 operators · 6 vertices · 2 tasks
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from graph_compiler.declaration.varying_rows import called_in
+from graph_compiler.explain.failure_cost import FailureCost, failure_costs
+from graph_compiler.explain.text.option_words import option_lines
+from graph_compiler.explain.text.resource_words import region_words, split_words, vertex_words
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.job_graph import JobEdge, JobVertex
+from graph_compiler.graphs.regions import DeploymentRegion, StagedEdge
+from graph_compiler.graphs.stream_graph import StreamNode
+from graph_compiler.identifiers import RegionId, counted, listing
+
+_NAMED = 3
+
+
+def explain_text(compiled: CompiledPipeline) -> str:
+    """Give the plan as lines a person can read; a function of the declaration alone."""
+    return "\n".join(_lines(compiled))
+
+
+def explain_tasks(compiled: CompiledPipeline) -> dict[RegionId, str]:
+    """Give the part of `explain_text` that is about each task, by its id."""
+    return {id: "\n".join(lines) for id, lines in _task_lines(compiled)}
+
+
+def _lines(compiled: CompiledPipeline) -> Iterator[str]:
+    graph, regions = compiled.job_graph, compiled.deployment.regions
+    operators = len(compiled.stream_graph.nodes)
+    sizes = (
+        counted(operators, "operator"),
+        counted(len(graph.vertices), "vertex", "vertices"),
+        counted(len(regions), "task"),
+    )
+    yield " · ".join((compiled.pipeline.name, *sizes))
+    if options := list(option_lines(compiled)):
+        yield from ("", "options", *options)
+    for _, lines in _task_lines(compiled):
+        yield ""
+        yield from lines
+    if len(regions) > 1:
+        yield ""
+        yield f"As one task, the pipeline would repeat all {operators} operators."
+
+
+def _task_lines(compiled: CompiledPipeline) -> Iterator[tuple[RegionId, list[str]]]:
+    graph, operators = compiled.job_graph, len(compiled.stream_graph.nodes)
+    staged = {cut.edge.stream_edge.id: cut for cut in compiled.deployment.staged_edges}
+    splits, costs = split_words(compiled), failure_costs(compiled)
+    for region in compiled.deployment.regions:
+        lines = [f"task {region.id}{region_words(region, compiled)}"]
+        for vertex_id in region.vertex_ids:
+            vertex, about = graph.vertex[vertex_id], splits.get(vertex_id, "")
+            lines += _vertex_lines(vertex, about, region, compiled, staged)
+        lines.append(f"  a failure at its end {_cost_words(costs[region.id], operators)}")
+        yield region.id, lines
+
+
+def _cost_words(cost: FailureCost, operators: int) -> str:
+    if len(cost.repeated) == operators:
+        repeated, names = f"all {counted(operators, 'operator')}", []
+    else:
+        repeated, names = f"{len(cost.repeated)} of {operators} operators", [_some(cost.repeated)]
+    if cost.expensive:
+        verb = "is" if len(cost.expensive) == 1 else "are"
+        names.append(f"{listing(cost.expensive)} {verb} expensive")
+    about = f" ({'; '.join(names)})" if names else ""
+    spared = f", and reads {_some(cost.reread)} again instead of computing {cost.spared} more"
+    return f"repeats {repeated}{about}{spared if cost.reread else ''}"
+
+
+def _some(names: Sequence[str]) -> str:
+    """Name a few in full, of more the first two and the last."""
+    if len(names) > _NAMED:
+        return f"{', '.join(names[:2])}, … {names[-1]}"
+    return listing(names)
+
+
+def _vertex_lines(
+    vertex: JobVertex,
+    splits: str,
+    region: DeploymentRegion,
+    compiled: CompiledPipeline,
+    staged: dict[str, StagedEdge],
+) -> Iterator[str]:
+    parallelism = (
+        f"    [parallelism: {vertex.parallelism}]" if vertex.parallelism_configured else ""
+    )
+    yield f"  {vertex.name}{parallelism}{vertex_words(vertex, compiled)}{splits}"
+    yield from (f"    {words}" for words in _fixed_words(vertex, compiled))
+    for edge in compiled.job_graph.in_edges[vertex.id]:
+        cut = staged.get(edge.stream_edge.id)
+        yield f"    ◀─ {_edge_words(edge, region, compiled, cut)}"
+        if cut is not None:
+            yield f"       {cut.explanation}"
+
+
+def _fixed_words(vertex: JobVertex, compiled: CompiledPipeline) -> Iterator[str]:
+    """Say which rows are staged once because computing them again may change them (DESIGN D9)."""
+    graph = compiled.stream_graph
+    for node_id in vertex.node_ids:
+        node, readers = graph.node[node_id], len(graph.out_edges[node_id])
+        if readers > 1 and (reason := _why_fixed(node)):
+            yield f"{node.declared_name}: staged once for its {readers} readers, because {reason}"
+
+
+def _why_fixed(node: StreamNode) -> str | None:
+    """Say why two readers would see different rows, as far as the declaration tells; Spark's plan has the last word."""
+    if reason := node.operator.why_unrepeatable():
+        return reason
+    called = called_in(node.operator.expressions())
+    if called is None or node.deterministic:
+        return None
+    name, row = called
+    return f"of {name}(…): {row.reason}"
+
+
+def _edge_words(
+    edge: JobEdge, region: DeploymentRegion, compiled: CompiledPipeline, cut: StagedEdge | None
+) -> str:
+    producer = compiled.stream_graph.node[edge.stream_edge.source_id].declared_name
+    tag = f".{edge.stream_edge.output_tag}" if edge.stream_edge.output_tag else ""
+    words = f"{producer}{tag} · {edge.stream_edge.partitioner.label}"
+    if cut is None:
+        return f"{words} · in memory"
+    from_region = compiled.deployment.region_of_vertex[edge.source_id]
+    where = "read back here" if from_region.id == region.id else f"by task {from_region.id}"
+    return f"{words} · staged {where}"

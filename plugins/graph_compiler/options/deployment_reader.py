@@ -1,0 +1,59 @@
+"""Read what a deployment sets: key `options` in section `[graph_compiler]` of Airflow's configuration.
+
+{"parallelism.default": 4, "staging.ttl": "2 d"}
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+
+from graph_compiler.errors import ConfigurationError, Problem
+from graph_compiler.options.deployment_options import DeploymentOptions
+from graph_compiler.options.reader import read_options
+from graph_compiler.options.text import as_text
+
+_EXAMPLE = '{"parallelism.default": 4}'
+
+
+def parse_deployment_options(text: str, origin: str) -> DeploymentOptions:
+    """Read a JSON object of options; `origin` is where it is set. Raises ConfigurationError with all that is wrong."""
+    twice: list[str] = []
+    try:
+        found = json.loads(text, object_pairs_hook=lambda pairs: _as_object(pairs, twice))
+    except json.JSONDecodeError as error:
+        problem = Problem(
+            message=f"it is no JSON: {error.msg} at character {error.pos + 1}",
+            allowed=f"an object: {_EXAMPLE}",
+        )
+        raise ConfigurationError(origin, [problem]) from None
+    if not isinstance(found, dict):
+        problem = Problem(message=f"it is {text.strip()}", allowed=f"an object: {_EXAMPLE}")
+        raise ConfigurationError(origin, [problem])
+    plain = {key: as_text(value) for key, value in found.items() if _is_plain(value)}
+    again = [Problem(message=f"option '{key}' is set twice", allowed="once") for key in twice]
+    problems = [*again, *_odd(found), *read_options(tuple(plain.items()))[1]]
+    if problems:
+        raise ConfigurationError(origin, problems)
+    return DeploymentOptions(values=tuple(sorted(plain.items())), origin=origin)
+
+
+def _as_object(pairs: list[tuple[str, object]], twice: list[str]) -> dict[str, object]:
+    """Make an object of its pairs, and note keys that are there twice."""
+    counts = Counter(key for key, _ in pairs)
+    twice.extend(key for key, count in counts.items() if count > 1)
+    return dict(pairs)
+
+
+def _odd(found: dict[str, object]) -> Iterator[Problem]:
+    for key, value in found.items():
+        if not _is_plain(value):
+            yield Problem(
+                message=f"option '{key}' is {json.dumps(value)}",
+                allowed="a text, number or boolean",
+            )
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, str | int | float)

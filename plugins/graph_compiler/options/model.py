@@ -1,0 +1,241 @@
+"""Options under Flink's keys, as a pydantic model; docs/options.md is made from it.
+
+`option_reader.py` reads them. A declaration carries the raw pairs, so that declaring needs the standard library only
+(pipelines are imported on Spark's driver, which has no pydantic).
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from graph_compiler.declaration.retention import DEFAULT_TTL, HISTORY_SIZE, StagingRelease
+from graph_compiler.options.durations import Duration
+
+MAX_PARALLELISM = 32768
+MAX_RESTARTS = 1_000_000
+"""Flink has 2³¹ − 1; Airflow adds tries to it when a task is cleared, and its databases take no more than that."""
+
+
+class ShuffleMode(StrEnum):
+    """`execution.batch-shuffle-mode`: which exchanges that no declaration decides are staged.
+
+    AUTO, ours and the default, stages an exchange only for a reason it can name (`regions/deployment_regions.py`).
+    The hybrid modes compile as in Flink and cannot be deployed: Spark has no result that is both.
+    """
+
+    AUTO = "AUTO"
+    ALL_EXCHANGES_BLOCKING = "ALL_EXCHANGES_BLOCKING"
+    ALL_EXCHANGES_PIPELINED = "ALL_EXCHANGES_PIPELINED"
+    ALL_EXCHANGES_HYBRID_FULL = "ALL_EXCHANGES_HYBRID_FULL"
+    ALL_EXCHANGES_HYBRID_SELECTIVE = "ALL_EXCHANGES_HYBRID_SELECTIVE"
+
+
+class RuntimeMode(StrEnum):
+    """`execution.runtime-mode`: BATCH (our default) ends by itself; AUTOMATIC is BATCH if every source ends."""
+
+    BATCH = "BATCH"
+    STREAMING = "STREAMING"
+    AUTOMATIC = "AUTOMATIC"
+
+
+class Scheduler(StrEnum):
+    """`jobmanager.scheduler`: Default, ours, decides parallelism at compile time; AdaptiveBatch leaves it open."""
+
+    DEFAULT = "Default"
+    ADAPTIVE_BATCH = "AdaptiveBatch"
+
+
+class DescriptionMode(StrEnum):
+    """`pipeline.vertex-description-mode`: how the operators of a chain are written."""
+
+    TREE = "TREE"
+    CASCADING = "CASCADING"
+
+
+class RestartStrategyType(StrEnum):
+    """`restart-strategy.type`: when a failed region is tried again; unset leaves it to the Dag's `retries`."""
+
+    NONE = "none"
+    FIXED_DELAY = "fixed-delay"
+    EXPONENTIAL_DELAY = "exponential-delay"
+    FAILURE_RATE = "failure-rate"
+
+
+class PipelineOptions(BaseModel):
+    """Every option a pipeline may set, with its default."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    runtime_mode: RuntimeMode = Field(
+        default=RuntimeMode.BATCH,
+        alias="execution.runtime-mode",
+        description="Whether the pipeline ends by itself. STREAMING compiles, and cannot be deployed yet.",
+    )
+    shuffle_mode: ShuffleMode = Field(
+        default=ShuffleMode.AUTO,
+        alias="execution.batch-shuffle-mode",
+        description="Which exchanges are staged between two Spark applications.",
+    )
+    scheduler: Scheduler = Field(
+        default=Scheduler.DEFAULT,
+        alias="jobmanager.scheduler",
+        description="AdaptiveBatch leaves unset parallelism undecided in the graphs; it cannot be deployed.",
+    )
+    auto_parallelism: bool = Field(
+        default=True,
+        alias="execution.batch.adaptive.auto-parallelism.enabled",
+        description="Whether AdaptiveBatch leaves unset parallelism undecided.",
+    )
+    parallelism: int = Field(
+        default=1,
+        ge=1,
+        le=MAX_PARALLELISM,
+        alias="parallelism.default",
+        description="Parallelism of operators that set none; Spark's adaptive execution decides the real one.",
+    )
+    max_parallelism: int | None = Field(
+        default=None,
+        ge=1,
+        le=MAX_PARALLELISM,
+        alias="pipeline.max-parallelism",
+        description="Upper bound of every operator's parallelism.",
+    )
+    chaining_enabled: bool = Field(
+        default=True,
+        alias="pipeline.operator-chaining.enabled",
+        description="Whether neighbouring operators become one job vertex.",
+    )
+    chaining_across_max_parallelism: bool = Field(
+        default=True,
+        alias="pipeline.operator-chaining.chain-operators-with-different-max-parallelism",
+        description="Whether operators with different maximum parallelism may become one job vertex.",
+    )
+    auto_generate_uids: bool = Field(
+        default=True,
+        alias="pipeline.auto-generate-uids",
+        description="If false, an operator without uid and uid hash is refused.",
+    )
+    vertex_index_prefix: bool = Field(
+        default=False,
+        alias="pipeline.vertex-name-include-index-prefix",
+        description="Whether a job vertex' name begins with its number.",
+    )
+    description_mode: DescriptionMode = Field(
+        default=DescriptionMode.TREE,
+        alias="pipeline.vertex-description-mode",
+        description="How the operators of a job vertex are written in plans.",
+    )
+    checkpointing_interval: int | None = Field(
+        default=None,
+        ge=10,
+        alias="execution.checkpointing.interval",
+        description="Milliseconds between checkpoints of a streaming job; none if unset.",
+    )
+    unaligned_checkpoints: bool = Field(
+        default=False,
+        alias="execution.checkpointing.unaligned.enabled",
+        description="Whether checkpoints overtake rows; refused beside custom partitioners.",
+    )
+    force_checkpointing: bool = Field(
+        default=False,
+        alias="execution.checkpointing.force",
+        description="Whether checkpoints are taken though an iteration may lose rows in flight.",
+    )
+    restart_strategy: RestartStrategyType | None = Field(
+        default=None,
+        alias="restart-strategy.type",
+        description="When a failed task is tried again; unset leaves it to the Dag's retries.",
+    )
+    fixed_delay_attempts: int = Field(
+        default=1,
+        ge=0,
+        le=MAX_RESTARTS,
+        alias="restart-strategy.fixed-delay.attempts",
+        description="How often, at a fixed delay.",
+    )
+    fixed_delay_delay: Duration = Field(
+        default=timedelta(seconds=1),
+        alias="restart-strategy.fixed-delay.delay",
+        description="How long to wait each time.",
+    )
+    exponential_delay_attempts: int = Field(
+        default=MAX_RESTARTS,
+        ge=0,
+        le=MAX_RESTARTS,
+        alias="restart-strategy.exponential-delay.attempts-before-reset-backoff",
+        description="How often, before a time without a failure resets the count.",
+    )
+    exponential_delay_initial: Duration = Field(
+        default=timedelta(seconds=1),
+        gt=timedelta(0),
+        alias="restart-strategy.exponential-delay.initial-backoff",
+        description="How long to wait the first time.",
+    )
+    exponential_delay_maximum: Duration = Field(
+        default=timedelta(minutes=1),
+        gt=timedelta(0),
+        alias="restart-strategy.exponential-delay.max-backoff",
+        description="The longest wait.",
+    )
+    exponential_delay_multiplier: float = Field(
+        default=1.5,
+        gt=1,
+        alias="restart-strategy.exponential-delay.backoff-multiplier",
+        description="By how much each wait is longer than the one before it.",
+    )
+    exponential_delay_reset_threshold: Duration = Field(
+        default=timedelta(hours=1),
+        gt=timedelta(0),
+        alias="restart-strategy.exponential-delay.reset-backoff-threshold",
+        description="The time without a failure after which waits begin anew.",
+    )
+    exponential_delay_jitter: float = Field(
+        default=0.1,
+        ge=0,
+        le=1,
+        alias="restart-strategy.exponential-delay.jitter-factor",
+        description="The share of a wait by which it may be longer or shorter, at random.",
+    )
+    failure_rate_failures: int = Field(
+        default=1,
+        ge=1,
+        alias="restart-strategy.failure-rate.max-failures-per-interval",
+        description="How many failures within the interval are followed by a restart.",
+    )
+    failure_rate_interval: Duration = Field(
+        default=timedelta(minutes=1),
+        gt=timedelta(0),
+        alias="restart-strategy.failure-rate.failure-rate-interval",
+        description="The interval.",
+    )
+    failure_rate_delay: Duration = Field(
+        default=timedelta(seconds=1),
+        alias="restart-strategy.failure-rate.delay",
+        description="How long to wait each time.",
+    )
+    attempts_history_size: int = Field(
+        default=HISTORY_SIZE,
+        ge=1,
+        alias="jobmanager.execution.attempts-history-size",
+        description="How many earlier attempts at a task `graph-compiler history` shows; "
+        "their documents stay until the run is removed.",
+    )
+    staging_release: StagingRelease = Field(
+        default=StagingRelease.GC,
+        alias="staging.release",
+        description="Who releases a staged result: its last consumer, or `graph-compiler staging gc`.",
+    )
+    staging_checksum: bool = Field(
+        default=True,
+        alias="staging.checksum",
+        description="Whether staged results have a checksum where a copy may have to be compared with a lost one.",
+    )
+    staging_ttl: Duration = Field(
+        default=timedelta(seconds=DEFAULT_TTL),
+        gt=timedelta(0),
+        alias="staging.ttl",
+        description="How long after its last change `graph-compiler staging gc` takes a run for old.",
+    )

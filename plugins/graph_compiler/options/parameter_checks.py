@@ -1,0 +1,80 @@
+"""Whether values of parameters are what their JSON Schemas allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from graph_compiler.declaration.parameters.parameter import Parameter, ParameterValue
+from graph_compiler.errors import Problem
+
+_WORDS = {
+    "type": "a value of type {}",
+    "enum": "one of {}",
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "exclusiveMinimum": "more than {}",
+    "exclusiveMaximum": "less than {}",
+    "multipleOf": "a multiple of {}",
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "pattern": "text in which {} is found",
+    "format": "a {}",
+}
+
+
+def find_value_problems(
+    parameters: Iterable[Parameter], values: Mapping[str, ParameterValue], what: str = "is"
+) -> tuple[Problem, ...]:
+    """Give what is wrong with values of parameters, by their schemas; those without a value are passed over."""
+    return tuple(
+        Problem(
+            key=f"params.{parameter.name}",
+            message=f"{what} {values[parameter.name]!r}",
+            allowed=allowed,
+        )
+        for parameter in parameters
+        if parameter.name in values
+        and (allowed := _what_is_allowed(parameter, values[parameter.name]))
+    )
+
+
+def find_default_problems(parameters: Iterable[Parameter]) -> tuple[Problem, ...]:
+    """Give the schemas that are none, and the defaults that their schemas refuse."""
+    described = [parameter for parameter in parameters if not parameter.is_plain]
+    if not described:
+        return ()
+    # Imported when called, as below: a Dag processor that finds plain parameters only need not load it.
+    from jsonschema import Draft202012Validator, SchemaError
+
+    checked: list[Parameter] = []
+    problems: list[Problem] = []
+    for parameter in described:
+        try:
+            Draft202012Validator.check_schema(parameter.keywords)
+            checked.append(parameter)
+        except SchemaError as error:
+            where = ".".join(str(part) for part in error.absolute_path)
+            problems.append(
+                Problem(
+                    key=f"params.{parameter.name}",
+                    message=f"its '{where}' is wrong: {error.message}",
+                )
+            )
+    defaults = {parameter.name: parameter.default for parameter in checked}
+    return (*problems, *find_value_problems(checked, defaults, what="its default is"))
+
+
+def _what_is_allowed(parameter: Parameter, value: ParameterValue) -> str | None:
+    """Say in words what a schema allows, None where it allows the value."""
+    from jsonschema import Draft202012Validator
+
+    validator = Draft202012Validator(
+        parameter.keywords, format_checker=Draft202012Validator.FORMAT_CHECKER
+    )
+    errors = list(validator.iter_errors(value))
+    return "; ".join(_words(error.validator, error.validator_value) for error in errors) or None
+
+
+def _words(keyword: str, wanted: object) -> str:
+    shown = ", ".join(map(str, wanted)) if isinstance(wanted, list) else str(wanted)
+    return _WORDS.get(keyword, f"{keyword} {{}}").format(shown)

@@ -1,0 +1,98 @@
+"""Read options: a pipeline's own, over those of the deployment, over the defaults of the model.
+
+read_options([("execution.batch-shuffle-mode", "ALL_EXCHANGES_BLOCKING")])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import get_args
+
+from pydantic import ValidationError
+
+from graph_compiler.errors import Problem
+from graph_compiler.identifiers import did_you_mean
+from graph_compiler.options.deployment_options import NO_DEPLOYMENT_OPTIONS, DeploymentOptions
+from graph_compiler.options.durations import format_duration
+from graph_compiler.options.flink_options import why_without_meaning
+from graph_compiler.options.model import PipelineOptions
+from graph_compiler.options.words import allowed_words
+
+_TYPO = 0.94
+"""How alike a key must be to one of ours to be taken for it though Flink has keys that begin like it."""
+_SHOWN = 5
+"""How many of our keys, the closest, are told where one is not known: they are too many to be read."""
+
+FIELDS: Mapping[str, str] = {
+    str(field.alias): name for name, field in PipelineOptions.model_fields.items()
+}
+"""The name of the model's field, by key."""
+
+
+def read_options(
+    config: Sequence[tuple[str, str]], deployment: DeploymentOptions = NO_DEPLOYMENT_OPTIONS
+) -> tuple[PipelineOptions, tuple[Problem, ...]]:
+    """Check (key, value) pairs over the deployment's; gives the defaults beside the problems when there are any."""
+    own = dict(config)
+    try:
+        options = PipelineOptions.model_validate({**dict(deployment.values), **own})
+    except ValidationError as error:
+        problems = tuple(
+            _problem(str(found["loc"][0]), found["msg"], found["input"]) for found in error.errors()
+        )
+    else:
+        problems = _disagreements(options, own, deployment)
+    return (PipelineOptions(), problems) if problems else (options, ())
+
+
+def _disagreements(
+    options: PipelineOptions, own: Mapping[str, str], deployment: DeploymentOptions
+) -> tuple[Problem, ...]:
+    """Find options that are wrong together only."""
+    first, longest = options.exponential_delay_initial, options.exponential_delay_maximum
+    if first <= longest:
+        return ()
+    fields = PipelineOptions.model_fields
+    initial, maximum = (
+        str(fields[name].alias)
+        for name in ("exponential_delay_initial", "exponential_delay_maximum")
+    )
+    inherited = [
+        key for key, _ in deployment.values if key in (initial, maximum) and key not in own
+    ]
+    problem = Problem(
+        message=f"option '{initial}' is {format_duration(first)}, and '{maximum}' {format_duration(longest)}",
+        allowed=f"'{initial}' of at most {format_duration(longest)}, or a longer '{maximum}'",
+        hint=f"'{inherited[0]}' comes from the deployment: {deployment.origin}"
+        if inherited and own
+        else None,
+    )
+    return (problem,)
+
+
+def _problem(key: str, reason: str, value: object) -> Problem:
+    if key not in FIELDS:
+        return _unknown(key)
+    field = PipelineOptions.model_fields[FIELDS[key]]
+    kinds = get_args(field.annotation) or (field.annotation,)
+    if isinstance(kind := kinds[0], type) and issubclass(kind, StrEnum):
+        values = [member.value for member in kind]
+        return Problem(
+            message=f"option '{key}' is {value!r}",
+            allowed=", ".join(values),
+            hint=did_you_mean(str(value), values),
+        )
+    return Problem(message=f"option '{key}' is {value!r}", allowed=allowed_words(field, reason))
+
+
+def _unknown(key: str) -> Problem:
+    is_typo = bool(get_close_matches(key, FIELDS, 1, _TYPO))
+    if not is_typo and (hint := why_without_meaning(key)):
+        return Problem(message=f"option '{key}' is Flink's, and has no meaning here", hint=hint)
+    return Problem(
+        message=f"there is no option '{key}'",
+        allowed=f"{', '.join(get_close_matches(key, FIELDS, _SHOWN, 0))} and others, all in docs/options.md",
+        hint=did_you_mean(key, FIELDS),
+    )

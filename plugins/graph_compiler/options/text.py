@@ -1,0 +1,25 @@
+"""Values of options as text, as they are written in a pipeline's `config`."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from enum import StrEnum
+
+from graph_compiler.options.durations import format_duration
+
+UNSET = "unset"
+
+
+def as_text(value: object) -> str:
+    """Write a value: `true`, `4`, `10 s`, `AUTO`; None is `unset`."""
+    match value:
+        case None:
+            return UNSET
+        case bool():
+            return str(value).lower()
+        case timedelta():
+            return format_duration(value)
+        case StrEnum():
+            return value.value
+        case _:
+            return str(value)

@@ -1,0 +1,127 @@
+"""What a person's module raises while it is imported, as a problem with its file and line."""
+
+from __future__ import annotations
+
+import re
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from inspect import signature
+from pathlib import Path
+from types import ModuleType
+
+from graph_compiler.declaration.call_checks import collecting_refusals
+from graph_compiler.declaration.environment import StreamExecutionEnvironment
+from graph_compiler.declaration.functions import IMPORTABLE, WHERE_TO_MOVE
+from graph_compiler.declaration.streams import DataStream, DataStreamSink
+from graph_compiler.declaration.streams.settings_methods import Declared
+from graph_compiler.errors import (
+    FunctionNotImportableError,
+    GraphCompilerError,
+    InvalidPipelineError,
+    Problem,
+    SourceLocation,
+)
+from graph_compiler.identifiers import did_you_mean
+
+_SUGGESTION = re.compile(r"\. Did you mean:? '[^']*'\?$")
+
+_CALLED = re.compile(r"(\w+)\.__init__\(\) ")
+_UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
+_FILE = re.compile(r" \(/[^()]*\)$")
+_NAME = re.compile(r"cannot import name '(\w+)'")
+
+
+@contextmanager
+def importing(name: str, file: Path) -> Iterator[list[Problem]]:
+    """Give the calls that were refused; raises InvalidPipelineError for them and for what ends the import.
+
+    Ending the program is no way to load, either.
+    """
+    with collecting_refusals() as refused:
+        try:
+            yield refused
+        except InvalidPipelineError as error:
+            raise InvalidPipelineError(error.pipeline, [*refused, *error.problems]) from None
+        except (Exception, SystemExit) as error:
+            raise InvalidPipelineError(name, [*refused, _problem(error, file)]) from None
+
+
+def _problem(error: BaseException, file: Path) -> Problem:
+    if isinstance(error, SyntaxError):
+        return _no_python(error, file)
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if Path(frame.filename).parent == file.parent]
+    where = own[-1] if own else None
+    location = SourceLocation(where.filename, where.lineno or 1) if where else None
+    by_way = [f"{frame.filename}:{frame.lineno}" for frame in own[:-1] if frame.name == "<module>"]
+    hint = f"by way of {', '.join(by_way)}" if by_way else None
+    if isinstance(error, GraphCompilerError):
+        is_function = isinstance(error, FunctionNotImportableError)
+        return Problem(
+            message=str(error),
+            allowed=IMPORTABLE if is_function else None,
+            hint=WHERE_TO_MOVE if is_function else hint,
+            declared_at=location or SourceLocation(str(file), 1),
+        )
+    words = "".join(traceback.format_exception_only(error)).strip().replace(".__init__()", "()")
+    line = f"`{where.line}` raised " if where and where.line else ""
+    form, meant = _form_of_call(error) if isinstance(error, TypeError) else (None, None)
+    return Problem(
+        operator=_operator(error),
+        allowed=form,
+        message=f"it cannot be loaded: {line}{_FILE.sub('', _SUGGESTION.sub('', words))}",
+        hint=meant or _hint(error) or hint,
+        declared_at=location or SourceLocation(str(file), 1),
+    )
+
+
+def _operator(error: BaseException) -> str | None:
+    """Give the operator on which something was called that there is not."""
+    if isinstance(error, AttributeError) and isinstance(error.obj, Declared):
+        return error.obj.place
+    return None
+
+
+def _hint_of_attribute(error: AttributeError) -> str | None:
+    if not isinstance(error.obj, Declared | ModuleType | StreamExecutionEnvironment):
+        return None
+    public = [name for name in dir(error.obj) if not name.startswith("_")]
+    if isinstance(error.obj, DataStreamSink) and hasattr(DataStream, str(error.name)):
+        return "a sink gives no rows: call it on the stream, before sink_to(…)"
+    return did_you_mean(str(error.name), public)
+
+
+def _form_of_call(error: TypeError) -> tuple[str | None, str | None]:
+    """Give the form of a class that was called in another one, and the argument that was meant."""
+    found = _CALLED.match(str(error))
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    kind = frames[-1].f_globals.get(found[1]) if found else None
+    if not isinstance(kind, type):
+        return None, None
+    takes = signature(kind).parameters
+    form = ", ".join(str(one.replace(annotation=one.empty)) for one in takes.values())
+    odd = _UNEXPECTED.search(str(error))
+    return f"{kind.__name__}({form})", did_you_mean(odd[1], takes) if odd else None
+
+
+def _no_python(error: SyntaxError, file: Path) -> Problem:
+    return Problem(
+        message=f"it is no Python: {error.msg}",
+        declared_at=SourceLocation(error.filename or str(file), error.lineno or 1),
+        column=error.offset,
+    )
+
+
+def _hint(error: BaseException) -> str | None:
+    if isinstance(error, ModuleNotFoundError):
+        return "is it installed here, and is this the folder that holds pipelines/?"
+    if isinstance(error, AttributeError):
+        return _hint_of_attribute(error)
+    if isinstance(error, NameError):
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        return did_you_mean(str(error.name), frames[-1].f_globals)
+    if isinstance(error, ImportError) and (name := _NAME.search(str(error))):
+        return did_you_mean(name[1], dir(sys.modules.get(str(error.name))))
+    return None

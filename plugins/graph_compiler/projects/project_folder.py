@@ -1,0 +1,22 @@
+"""The folder a file of declarations belongs to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from graph_compiler.identifiers import PIPELINES
+
+YAML = ".yaml"
+"""What the name of a pipeline's YAML file ends in."""
+
+
+def project_of(file: Path) -> Path:
+    """Give the folder that holds pipelines/, or the one the outermost package of the file lies in."""
+    whole = file.resolve()
+    for parent in whole.parents:
+        if parent.name == PIPELINES:
+            return parent.parent
+    folder = whole.parent
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    return folder

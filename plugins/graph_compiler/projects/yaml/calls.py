@@ -1,0 +1,175 @@
+"""One call of the fluent API, made of what a step says: names become streams and functions, forms become values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from inspect import Parameter
+from pathlib import Path
+from typing import Any
+
+from graph_compiler.declaration.environment import StreamExecutionEnvironment
+from graph_compiler.declaration.streams import DataStream
+from graph_compiler.declaration.streams.settings_methods import Declared
+from graph_compiler.errors import FunctionNotImportableError, Problem
+from graph_compiler.identifiers import did_you_mean, listing, quoted
+from graph_compiler.projects.yaml.forms import parameters, written_values
+from graph_compiler.projects.yaml.functions import find_function, read_query
+from graph_compiler.projects.yaml.operations import (
+    INLINE_FORMS,
+    OPERATIONS,
+    RENAMED,
+    SETTINGS,
+)
+from graph_compiler.projects.yaml.places import value_of
+from graph_compiler.projects.yaml.refusals import KeyPath, problem_in
+from graph_compiler.projects.yaml.syntax.tree import Node
+from graph_compiler.projects.yaml.values import Form, SqlFile
+
+_WHAT = {
+    "DataStream": "rows that are not by key",
+    "KeyedStream": "rows by key",
+    "WindowedStream": "rows in windows, which wait for aggregate",
+    "ConnectedStreams": "connected streams, which wait for transform",
+    "DataStreamSink": "a sink, which gives nothing",
+}
+Written = Mapping[str, Any]
+
+
+class StepRefusedError(Exception):
+    """A step cannot be declared; without a problem, since it reads one that was refused. Never leaves this package."""
+
+    def __init__(self, problem: Problem | None) -> None:
+        self.problem = problem
+        super().__init__(problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What calls need: the environment, the file, and the streams so far by name (None: it was refused)."""
+
+    env: StreamExecutionEnvironment
+    tree: Node
+    file: str
+    later: frozenset[str]
+    streams: dict[str, object | None] = field(default_factory=dict)
+
+    def refused(self, path: KeyPath, message: str, **words: str | None) -> StepRefusedError:
+        """Say what is wrong at a path."""
+        return StepRefusedError(problem_in(self.tree, self.file, path, message, **words))
+
+    def read(self, found: object, path: KeyPath) -> Any:
+        """Give what a name stands for, or `{from: name, broadcast: true}`."""
+        if not isinstance(found, Form):
+            return self._named(str(found), path)
+        written = written_values(found)
+        key = next(key for key, form in INLINE_FORMS.items() if isinstance(found, form))
+        return self.call(self._named(written["from"], (*path, "from")), key, written, path)
+
+    def stream(self, found: object, path: KeyPath) -> DataStream:
+        """Give the same, which must be rows that any operator can read."""
+        stream = self.read(found, path)
+        if not isinstance(stream, DataStream):
+            raise self.refused(path, f"it is {_what(stream)}", allowed="a stream of rows")
+        return stream
+
+    def call(self, on: object, key: str, written: Written, path: KeyPath) -> Any:
+        """Call the method of `key` on what a step reads."""
+        if key == "sql" and "streams" in written:
+            found = written["streams"].items()
+            streams = {name: self.stream(item, (*path, "streams", name)) for name, item in found}
+            return self.env.sql(self._query(written["sql"], (*path, "sql")), **streams)
+        operation = OPERATIONS[key]
+        method = getattr(on, operation.method.__name__, None)
+        if method is None:
+            hint = "say which: key_by: [columns]" if isinstance(on, DataStream) else None
+            raise self.refused((*path, key), f"it stands behind {_what(on)}", hint=hint)
+        if key == "select":
+            return method(**_selected(written[key]))
+        arguments: list[Any] = []
+        named: dict[str, Any] = {}
+        for number, (name, parameter) in enumerate(parameters(operation.method).items()):
+            word = RENAMED.get(name, name) if number else key
+            if word in written:
+                value = self._argument(parameter, (*path, word), written)
+                if parameter.kind is Parameter.VAR_POSITIONAL:
+                    arguments.extend(value)
+                elif parameter.kind is Parameter.KEYWORD_ONLY:
+                    named[name] = value
+                else:
+                    arguments.append(value)
+        return method(*arguments, **named)
+
+    def set(self, on: object, written: Written, path: KeyPath) -> None:
+        """Make the settings a step has on the operator it has given."""
+        for key, method in SETTINGS.items():
+            words = [key, *list(parameters(method))[1:]]
+            there = [word for word in words if word in written]
+            if not there:
+                continue
+            setter = getattr(on, method.__name__, None)
+            if setter is None or not isinstance(on, Declared):
+                raise self.refused(
+                    (*path, there[0]), f"it is set on {_what(on)}", allowed="operators"
+                )
+            if there[0] != key:
+                raise self.refused((*path, there[0]), f"it stands without '{key}'", allowed="both")
+            takes = bool(parameters(method))
+            setter(*(value_of(written[word], str) for word in there if takes))
+
+    def function(self, name: str, path: KeyPath) -> Callable[..., object]:
+        """Import a function."""
+        try:
+            return find_function(name)
+        except FunctionNotImportableError as error:
+            allowed = "module:function, in an importable module"
+            raise self.refused(path, str(error), allowed=allowed, hint=error.hint) from None
+
+    def _named(self, name: str, path: KeyPath) -> object:
+        if name in self.streams:
+            if self.streams[name] is None:
+                raise StepRefusedError(None)
+            return self.streams[name]
+        hint = did_you_mean(name, self.streams)
+        if name in self.later:
+            hint = "it is declared further down, and a step reads what stands above it"
+        allowed = listing(self.streams)
+        raise self.refused(path, f"nothing is called '{name}'", allowed=allowed, hint=hint)
+
+    def _argument(self, parameter: Parameter, path: KeyPath, written: Written) -> Any:
+        kind, found = parameter.annotation, written[str(path[-1])]
+        if kind is DataStream and parameter.kind is Parameter.VAR_POSITIONAL:
+            return [self.stream(item, (*path, number)) for number, item in enumerate(found)]
+        if kind is DataStream:
+            return self.stream(found, path)
+        # As in Python: an expression gives the partition alone, a function has columns.
+        is_partition = kind == str | Callable[..., object] and "keys" in written
+        if kind == Callable[..., object] or is_partition:
+            return self.function(str(found), path)
+        if path[-1] == "sql":
+            return self._query(found, path)
+        value = value_of(found, lambda name: self.function(name, path))
+        return tuple(value) if isinstance(value, list) else value
+
+    def _query(self, found: object, path: KeyPath) -> str:
+        if not isinstance(found, SqlFile):
+            return str(found)
+        try:
+            return read_query(Path(self.file).parent, found.file)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            message = f"'{found.file}' cannot be read: {reason}"
+            allowed = "a file of SQL in this file's folder, or anywhere in its pipelines folder"
+            raise self.refused((*path, "file"), message, allowed=allowed) from None
+
+
+def _what(on: object) -> str:
+    return _WHAT[type(on).__name__]
+
+
+def _selected(items: list[str | dict[str, str]]) -> dict[str, str]:
+    """Name every expression, in the order they are written in; a column's expression is itself."""
+    named: dict[str, str] = {}
+    for item in items:
+        named.update({item: quoted(item)} if isinstance(item, str) else item)
+    return named

@@ -1,0 +1,73 @@
+"""What a file refers to: functions by their importable name, queries by their path."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Callable
+from importlib import import_module
+from inspect import isfunction
+from pathlib import Path
+from typing import Any
+
+from graph_compiler.declaration.parameters.parameter import is_model
+from graph_compiler.errors import FunctionNotImportableError
+from graph_compiler.identifiers import did_you_mean
+from graph_compiler.projects.yaml.syntax.text_file import file_below, read_bytes
+
+MAX_QUERY = 1_000_000
+_REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+
+
+def find_function(reference: str) -> Callable[..., object]:
+    """Import `module:function`; raises FunctionNotImportableError, whatever the module itself raises."""
+    function: Callable[..., object] = _find(reference, "function", callable, isfunction)
+    return function
+
+
+def find_model(reference: str) -> type[Any]:
+    """Import `module:Model`, a pydantic model; raises FunctionNotImportableError as above."""
+    model: type[Any] = _find(reference, "pydantic model", is_model, is_model)
+    return model
+
+
+def _find(
+    reference: str,
+    noun: str,
+    is_allowed: Callable[[object], bool],
+    is_meant: Callable[[object], bool],
+) -> Any:
+    if _REFERENCE.fullmatch(reference) is None:
+        raise FunctionNotImportableError(f"is {reference!r}")
+    module_name, _, name = reference.partition(":")
+    try:
+        module = import_module(module_name)
+    except (Exception, SystemExit) as error:  # whatever a person's module raises is an answer
+        frames = traceback.extract_tb(error.__traceback__)
+        where = (
+            f" ({frames[-1].filename}:{frames[-1].lineno})" if _is_of(module_name, error) else ""
+        )
+        raise FunctionNotImportableError(
+            f"cannot import {module_name}: {type(error).__name__}: {error}{where}"
+        ) from None
+    found = getattr(module, name, None)
+    if not is_allowed(found):
+        known = [key for key, value in vars(module).items() if is_meant(value)]
+        raise FunctionNotImportableError(
+            f"{module_name} has no {noun} '{name}'", hint=did_you_mean(name, known)
+        )
+    return found
+
+
+def _is_of(module: str, error: BaseException) -> bool:
+    """Say whether it was raised in the module's own code, and not while the module was looked for."""
+    names = [frame.f_globals.get("__name__") for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return module in names and not str(names[-1]).startswith("importlib")
+
+
+def read_query(folder: Path, name: str) -> str:
+    """Read a file of SQL by its path from a folder; raises OSError, or ValueError where it may not be read.
+
+    That is a file elsewhere, of another kind, too large, or no UTF-8.
+    """
+    return read_bytes(file_below(folder, name), most=MAX_QUERY).decode("utf-8")

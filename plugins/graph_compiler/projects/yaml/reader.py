@@ -1,0 +1,122 @@
+"""Read a pipeline's file.
+
+read_pipeline(Path("pipelines/sales.yaml"))   →   Pipeline
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from graph_compiler.declaration.pipeline import IncompletePipelineError, Pipeline
+from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.options.reader import read_options
+from graph_compiler.options.text import as_text
+from graph_compiler.projects.yaml.declare import Broken, declare
+from graph_compiler.projects.yaml.pipeline_spec import PipelineSpec
+from graph_compiler.projects.yaml.refusals import KeyPath, problem_in, refusals
+from graph_compiler.projects.yaml.syntax.text_file import read_bytes
+from graph_compiler.projects.yaml.syntax.tree import MAX_CHARACTERS, Node, plain, read_tree
+
+_OPTIONAL = ("description", "tags", "schedule", "params", "config")
+_STAND_IN = {"from_source": {"range": 0, "end": 0}, "name": "broken"}
+
+
+def read_pipeline(path: Path) -> Pipeline:
+    """Read what a file declares. Raises InvalidPipelineError with every problem found, and OSError."""
+    name = path.stem
+    try:
+        text = read_bytes(path, most=4 * MAX_CHARACTERS).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"{path} is no UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}"
+        raise InvalidPipelineError(name, [Problem(message=message)]) from None
+    except ValueError as error:
+        problem = Problem(
+            message=f"{path} cannot be read: {error}", allowed=f"{MAX_CHARACTERS} characters"
+        )
+        raise InvalidPipelineError(name, [problem]) from None
+    return parse_pipeline(text, str(path))
+
+
+def parse_pipeline(text: str, file: str) -> Pipeline:
+    """Read what a text declares; `file` is where it stands, for messages and for paths from there."""
+    tree = read_tree(text, file)
+    name = _name(tree, file)
+    spec, broken, problems = _validated(tree, file)
+    if spec is None:
+        raise InvalidPipelineError(name, problems)
+    problems += _wrong_options(spec, tree, file)
+    try:
+        env, refused = declare(spec, tree, file, broken)
+    except InvalidPipelineError as error:
+        raise InvalidPipelineError(name, _sorted([*problems, *error.problems])) from None
+    problems += refused
+    if problems:
+        # Where a parameter is broken, whoever uses it is not to blame.
+        is_complete = not any((problem.key or "").startswith("params") for problem in problems)
+        declared = env.pipeline() if is_complete else None
+        raise IncompletePipelineError(name, _sorted(problems), declared=declared)
+    return env.pipeline()
+
+
+def _validated(tree: Node, file: str) -> tuple[PipelineSpec | None, Broken, list[Problem]]:
+    """Give the model, and what had to be left out of it so that the rest can be looked at, too."""
+    data: Any = plain(tree)
+    try:
+        return PipelineSpec.model_validate(data), {}, []
+    except ValidationError as error:
+        found = refusals(error, tree, file)
+    broken = _take_out(data, found) if isinstance(data, dict) else {}
+    try:
+        return PipelineSpec.model_validate(data), broken, list(found.values())
+    except ValidationError:  # the file as a whole, or its name
+        return None, broken, list(found.values())
+
+
+def _take_out(data: dict[Any, Any], refused: Iterable[KeyPath]) -> Broken:
+    """Leave out what is refused, and give it; the places of steps are counted, so another one stands there."""
+    broken: dict[tuple[str | int, str | int], dict[str, Any]] = {}
+    for section, *names in refused:
+        if section not in data:
+            continue
+        if names:
+            entry = data[section][names[0]]
+            broken[section, names[0]] = entry if isinstance(entry, dict) else {}
+        elif section in _OPTIONAL:
+            data.pop(section)
+    for section, name in broken:
+        if section == "steps":
+            data[section][name] = _STAND_IN
+        else:
+            data[section].pop(name)
+    return broken
+
+
+def _sorted(problems: Iterable[Problem]) -> list[Problem]:
+    return sorted(problems, key=_position)
+
+
+def _position(problem: Problem) -> tuple[int, int]:
+    return problem.declared_at.line if problem.declared_at else 0, problem.column or 0
+
+
+def _wrong_options(spec: PipelineSpec, tree: Node, file: str) -> list[Problem]:
+    """Check each option by itself; those that are wrong together are the compiler's to find."""
+    found: list[Problem] = []
+    for key, value in spec.config.items():
+        found.extend(
+            problem_in(
+                tree, file, ("config", key), wrong.message, allowed=wrong.allowed, hint=wrong.hint
+            )
+            for wrong in read_options([(key, as_text(value))])[1]
+        )
+    return found
+
+
+def _name(tree: Node, file: str) -> str:
+    named = tree.value.get("name") if isinstance(tree.value, dict) else None
+    found = None if named is None else named.value
+    return found if isinstance(found, str) and found else Path(file).stem

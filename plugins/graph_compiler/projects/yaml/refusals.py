@@ -1,0 +1,198 @@
+"""pydantic's errors in our words, each with its key, its line and its column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from graph_compiler.declaration.resources.resource_spec import ResourceSpec
+from graph_compiler.errors import Problem, SourceLocation
+from graph_compiler.identifiers import did_you_mean, listing
+from graph_compiler.projects.yaml.operations import INLINE_FORMS, SOURCE_FORMS, STEP_FORMS
+from graph_compiler.projects.yaml.pipeline_spec import form_at
+from graph_compiler.projects.yaml.places import CONNECTORS, WINDOWS
+from graph_compiler.projects.yaml.syntax.tree import (
+    MAX_PROBLEMS,
+    Node,
+    node_at,
+    place_of,
+    plain,
+    written,
+)
+from graph_compiler.projects.yaml.values import TAG, Form, shown
+
+KeyPath = tuple[str | int, ...]
+_KINDS = {
+    "string": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "list": "a list",
+    "dict": "a mapping",
+    "model": "a mapping",
+}
+
+_PLAIN = ("string", "int", "float", "bool")
+_MISSING = "is missing"
+_ANY = "text, a number, true or false"
+
+
+def refusals(error: ValidationError, tree: Node, file: str) -> dict[KeyPath, Problem]:
+    """Give one problem for each key that is wrong, in the order of the file."""
+    data = plain(tree)
+    found: dict[KeyPath, list[ErrorDetails]] = {}
+    for details in error.errors(include_url=False):
+        found.setdefault(_path(details["loc"], data), []).append(details)
+    paths = sorted(found, key=lambda path: place_of(tree, path))[:MAX_PROBLEMS]
+    problems = {path: _problem(path, found[path], tree, file) for path in paths}
+    meant = {(*path[:-1], problem.hint) for path, problem in problems.items()}
+    # A key that is missing since it is misspelt is told once.
+    return {
+        path: problem
+        for path, problem in problems.items()
+        if (*path[:-1], f"did you mean '{path[-1] if path else ''}'?") not in meant
+        or problem.message != _MISSING
+    }
+
+
+def problem_in(tree: Node, file: str, path: KeyPath, message: str, **words: str | None) -> Problem:
+    """Describe what is wrong at a path of the file."""
+    place = place_of(tree, path)
+    return Problem(
+        message=message,
+        operator=_operator(tree, path),
+        key=written(path) or None,
+        declared_at=SourceLocation(file, place.line),
+        column=place.column,
+        **words,
+    )
+
+
+def _operator(tree: Node, path: KeyPath) -> str | None:
+    """Give the name of the source, step or sink that a path leads into."""
+    section, key = (*path, "", "")[:2]
+    if section in ("sources", "sinks"):
+        return str(key) or None
+    node = node_at(tree, path[:2]) if section == "steps" and len(path) > 1 else None
+    named = node.value.get("name") if node and isinstance(node.value, dict) else None
+    return named.value if named and isinstance(named.value, str) else None
+
+
+def _path(location: Iterable[str | int], data: object) -> KeyPath:
+    """Leave out what is a place in a type and not in the file."""
+    path: list[str | int] = []
+    for part in location:
+        is_key = isinstance(data, dict) and part in data
+        is_item = isinstance(data, list) and isinstance(part, int)
+        if is_key or is_item:
+            data = data[part]  # type: ignore[index]  # just checked
+            path.append(part)
+        elif isinstance(data, dict) and not str(part).startswith(TAG):
+            path.append(part)
+    return tuple(path)
+
+
+def _problem(path: KeyPath, errors: list[ErrorDetails], tree: Node, file: str) -> Problem:
+    first = errors[0]
+    kind, key = first["type"], path[-1] if path else ""
+    value = first.get("input")
+
+    def say(message: str, allowed: str | None = None, hint: str | None = None) -> Problem:
+        return problem_in(tree, file, path, message, allowed=allowed, hint=hint)
+
+    if kind == "missing":
+        return say(_MISSING)
+    if kind == "extra_forbidden":
+        known = _known(first["loc"])
+        # Of a step whose call is misspelt, another key (key_by) may be taken for the call.
+        calls = (
+            STEP_FORMS if path[:1] == ("steps",) and len(path) == len(("steps", 0, "key")) else ()
+        )
+        hint = did_you_mean(str(key), [*known, *calls])
+        return say(f"there is no key '{key}' here", listing(known), hint)
+    if kind == "union_tag_not_found":
+        return _no_kind(path, value, tree, file)
+    if kind == "literal_error":
+        return _no_choice(path, first, tree, file)
+    if kind == "refused":
+        return say(first["msg"], first["ctx"]["allowed"])
+    allowed = [_KINDS.get(details["type"].partition("_")[0]) for details in errors]
+    words = list(dict.fromkeys(word for word in allowed if word))
+    subject = "" if path else "the file "
+    any_of = _ANY if len(words) == len(_PLAIN) else " or ".join(words)
+    return say(f"{subject}is {shown(value)}", any_of or first["msg"], _hint(value, words))
+
+
+def _no_choice(path: KeyPath, error: ErrorDetails, tree: Node, file: str) -> Problem:
+    value, expected = error["input"], error["ctx"]["expected"]
+    if expected == "True":
+        hint = "leave the key out instead" if value is False else _hint(value, [_KINDS["bool"]])
+        if path[-1] == "deterministic" and value is False:
+            hint = "of a function that may give other rows each time: deterministic_function: false"
+        return problem_in(tree, file, path, f"is {shown(value)}", allowed="true", hint=hint)
+    names = expected.replace(" or ", ", ").replace("'", "").split(", ")
+    hint = did_you_mean(value, names) if isinstance(value, str) else None
+    return problem_in(tree, file, path, f"is {shown(value)}", allowed=", ".join(names), hint=hint)
+
+
+def _no_kind(path: KeyPath, value: object, tree: Node, file: str) -> Problem:
+    noun, known = _kinds_at(path)
+    if not isinstance(value, dict):
+        message, allowed = f"is {shown(value)}", f"a mapping with a key that names {noun}"
+        return problem_in(tree, file, path, message, allowed=allowed, hint=_template_hint(value))
+    there = [str(key) for key in value if key in known]
+    if there:
+        message = f"there are {len(there)} keys that each name {noun}: {listing(there)}"
+        return problem_in(tree, file, path, message, allowed="one")
+    # What is a key of other steps, a name above all, is not a misspelt one.
+    settings = {key for form in STEP_FORMS.values() for key in _keys_of(form)} - set(known)
+    hints = (did_you_mean(str(key), known) for key in value if key not in settings)
+    return problem_in(
+        tree,
+        file,
+        path,
+        f"no key names {noun}; found {listing(map(str, value)) if value else 'an empty mapping'}",
+        allowed=", ".join(known),
+        hint=next((hint for hint in hints if hint), None),
+    )
+
+
+def _kinds_at(path: KeyPath) -> tuple[str, list[str]]:
+    if path[:1] == ("steps",) and len(path) == 2:
+        return "an operator", list(STEP_FORMS)
+    if path[:1] == ("sources",) and len(path) == 2:
+        return "a connector", list(SOURCE_FORMS)
+    if path[-1] in ("sink_to", "from_source"):
+        return "a connector", list(CONNECTORS)
+    if path[-1] in ("window", "window_all"):
+        return "a window", list(WINDOWS)
+    return "how rows travel", list(INLINE_FORMS)
+
+
+def _known(location: tuple[Any, ...]) -> list[str]:
+    form: type[Form] | None = form_at(location[:-1])
+    inner = {"resources", "preferred_resources"} & {location[-2] if len(location) > 1 else ""}
+    if inner:
+        return list(ResourceSpec.__slots__)
+    assert form is not None
+    return _keys_of(form)
+
+
+def _keys_of(form: type[Form]) -> list[str]:
+    return [field.alias or name for name, field in form.model_fields.items()]
+
+
+def _hint(value: object, allowed: list[str]) -> str | None:
+    if _KINDS["string"] in allowed and isinstance(value, int | float):
+        return "write it in quotes"
+    if _KINDS["bool"] in allowed and isinstance(value, str):
+        return f"{value!r} is text in YAML 1.2"
+    return _template_hint(value)
+
+
+def _template_hint(value: object) -> str | None:
+    is_braces = isinstance(value, dict) and len(value) == 1 and list(value.values()) == [None]
+    return "a value that begins with {{ must stand in quotes" if is_braces else None

@@ -1,0 +1,1 @@
+"""YAML text as nodes that know their places, within limits."""

@@ -1,0 +1,280 @@
+"""YAML text as a tree of nodes that know their places, built from parse events within limits.
+
+    read_tree("name: sales…", "pipelines/sales.yaml")   →   Node
+
+Scalars are those of YAML 1.2 (`on`, `no` and `2013-01-31` are text), and nothing is made of a tag. `<<` merges. What
+aliases stand for is counted before it is expanded, so a small file cannot become a large one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+import yaml.reader
+
+from graph_compiler.errors import InvalidPipelineError, Problem, SourceLocation
+from graph_compiler.projects.yaml.syntax.scalars import Scalar, scalar
+
+MAX_CHARACTERS = 1_000_000
+MAX_DEPTH = 40
+MAX_NODES = 50_000
+"""What a file may hold once each alias is replaced by what it stands for."""
+MAX_PROBLEMS = 100
+"""How many are told of one file; whoever has more has one mistake in many places."""
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_MERGE = "<<"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A line and a column, both counted from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(slots=True)
+class Node:
+    """A value and where it stands. `size` counts the nodes below it and itself, `depth` the levels of them."""
+
+    place: Place
+    value: Scalar | list[Node] | dict[str, Node]
+    keys: dict[str, Place] = field(default_factory=dict)
+    size: int = 1
+    depth: int = 1
+
+
+@dataclass(slots=True)
+class _Open:
+    """A collection whose end is still to come."""
+
+    node: Node
+    anchor: str | None
+    key: str | None = None
+    is_key_next: bool = True
+
+
+class _Builder:
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.problems: list[Problem] = []
+        self.anchors: dict[str, Node | None] = {}
+        self.open: list[_Open] = []
+        self.root: Node | None = None
+
+    def take(self, event: yaml.Event) -> None:
+        place = Place(event.start_mark.line + 1, event.start_mark.column + 1)
+        match event:
+            case yaml.AliasEvent():
+                self._put(self._aliased(event.anchor, place), place)
+            case yaml.ScalarEvent():
+                self._refuse_tag(event, place)
+                value = scalar(event.value) if event.implicit[0] else str(event.value)
+                self._begin(Node(place, value), event.anchor, text=event.value)
+            case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
+                self._refuse_tag(event, place)
+                kind = dict if isinstance(event, yaml.MappingStartEvent) else list
+                self._begin(Node(place, kind()), event.anchor)
+            case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
+                self._end()
+            case yaml.DocumentStartEvent() if self.root is not None:
+                self.stop("there is a second document", place, allowed="one pipeline in a file")
+
+    def stop(self, message: str, place: Place, **words: str | None) -> None:
+        """Refuse the file at once: what comes behind this could not be understood, or would cost too much."""
+        self.note(message, place, **words)
+        raise self.refusal()
+
+    def note(self, message: str, place: Place, **words: str | None) -> None:
+        location = SourceLocation(self.file, place.line)
+        self.problems.append(
+            Problem(message=message, declared_at=location, column=place.column, **words)
+        )
+        if len(self.problems) >= MAX_PROBLEMS:
+            raise self.refusal()
+
+    def refusal(self) -> InvalidPipelineError:
+        """Give all that was noted; a file that cannot be read has no other name than its own."""
+        return InvalidPipelineError(Path(self.file).stem, self.problems)
+
+    def _begin(self, node: Node, anchor: str | None, text: str | None = None) -> None:
+        is_scalar = text is not None
+        if anchor is not None:
+            self.anchors[anchor] = node if is_scalar else None
+        parent = self.open[-1] if self.open else None
+        if parent is not None and isinstance(parent.node.value, dict) and parent.is_key_next:
+            if text is None:
+                self.stop(
+                    "a key is a list or a mapping",
+                    node.place,
+                    allowed="text",
+                    hint="a value that begins with {{ must stand in quotes",
+                )
+            else:
+                parent.key, parent.is_key_next = text, False
+                self._name(parent.node, text, node.place)
+            return
+        if is_scalar:
+            self._put(node, node.place)
+            return
+        self.open.append(_Open(node, anchor))
+        self._refuse_depth(len(self.open), node.place)
+
+    def _name(self, mapping: Node, key: str, place: Place) -> None:
+        if key in mapping.keys:
+            first = f"the first is in line {mapping.keys[key].line}"
+            hint = f"{_MERGE}: [*a, *b] merges several; {first}" if key == _MERGE else first
+            self.note(f"key '{key}' is there twice", place, allowed="each key once", hint=hint)
+        mapping.keys[key] = place
+
+    def _end(self) -> None:
+        done = self.open.pop()
+        if isinstance(done.node.value, dict):
+            self._merge(done.node)
+        if done.anchor is not None:
+            self.anchors[done.anchor] = done.node
+        self._put(done.node, done.node.place)
+
+    def _put(self, node: Node, place: Place) -> None:
+        if not self.open:
+            self.root = node
+            return
+        parent = self.open[-1]
+        value = parent.node.value
+        if isinstance(value, list):
+            value.append(node)
+        elif isinstance(value, dict):
+            if parent.is_key_next:
+                self.stop("a key is an alias", place, allowed="text")
+            value[str(parent.key)] = node
+            parent.is_key_next = True
+        parent.node.depth = max(parent.node.depth, node.depth + 1)
+        self._refuse_depth(parent.node.depth, place)
+        parent.node.size += node.size
+        if parent.node.size > MAX_NODES:
+            self.stop(
+                "it holds too much, its aliases expanded", place, allowed=f"{MAX_NODES} values"
+            )
+
+    def _aliased(self, anchor: str, place: Place) -> Node:
+        node = self.anchors.get(anchor)
+        if node is None:
+            known = "it stands inside what it names" if anchor in self.anchors else None
+            self.stop(f"alias '*{anchor}' names nothing that is complete", place, hint=known)
+        assert node is not None
+        return node
+
+    def _merge(self, mapping: Node) -> None:
+        own = mapping.value
+        assert isinstance(own, dict)
+        merged = own.pop(_MERGE, None)
+        if merged is None:
+            return
+        place = mapping.keys.pop(_MERGE)
+        parts = merged.value if isinstance(merged.value, list) else [merged]
+        found: dict[str, Node] = {}
+        for part in parts:
+            if not isinstance(part.value, dict):
+                self.note(f"'{_MERGE}' merges something else", place, allowed="mappings")
+                continue
+            found |= {key: node for key, node in part.value.items() if key not in found}
+            mapping.keys = {**part.keys, **mapping.keys}
+        mapping.value = {**found, **own}
+
+    def _refuse_depth(self, depth: int, place: Place) -> None:
+        if depth > MAX_DEPTH:
+            self.stop("it is nested too deeply", place, allowed=f"{MAX_DEPTH} levels")
+
+    def _refuse_tag(self, event: yaml.NodeEvent, place: Place) -> None:
+        if event.tag is not None and event.tag != "!":
+            self.note(f"there is a tag, {event.tag}", place, allowed="plain values")
+
+
+def read_tree(text: str, file: str) -> Node:
+    """Read one document; raises InvalidPipelineError with what is wrong, duplicate keys all at once."""
+    builder = _Builder(file)
+    if len(text) > MAX_CHARACTERS:
+        builder.stop(
+            f"it has {len(text)} characters", Place(1, 1), allowed=f"{MAX_CHARACTERS} at most"
+        )
+    try:
+        for event in _events(text):
+            builder.take(event)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = Place(1, 1) if mark is None else Place(mark.line + 1, mark.column + 1)
+        words = ", ".join(part for part in (error.context, error.problem) if part)
+        builder.stop(f"it is no YAML: {words}", place, hint=_hint(text, place))
+    except yaml.reader.ReaderError as error:
+        lines = text[: error.position].split("\n")
+        message = f"it is no YAML: there is the character #x{error.character:04x}"
+        builder.stop(message, Place(len(lines), len(lines[-1]) + 1), allowed="characters of text")
+    if builder.root is None:
+        builder.stop("it is empty", Place(1, 1), allowed="name, sources, steps and sinks")
+    assert builder.root is not None
+    if builder.problems:
+        raise builder.refusal()
+    return builder.root
+
+
+def _events(text: str) -> Iterator[yaml.Event]:
+    loader = _Loader(text)
+    try:
+        while loader.check_event():
+            yield loader.get_event()
+    finally:
+        loader.dispose()
+
+
+def _hint(text: str, place: Place) -> str | None:
+    lines = text.splitlines()
+    near = lines[max(place.line - 2, 0) : place.line]
+    if any("\t" in line[: len(line) - len(line.lstrip())] for line in near):
+        return "indent with spaces"
+    if any("{{" in line or "{%" in line for line in near):
+        return "a value that begins with {{ must stand in quotes"
+    return None
+
+
+def plain(node: Node) -> object:
+    """Give the value without places: dict, list, text, number, bool or None."""
+    if isinstance(node.value, dict):
+        return {key: plain(value) for key, value in node.value.items()}
+    if isinstance(node.value, list):
+        return [plain(item) for item in node.value]
+    return node.value
+
+
+def node_at(node: Node, path: tuple[str | int, ...]) -> Node | None:
+    """Give the node at the end of `path`, None where there is none."""
+    for part in path:
+        if isinstance(node.value, dict) and part in node.value:
+            node = node.value[str(part)]
+        elif isinstance(node.value, list) and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+        else:
+            return None
+    return node
+
+
+def place_of(node: Node, path: tuple[str | int, ...]) -> Place:
+    """Give where the key at the end of `path` stands, or the nearest place above it that is there."""
+    place = node.place
+    for part in path:
+        if isinstance(node.value, dict) and part in node.value:
+            place, node = node.keys[str(part)], node.value[str(part)]
+        elif isinstance(node.value, list) and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+            place = node.place
+        else:
+            break
+    return place
+
+
+def written(path: tuple[str | int, ...]) -> str:
+    """Write a path for people: `("steps", 2, "filter")` → `steps[2].filter`."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".")

@@ -1,0 +1,1 @@
+"""A pipeline written as YAML: the calls that would declare it again."""

@@ -1,0 +1,239 @@
+"""A pipeline as a YAML file.
+
+    export_pipeline(flights.env.pipeline())   →   "name: flights …"
+
+Each transformation becomes the step whose call makes it; those a call makes beside its operator (a join's two
+partitions) are passed over. So the steps come in the order of the ids, and reading them gives the same ids again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import yaml
+
+from graph_compiler.declaration.operators import (
+    Aggregate,
+    ApplyInPandas,
+    Deduplicate,
+    Sort,
+    Source,
+    Sql,
+    WindowAggregate,
+)
+from graph_compiler.declaration.operators.combining import SetOperator
+from graph_compiler.declaration.partitioners import (
+    CustomPartitioner,
+    FunctionPartitioner,
+    HashPartitioner,
+    Partitioner,
+)
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.transformations import (
+    PartitionTransformation,
+    PhysicalTransformation,
+    SideOutputTransformation,
+    SinkTransformation,
+    SourceTransformation,
+    Transformation,
+    TwoInputTransformation,
+    UnionTransformation,
+    problem_at,
+)
+from graph_compiler.errors import InvalidPipelineError
+from graph_compiler.projects.yaml.syntax.scalars import scalar
+from graph_compiler.projects.yaml.writing.written_operators import written_operator
+from graph_compiler.projects.yaml.writing.written_run import written_run
+from graph_compiler.projects.yaml.writing.written_values import (
+    Step,
+    own_name,
+    written_settings,
+    written_value,
+)
+
+_SCHEMA = "# yaml-language-server: $schema=../schemas/pipeline.schema.json\n"
+
+
+def export_pipeline(pipeline: Pipeline) -> str:
+    """Write a pipeline. Raises InvalidPipelineError for what no call of the API makes (Flink's iterations)."""
+    listed = pipeline.transformations
+    first, last = _first_sources(listed), _last_sinks(listed)
+    export = _Export(pipeline, {t.id for t in first}, {t.id for t in last})
+    document = {
+        "name": pipeline.name,
+        **written_run(pipeline),
+        "config": {key: scalar(value) for key, value in pipeline.config},
+        "sources": {t.name: export.source(t) for t in first},
+        "steps": export.steps(listed[len(first) : len(listed) - len(last)]),
+        "sinks": {t.name: export.sink(t) for t in last},
+    }
+    given = {key: value for key, value in document.items() if value}
+    text: str = yaml.dump(given, Dumper=_Dumper, sort_keys=False, width=100, allow_unicode=True)
+    return _SCHEMA + text
+
+
+@dataclass(slots=True)
+class _Export:
+    pipeline: Pipeline
+    first: set[int]
+    """The sources of their own section, which keep their names."""
+    last: set[int]
+    """The sinks of their own section, whose names are read by nobody."""
+    by_id: dict[int, Transformation] = field(init=False)
+    labels: dict[int, str] = field(init=False)
+    made_by_others: set[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        listed = self.pipeline.transformations
+        self.by_id = {t.id: t for t in listed}
+        self.made_by_others = {id for t in listed for id in _made_with(t, self.by_id)}
+        names = Counter(_name(t) for t in listed if t.id not in self.last)
+        taken = set(names)
+        self.labels = {}
+        for t in listed:
+            label = _name(t)
+            if names[label] > 1 and t.id not in self.first | self.last:
+                label = next(n for n in (f"{label}_{i}" for i in range(1, 10**6)) if n not in taken)
+                taken.add(label)
+            self.labels[t.id] = label
+
+    def steps(self, listed: Sequence[Transformation]) -> list[Step]:
+        """Write these, without what goes without saying: the step before in `from`, names nobody reads."""
+        own = [t for t in listed if t.id not in self.made_by_others]
+        steps = [self.step(t) for t in own]
+        kept = [t for t in self.pipeline.transformations if t.id not in self.made_by_others]
+        readers = Counter(self._read(id) for t in kept for id in t.inputs)
+        said = [self.labels[t.id] for t in own]
+        for number, step in enumerate(steps):
+            if number and step.get("from") == said[number - 1]:
+                del step["from"]
+                readers[said[number - 1]] -= 1
+        for label, step in zip(said, steps, strict=True):
+            if not readers[label] and "name" not in step:
+                step.pop("as", None)
+        return steps
+
+    def source(self, transformation: Transformation) -> Step:
+        assert isinstance(transformation, SourceTransformation)
+        assert isinstance(transformation.operator, Source)
+        connector: Step = written_value(transformation.operator.connector)
+        return {**connector, **written_settings(transformation)}
+
+    def sink(self, transformation: SinkTransformation) -> Step:
+        call = written_operator(transformation.operator, [])
+        read = self._read(transformation.inputs[0])
+        return {"from": read, **call, **written_settings(transformation)}
+
+    def step(self, transformation: Transformation) -> Step:
+        """Write a transformation as a step that says what it reads and what it is called."""
+        label = self.labels[transformation.id]
+        if isinstance(transformation, SourceTransformation):
+            assert isinstance(transformation.operator, Source)
+            connector = written_value(transformation.operator.connector)
+            named = {"name": transformation.name, "from_source": connector}
+            settings = written_settings(transformation)
+            return {**named, **({"as": label} if label != transformation.name else {}), **settings}
+        read = [self._read(id) for id in transformation.inputs]
+        if not isinstance(transformation, PhysicalTransformation):
+            return {"as": label, "from": read[0], **self._travel(transformation, read[1:])}
+        name = transformation.name
+        names: Step = {} if name == own_name(transformation) else {"name": name}
+        if label != names.get("name"):
+            names["as"] = label
+        operator = transformation.operator
+        if isinstance(operator, Sql) and (operator.names != ("input",) or len(read) > 1):
+            call = {"sql": operator.query, "streams": dict(zip(operator.names, read, strict=True))}
+        else:
+            call = {"from": read[0], **self._call(transformation, read[1:])}
+        return {**names, **call, **written_settings(transformation)}
+
+    def _call(self, transformation: PhysicalTransformation, others: list[Any]) -> Step:
+        try:
+            return written_operator(transformation.operator, others)
+        except NotImplementedError as error:
+            raise self._refused(transformation, str(error)) from None
+
+    def _read(self, id: int) -> str:
+        """Name what is read, behind the partitions the call makes itself."""
+        while id in self.made_by_others:
+            (id,) = self.by_id[id].inputs
+        return self.labels[id]
+
+    def _travel(self, transformation: Transformation, others: list[str]) -> Step:
+        match transformation:
+            case SideOutputTransformation():
+                return {"get_side_output": transformation.tag}
+            case UnionTransformation():
+                return {"union": others}
+            case PartitionTransformation(partitioner=None, staging_reason=str(reason)):
+                return {"stage": reason}
+            case PartitionTransformation(partitioner=Partitioner() as by) if route := _route(by):
+                return route
+        raise self._refused(transformation, "it has no call in YAML")
+
+    def _refused(self, transformation: Transformation, words: str) -> InvalidPipelineError:
+        return InvalidPipelineError(self.pipeline.name, [problem_at(transformation, words)])
+
+
+def _made_with(transformation: Transformation, by_id: dict[int, Transformation]) -> list[int]:
+    """Give the partitions that the call of an operator makes before it: their ids end just below its own."""
+    if not isinstance(transformation, PhysicalTransformation):
+        return []
+    operator = transformation.operator
+    of_its_own = operator.is_non_parallel or isinstance(operator, Deduplicate | Sort | SetOperator)
+    of_its_own = of_its_own or (isinstance(operator, WindowAggregate) and not operator.keys)
+    by_key = isinstance(transformation, TwoInputTransformation) and bool(transformation.state_keys)
+    if (not of_its_own and not by_key) or isinstance(operator, Aggregate | ApplyInPandas):
+        return []
+    return [id for id in transformation.inputs if isinstance(by_id[id], PartitionTransformation)]
+
+
+def _first_sources(listed: Sequence[Transformation]) -> list[SourceTransformation]:
+    """Give the sources if they are before everything else, each with a name of its own."""
+    sources = [t for t in listed if isinstance(t, SourceTransformation)]
+    are_first = list(listed[: len(sources)]) == sources
+    return sources if are_first and len({t.name for t in sources}) == len(sources) else []
+
+
+def _last_sinks(listed: Sequence[Transformation]) -> list[SinkTransformation]:
+    """Give the sinks if they are behind everything else, each with a name of its own."""
+    sinks = [t for t in listed if isinstance(t, SinkTransformation)]
+    are_last = list(listed[len(listed) - len(sinks) :]) == sinks
+    return sinks if are_last and len({t.name for t in sinks}) == len(sinks) else []
+
+
+def _route(partitioner: Partitioner) -> Step | None:
+    match partitioner:
+        case HashPartitioner(keys=keys):
+            return {"key_by": list(keys)}
+        case CustomPartitioner(expression=expression):
+            return {"partition_custom": expression}
+        case FunctionPartitioner(function=function, keys=keys):
+            return {"partition_custom": str(function), "keys": list(keys)}
+    return None if fields(partitioner) else {partitioner.name.lower(): True}
+
+
+def _name(transformation: Transformation) -> str:
+    if isinstance(transformation, PhysicalTransformation):
+        return transformation.name
+    if isinstance(transformation, SideOutputTransformation):
+        return transformation.tag
+    if isinstance(transformation, PartitionTransformation) and transformation.partitioner:
+        return transformation.partitioner.name.lower()
+    return "union" if isinstance(transformation, UnionTransformation) else "staged"
+
+
+class _Dumper(yaml.SafeDumper):  # type: ignore[misc]  # PyYAML ships no types
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002  # PyYAML's signature
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    style = "'" if scalar(text) != text else "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)

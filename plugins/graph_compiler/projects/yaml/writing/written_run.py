@@ -1,0 +1,48 @@
+"""How a pipeline is run, written for YAML: its description, tags, schedule and parameters."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import date, timedelta
+from typing import Any
+
+from graph_compiler.declaration.parameters.parameter import JSON_TYPES, Parameter
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.schedule import Schedule
+from graph_compiler.options.durations import format_duration
+
+
+def written_run(pipeline: Pipeline) -> dict[str, Any]:
+    """Give the sections of a file; those that say nothing are empty or None."""
+    model = pipeline.params_model
+    return {
+        "description": pipeline.description,
+        "tags": list(pipeline.tags),
+        "schedule": None if pipeline.schedule is None else _schedule(pipeline.schedule),
+        "params": {one.name: _parameter(one) for one in pipeline.parameters}
+        if model is None
+        else f"{model.__module__}:{model.__qualname__}",
+    }
+
+
+def _schedule(schedule: Schedule) -> dict[str, Any]:
+    """Write what differs from the defaults."""
+    values = {
+        field.name: (getattr(schedule, field.name), field.default) for field in fields(schedule)
+    }
+    return {name: _plain(value) for name, (value, default) in values.items() if value != default}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, timedelta):
+        return format_duration(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _parameter(parameter: Parameter) -> object:
+    keywords = parameter.keywords
+    if keywords["type"] == JSON_TYPES[type(parameter.default)]:
+        del keywords["type"]
+    return {"default": parameter.default, **keywords} if keywords else parameter.default

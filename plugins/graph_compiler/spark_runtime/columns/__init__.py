@@ -1,0 +1,1 @@
+"""Columns and their types: what is declared, found, wider, and what a format cannot hold."""

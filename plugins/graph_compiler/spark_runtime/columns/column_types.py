@@ -1,0 +1,144 @@
+"""What a format cannot hold, said before anything is written; Spark says it too, once it is writing.
+
+`tests/spark/test_connectors.py` writes every type of Spark to every format, so that both say the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    CalendarIntervalType,
+    DataType,
+    MapType,
+    NullType,
+    StringType,
+    StructType,
+    VariantType,
+)
+
+from graph_compiler.errors import PublicationError
+from graph_compiler.identifiers import listing
+from graph_compiler.spark_runtime.columns.declared_schema import type_words
+
+_NESTED = (ArrayType, MapType, StructType)
+_NOWHERE = frozenset({"interval", "time"})
+_NO_FOLDER = (*_NESTED, VariantType, NullType, BinaryType)
+"""A folder's name is text: bytes that are none become one and the same name."""
+_REFUSED: dict[str, tuple[type[DataType], ...]] = {
+    "csv": (*_NESTED, VariantType, NullType, BinaryType),
+    "orc": (VariantType, NullType),
+    "json": (),
+    "parquet": (),
+}
+_NAMES = {"csv": "\n\r", "orc": "`"}
+"""Letters that a format loses from a column's name: a header is one line, and ORC quotes names without a way out."""
+
+
+def check_columns(schema: StructType, format: str, partition_by: tuple[str, ...]) -> None:
+    """Raise PublicationError naming every column that files of this format, in these folders, cannot hold."""
+    wrong = [
+        *_folders(schema, partition_by),
+        *_types(schema, format, partition_by),
+        *_names(schema, format),
+        *_keys(schema, format),
+    ]
+    if wrong:
+        raise PublicationError(
+            "\n".join(
+                [f"{format} files cannot hold what it would write", *(f"  {w}" for w in wrong)]
+            )
+        )
+
+
+def check_names(schema: StructType) -> None:
+    """Raise PublicationError naming every column that is there more than once: nothing can be written with two."""
+    counts = Counter(name.lower() for name in schema.names)
+    if twice := [name for name, count in counts.items() if count > 1]:
+        raise PublicationError(
+            f"it would write {listing(twice)} more than once\n"
+            "  hint: Spark's names differ in more than case; rename or leave out one of each"
+        )
+
+
+def _folders(schema: StructType, partition_by: tuple[str, ...]) -> Iterator[str]:
+    known = {name.lower() for name in schema.names}
+    for name in partition_by:
+        if name.lower() not in known:
+            yield f"partition_by names '{name}'; found: {', '.join(schema.names)}"
+        if name.startswith("."):
+            yield f"column '{name}' is in partition_by, and readers pass over folders that begin with a dot"
+    if schema.names and len(partition_by) >= len(schema.names):
+        yield "every column is in partition_by; a file needs at least one"
+
+
+def _types(schema: StructType, format: str, partition_by: tuple[str, ...]) -> Iterator[str]:
+    folders = {name.lower() for name in partition_by}
+    columns = [field for field in schema if field.name.lower() not in folders]
+    for field in schema:
+        if field.name.lower() in folders and _within(field.dataType, _NO_FOLDER):
+            yield f"column '{field.name}' is {type_words(field.dataType)}; a folder's name cannot hold it"
+    if format == "text":
+        if len(columns) != 1 or not isinstance(columns[0].dataType, StringType):
+            found = ", ".join(f"{field.name} {type_words(field.dataType)}" for field in columns)
+            yield f"found: {found}; allowed: one STRING column beside partition_by"
+        return
+    for field in columns:
+        if _within(field.dataType, _REFUSED.get(format, ())):
+            yield f"column '{field.name}' is {type_words(field.dataType)}"
+
+
+def _names(schema: StructType, format: str) -> Iterator[str]:
+    """Name columns, and fields in them, that a format would call otherwise."""
+    letters = _NAMES.get(format, "")
+    for name in _all_names(schema):
+        if found := [letter for letter in letters if letter in name]:
+            yield f"column {name!r}: its name has {found[0]!r}"
+
+
+def _all_names(data_type: DataType) -> Iterator[str]:
+    if isinstance(data_type, StructType):
+        for field in data_type:
+            yield field.name
+            yield from _all_names(field.dataType)
+    for inner in _inner(data_type):
+        yield from _all_names(inner)
+
+
+def _keys(schema: StructType, format: str) -> Iterator[str]:
+    """Name columns with keys that are no text, where a format's keys are."""
+    for field in schema if format == "json" else ():
+        if any(not isinstance(key, StringType) for key in _all_keys(field.dataType)):
+            yield f"column '{field.name}' is {type_words(field.dataType)}; keys of JSON are texts"
+
+
+def _all_keys(data_type: DataType) -> Iterator[DataType]:
+    if isinstance(data_type, MapType):
+        yield data_type.keyType
+    inner = [field.dataType for field in data_type] if isinstance(data_type, StructType) else []
+    for found in (*inner, *_inner(data_type)):
+        yield from _all_keys(found)
+
+
+def _inner(data_type: DataType) -> tuple[DataType, ...]:
+    """Return the types of an array's elements, of a map's keys and values."""
+    if isinstance(data_type, ArrayType):
+        return (data_type.elementType,)
+    return (data_type.keyType, data_type.valueType) if isinstance(data_type, MapType) else ()
+
+
+def _within(data_type: DataType, refused: tuple[type[DataType], ...]) -> bool:
+    """Say whether a type, or one inside it, is refused."""
+    if isinstance(data_type, (*refused, CalendarIntervalType)) or _is_nowhere(data_type):
+        return True
+    if isinstance(data_type, StructType):
+        return any(_within(field.dataType, refused) for field in data_type)
+    return any(_within(inner, refused) for inner in _inner(data_type))
+
+
+def _is_nowhere(data_type: DataType) -> bool:
+    """Say whether no format has it: calendar intervals, times of day."""
+    return data_type.simpleString().partition("(")[0] in _NOWHERE

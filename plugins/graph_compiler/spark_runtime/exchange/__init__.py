@@ -1,0 +1,1 @@
+"""How rows get from one operator to the next: in as many partitions as asked for, each where its edge says."""

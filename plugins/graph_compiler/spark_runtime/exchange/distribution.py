@@ -1,0 +1,200 @@
+"""What an edge's partitioner does to its rows: as little as Spark can do with (DESIGN D7).
+
+Spark's own operators distribute rows by key themselves, and better (partial aggregation, broadcast joins, adaptive
+execution). So a hash or a range edge adds an exchange only where the consumer is a function of the user's, which Spark
+knows nothing of, or where the user has set the consumer's parallelism.
+
+    partitioner    parallelism p set                          unset
+    forward        none, where the producer has p too         none
+    rescale        none: partitions are joined, or read so    none
+    rebalance      repartition(p), in turn                    a rebalance hint
+    shuffle        the same                                   the same
+    hash           repartition(p, keys)                       absorbed; repartition(keys) for a function
+    range          repartitionByRange(p, columns)             absorbed; repartitionByRange(columns) for a function
+    global         repartition(1); all to the first of p      the same; absorbed where the operator gathers
+    custom         by number                                  by number, as many as spark.sql.shuffle.partitions
+    broadcast      a broadcast hint                           the same
+
+Spark chooses which partitions a rescale joins in memory (those on one host), and the producer's work then runs in the
+consumer's tasks; a rescale that is staged is Flink's, partition by partition. Where p does not divide the producer's
+parallelism, rows are dealt out anew. Broadcasting is a hint to a join: for other operators rows are not multiplied.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import broadcast, lit
+
+from graph_compiler.declaration.partitioners import (
+    BroadcastPartitioner,
+    CustomPartitioner,
+    DistributionPattern,
+    ForwardPartitioner,
+    FunctionPartitioner,
+    GlobalPartitioner,
+    HashPartitioner,
+    Partitioner,
+    RangePartitioner,
+    RebalancePartitioner,
+    RescalePartitioner,
+    ShufflePartitioner,
+)
+from graph_compiler.deployment.documents.descriptor import InputDescriptor, OperatorDescriptor
+from graph_compiler.identifiers import quoted
+from graph_compiler.spark_runtime.exchange.custom_routes import (
+    route_by_expression,
+    route_by_function,
+)
+from graph_compiler.spark_runtime.exchange.sort_columns import sort_column
+from graph_compiler.spark_runtime.operators import union
+
+
+def partitions_read(edge: InputDescriptor, consumer: OperatorDescriptor) -> int | None:
+    """Give the number of partitions a staged result is to be read in: Flink's table, where one is asked for."""
+    is_pointwise = edge.partitioner.distribution_pattern is DistributionPattern.POINTWISE
+    return consumer.parallelism if edge.staged is not None and is_pointwise else None
+
+
+def distribute_all(
+    streams: list[tuple[InputDescriptor, DataFrame]], consumer: OperatorDescriptor
+) -> list[DataFrame]:
+    """Distribute the streams that one input puts together; those that travel alike are put together first.
+
+    Streams hashed one by one would have equal keys in two places, and p partitions each.
+    """
+    travels: dict[object, list[tuple[InputDescriptor, DataFrame]]] = {}
+    for number, (edge, rows) in enumerate(streams):
+        key = number if _keeps_partitions(edge, consumer) else edge.partitioner
+        travels.setdefault(key, []).append((edge, rows))
+    arrived = []
+    for alike in travels.values():
+        edge, _ = alike[0]
+        rows = union([rows for _, rows in alike])
+        arrived.append(distribute(edge.partitioner, rows, edge, consumer))
+    if len(arrived) > 1 and consumer.parallelism is not None:
+        return [union(arrived).coalesce(consumer.parallelism)]
+    return arrived
+
+
+@singledispatch
+def distribute(
+    partitioner: Partitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
+) -> DataFrame:
+    """Give the rows as the consumer is to see them."""
+    raise AssertionError(f"no exchange for {type(partitioner).__name__}")
+
+
+@distribute.register(ForwardPartitioner)
+@distribute.register(RescalePartitioner)
+def _(
+    _: Partitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
+) -> DataFrame:
+    wanted = consumer.parallelism
+    if wanted is None or partitions_read(edge, consumer) is not None:
+        return rows
+    if not _keeps_partitions(edge, consumer):
+        return rows.repartition(wanted)
+    return rows if edge.producer_parallelism == wanted else rows.coalesce(wanted)
+
+
+@distribute.register
+def _(
+    partitioner: HashPartitioner,
+    rows: DataFrame,
+    edge: InputDescriptor,
+    consumer: OperatorDescriptor,
+) -> DataFrame:
+    if consumer.parallelism is None and consumer.operator.distributes_itself:
+        return rows
+    columns = [rows[quoted(key)] for key in partitioner.keys or rows.columns]
+    if consumer.parallelism is None:
+        return rows.repartition(*columns)
+    return rows.repartition(consumer.parallelism, *columns)
+
+
+@distribute.register
+def _(
+    partitioner: RangePartitioner,
+    rows: DataFrame,
+    edge: InputDescriptor,
+    consumer: OperatorDescriptor,
+) -> DataFrame:
+    if consumer.parallelism is None and consumer.operator.distributes_itself:
+        return rows
+    order = [sort_column(item) for item in partitioner.order_by]
+    if consumer.parallelism is None:
+        return rows.repartitionByRange(*order)
+    return rows.repartitionByRange(consumer.parallelism, *order)
+
+
+@distribute.register(RebalancePartitioner)
+@distribute.register(ShufflePartitioner)
+def _(
+    _: Partitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
+) -> DataFrame:
+    # Both spread rows evenly. Dealt out in turn, they go the same way when a partition is computed again.
+    return (
+        rows.hint("rebalance")
+        if consumer.parallelism is None
+        else rows.repartition(consumer.parallelism)
+    )
+
+
+@distribute.register
+def _(
+    _: GlobalPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
+) -> DataFrame:
+    if consumer.operator.gathers:
+        return rows
+    partitions = consumer.parallelism or 1
+    return (
+        rows.repartition(1)
+        if partitions == 1
+        else rows.repartitionById(
+            partitions, lit(0)
+        )  # to the first; the others are there, and empty
+    )
+
+
+@distribute.register
+def _(
+    partitioner: CustomPartitioner,
+    rows: DataFrame,
+    edge: InputDescriptor,
+    consumer: OperatorDescriptor,
+) -> DataFrame:
+    return route_by_expression(rows, partitioner, _partitions(rows, consumer), consumer.name)
+
+
+@distribute.register
+def _(
+    partitioner: FunctionPartitioner,
+    rows: DataFrame,
+    edge: InputDescriptor,
+    consumer: OperatorDescriptor,
+) -> DataFrame:
+    return route_by_function(rows, partitioner, _partitions(rows, consumer), consumer.name)
+
+
+@distribute.register
+def _(
+    _: BroadcastPartitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
+) -> DataFrame:
+    return broadcast(rows)
+
+
+def _keeps_partitions(edge: InputDescriptor, consumer: OperatorDescriptor) -> bool:
+    """Say whether the producer's partitions, or several of them together, are the consumer's."""
+    wanted, found = consumer.parallelism, edge.producer_parallelism
+    if edge.partitioner.distribution_pattern is not DistributionPattern.POINTWISE:
+        return False
+    is_multiple = wanted is not None and found is not None and found % wanted == 0
+    return edge.staged is not None or is_multiple
+
+
+def _partitions(rows: DataFrame, consumer: OperatorDescriptor) -> int:
+    return consumer.parallelism or int(
+        rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200
+    )

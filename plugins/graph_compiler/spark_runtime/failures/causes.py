@@ -1,0 +1,186 @@
+"""Read an exception, Spark's or a function's, into a plain value: what happened, in which expression, at which line.
+
+The facts lie in many places: a captured exception's error condition, the query contexts of the Java exception, its
+causes, a Python worker's traceback as text. Everything after this module works on the value.
+"""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from py4j.java_gateway import is_instance_of
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+
+from graph_compiler.spark_runtime.spark_internals.origins import OPERATOR
+
+PYTHON_WORKER = "PYTHON_EXCEPTION"
+_FRAME = re.compile(r'^ *File "(?P<file>.+?)", line (?P<line>\d+), in (?P<function>.+)$', re.M)
+_RAISED = re.compile(r"^(?P<kind>\w[\w.]*)(?:: (?P<message>.*))?$", re.S)
+_STATE = re.compile(r"\s*SQLSTATE: \w{5}\s*$")
+_PARENTHESES = re.compile(r"\A\(\n(.*)\n\)\Z", re.S)  # the evaluation's, around every expression
+# Every pipeline runs under ANSI rules (deployment/describe/region_descriptors.py), so this is no way out.
+_WAY_OUT = re.compile(r' If necessary set "spark\.sql\.ansi\.enabled" to "false"[^.]*\.')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryContext:
+    """Where in the user's text an expression stands: a piece of SQL with its operator, or a call's `file:line`."""
+
+    operator_id: int | None
+    fragment: str
+    call_site: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """One line of a traceback, of the driver's or a worker's Python."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        """Give the place as editors and terminals make it clickable."""
+        place = f"{self.file}:{self.line}"
+        return f"{place} in {self.function}" if self.function else place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """What went wrong. `kind` is the exception's class, `condition` Spark's error condition.
+
+    `chain` has "class: message" of a Java exception and of what caused it; `frames` the user's code, innermost last.
+    """
+
+    kind: str
+    message: str
+    condition: str
+    sql_state: str
+    parameters: Mapping[str, str]
+    contexts: tuple[QueryContext, ...]
+    chain: tuple[str, ...]
+    frames: tuple[Frame, ...]
+
+
+def read_cause(error: BaseException) -> Cause:
+    """Give what an exception says; works without a JVM for whatever did not come from one."""
+    java = _java_exceptions(error)
+    spark = next((found for found in java if _is_spark_throwable(found)), None)
+    condition, sql_state, parameters = _condition(error, spark)
+    kind, message = type(error).__name__, _text(error)
+    if java:
+        first = next((found for found in java if not _is_wrapper(found)), java[-1])
+        kind, message = first.getClass().getSimpleName(), str(first.getMessage() or "")
+    if spark is not None and condition:
+        message = _condition_message(condition, parameters)
+    frames = _frames_of_driver(error)
+    if condition == PYTHON_WORKER and "traceback" in parameters:
+        kind, message = _raised(parameters["traceback"])
+        frames = _frames_of_text(parameters["traceback"])
+    return Cause(
+        kind=kind,
+        message=_first_paragraph(message),
+        condition=condition,
+        sql_state=sql_state,
+        parameters=parameters,
+        contexts=() if spark is None else tuple(_contexts(spark)),
+        chain=tuple(f"{found.getClass().getName()}: {found.getMessage()}" for found in java),
+        frames=tuple(frame for frame in frames if "pyspark" not in frame.file.split("/")),
+    )
+
+
+def _java_exceptions(error: BaseException) -> list[Any]:
+    """Give the Java exception behind a Python one and its causes, outermost first."""
+    # a captured exception keeps it under the other name
+    name = "java_exception" if isinstance(error, Py4JJavaError) else "_origin"
+    current = getattr(error, name, None)
+    found: list[Any] = []
+    while current is not None and len(found) < 20:  # a chain may lead back into itself
+        found.append(current)
+        current = current.getCause()
+    return found
+
+
+def _is_spark_throwable(java: Any) -> bool:
+    throwable = "org.apache.spark.SparkThrowable"
+    return (
+        is_instance_of(SparkContext._gateway, java, throwable) and java.getCondition() is not None
+    )
+
+
+def _is_wrapper(java: Any) -> bool:
+    """Say whether it only tells that a stage failed; its cause tells why."""
+    return str(java.getMessage()).startswith("Job aborted")
+
+
+def _condition(error: BaseException, spark: Any) -> tuple[str, str, Mapping[str, str]]:
+    if spark is not None:
+        parameters = {str(key): str(value) for key, value in spark.getMessageParameters().items()}
+        return str(spark.getCondition()), str(spark.getSqlState() or ""), parameters
+    if isinstance(error, PySparkException):  # raised by pyspark's Python
+        parameters = {
+            key: str(value) for key, value in (error.getMessageParameters() or {}).items()
+        }
+        return error.getCondition() or "", error.getSqlState() or "", parameters
+    return "", "", {}
+
+
+def _condition_message(condition: str, parameters: Mapping[str, str]) -> str:
+    """Give Spark's sentence alone; the exception's own message goes on with the query and its plan."""
+    assert SparkContext._jvm is not None
+    helper = SparkContext._jvm.org.apache.spark.SparkThrowableHelper
+    text = str(helper.getMessage(condition, dict(parameters)))
+    return _WAY_OUT.sub("", _STATE.sub("", text))
+
+
+def _contexts(spark: Any) -> Iterator[QueryContext]:
+    for context in spark.getQueryContext():
+        if context.contextType().toString() == "SQL":
+            is_ours = context.objectType() == OPERATOR
+            yield QueryContext(
+                operator_id=int(context.objectName()) if is_ours else None,
+                fragment=_PARENTHESES.sub(r"\1", str(context.fragment())),
+                call_site="",
+            )
+        else:
+            yield QueryContext(operator_id=None, fragment="", call_site=str(context.callSite()))
+
+
+def _raised(text: str) -> tuple[str, str]:
+    """Give class and message from the end of a traceback's text."""
+    after_frames = re.split(r"\n(?=\S)", text.strip())[-1:]
+    for part in after_frames:
+        if found := _RAISED.match(part):
+            return found["kind"].rpartition(".")[2], found["message"] or ""
+    return "Exception", text.strip().splitlines()[-1]
+
+
+def _frames_of_text(text: str) -> list[Frame]:
+    return [
+        Frame(file=found["file"], line=int(found["line"]), function=found["function"])
+        for found in _FRAME.finditer(text)
+    ]
+
+
+def _frames_of_driver(error: BaseException) -> list[Frame]:
+    return [
+        Frame(file=frame.filename, line=frame.lineno or 0, function=frame.name)
+        for frame in traceback.extract_tb(error.__traceback__)
+    ]
+
+
+def _text(error: BaseException) -> str:
+    return str(error).strip()
+
+
+def _first_paragraph(text: str) -> str:
+    """Cut before plans and stack traces, and indent what is left of further lines."""
+    first = text.strip().split("\n\n")[0].split("\n\tat ")[0].split("\n== ")[0]
+    first = first.split("\nJVM stacktrace")[0].split("\n\nDriver stacktrace")[0]
+    return "\n  ".join(line.strip() for line in first.splitlines())

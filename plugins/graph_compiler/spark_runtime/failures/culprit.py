@@ -1,0 +1,85 @@
+"""Which operator failed.
+
+Spark runs a whole chain in one action, and only the action fails. Three things lead home: an expression's origin, which
+has its operator's id; a Column's call site, and a traceback's lines, which are in the module of a function.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+
+from graph_compiler.declaration.functions import FunctionRef
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
+from graph_compiler.spark_runtime.failures.causes import Cause, Frame
+
+Chain = tuple[OperatorDescriptor, ...]
+
+
+def find_culprit(cause: Cause, chain: Chain) -> OperatorDescriptor | None:
+    """Give the one operator of a chain that failed; None where nothing, or more than one, points to it."""
+    by_id = {operator.node_id: operator for operator in chain}
+    ids = {context.operator_id for context in cause.contexts} & set(by_id)
+    if len(ids) == 1:
+        (id,) = ids
+        return by_id[id] if id is not None else None
+    return _function_at(places(cause), chain)
+
+
+def places(cause: Cause) -> tuple[Frame, ...]:
+    """Give the lines of code a failure came from, innermost last."""
+    sites = [context.call_site.rpartition(":") for context in cause.contexts]
+    calls = [
+        Frame(file=file, line=int(line), function="") for file, _, line in sites if line.isdigit()
+    ]
+    return (*calls, *cause.frames)
+
+
+def place_in(operator: OperatorDescriptor, cause: Cause) -> Frame | None:
+    """Give the innermost line of an operator's own functions' modules."""
+    modules = [function.module for function in functions_of(operator.operator)]
+    return next(
+        (
+            place
+            for place in reversed(places(cause))
+            if any(_is_in(place, module) for module in modules)
+        ),
+        None,
+    )
+
+
+def functions_of(value: object) -> Iterator[FunctionRef]:
+    """Give every function an operator refers to."""
+    if isinstance(value, FunctionRef):
+        yield value
+    elif is_dataclass(value):
+        for part in fields(value):
+            yield from functions_of(getattr(value, part.name))
+
+
+def _function_at(found: tuple[Frame, ...], chain: Chain) -> OperatorDescriptor | None:
+    for place in reversed(found):
+        candidates = [
+            (operator, function)
+            for operator in chain
+            for function in functions_of(operator.operator)
+            if _is_in(place, function.module)
+        ]
+        if len(candidates) > 1:
+            candidates = [pair for pair in candidates if _holds(pair[1], found)]
+        if len(candidates) == 1:
+            return candidates[0][0]
+    return None
+
+
+def _is_in(place: Frame, module: str) -> bool:
+    """Say whether a line is in a module; an executor's folders may not be the driver's."""
+    return f"/{place.file}".endswith("/" + module.replace(".", "/") + ".py")
+
+
+def _holds(function: FunctionRef, found: tuple[Frame, ...]) -> bool:
+    """Say whether a line is in a function's own body."""
+    lines, first = inspect.getsourcelines(function.load())
+    body = range(first, first + len(lines))
+    return any(_is_in(place, function.module) and place.line in body for place in found)

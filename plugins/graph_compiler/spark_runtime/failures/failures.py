@@ -1,0 +1,253 @@
+"""Turn what went wrong into words: the operator, what was found, what its inputs are, and what it was meant to be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from py4j.protocol import Py4JError
+from pyspark.errors import ParseException, PySparkException
+from pyspark.sql.types import ArrayType, DataType, StructType
+
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
+from graph_compiler.deployment.documents.report import Failure, ThrowableType
+from graph_compiler.errors import GraphCompilerError, InitializeOnMasterError
+from graph_compiler.identifiers import did_you_mean
+from graph_compiler.spark_runtime.exchange.custom_routes import misrouting
+from graph_compiler.spark_runtime.failures.causes import PYTHON_WORKER, Cause, read_cause
+from graph_compiler.spark_runtime.failures.culprit import Chain, find_culprit, place_in
+from graph_compiler.spark_runtime.failures.throwable_types import DATABASE, throwable_type
+from graph_compiler.spark_runtime.operators import ColumnsError
+
+MOST_COLUMNS = 40
+LONGEST_TYPE = 60
+LONGEST_MESSAGE = 20_000
+_MISSING_COLUMN = ("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN_FOR_JOIN")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputSchema:
+    """One input of an operator; `producer` None where another task made it."""
+
+    producer: str | None
+    schema: StructType
+
+
+class OperatorFailedError(Exception):
+    """An operator failed; the cause is its `__cause__`.
+
+    `chain`: all that may have run, in order, the operator last. `writes`: in an action, which runs all of them; else
+    only this operator was being evaluated. `schemas` gives an operator's inputs as far as they are known.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        schemas: Callable[[OperatorDescriptor], tuple[InputSchema, ...]],
+        *,
+        writes: bool,
+    ) -> None:
+        super().__init__(chain[-1].name)
+        self.chain = chain
+        self.schemas = schemas
+        self.writes = writes
+
+
+def root_cause(error: BaseException) -> BaseException:
+    """Return what an operator raised; any other error as it is."""
+    is_ours = isinstance(error, OperatorFailedError) and error.__cause__ is not None
+    return error.__cause__ if is_ours and error.__cause__ is not None else error
+
+
+def explain_failure(error: BaseException) -> Failure:
+    """Give the failure of an execution, its first cause in front, in a bounded number of words."""
+    failure = _explained(error)
+    if len(failure.message) <= LONGEST_MESSAGE:
+        return failure
+    more = len(failure.message) - LONGEST_MESSAGE
+    words = f"{failure.message[:LONGEST_MESSAGE]} … and {more:,} more characters"
+    return replace(failure, message=words)
+
+
+def _explained(error: BaseException) -> Failure:
+    if isinstance(error, InitializeOnMasterError):
+        return _before_any_data_moved(error)
+    if not isinstance(error, OperatorFailedError):
+        cause = read_cause(error)
+        return Failure(
+            throwable_type=throwable_type(error, cause),
+            operator=None,
+            declared_at=None,
+            message=_headline(error, cause),
+        )
+    exception = error.__cause__
+    assert exception is not None
+    cause = read_cause(exception)
+    culprit = _culprit(error, exception, cause)
+    kind = throwable_type(exception, cause)
+    return Failure(
+        throwable_type=kind,
+        operator=None if culprit is None else culprit.name,
+        declared_at=None if culprit is None else culprit.declared_at,
+        message="\n  ".join(_lines(error, exception, cause, culprit, kind)),
+    )
+
+
+def _before_any_data_moved(error: InitializeOnMasterError) -> Failure:
+    """Blame the operator if it is one; name each where there are several."""
+    first, *others = error.problems
+    listed = "\n".join(f"  {line}" for line in str(error).splitlines())
+    return Failure(
+        throwable_type=ThrowableType.NON_RECOVERABLE_ERROR,
+        operator=None if others else first.operator,
+        declared_at=None if others else first.declared_at,
+        message=f"before any data moved, {len(error.problems)} things were wrong\n{listed}"
+        if others
+        else first.message,
+    )
+
+
+def _culprit(
+    error: OperatorFailedError, exception: BaseException, cause: Cause
+) -> OperatorDescriptor | None:
+    """Blame the operator the cause names; else the one at hand, unless Spark was running all of the chain for it."""
+    ran_all = error.writes and isinstance(exception, PySparkException | Py4JError)
+    found = find_culprit(cause, error.chain) or _misrouted(exception, error.chain)
+    return found if found is not None or ran_all else error.chain[-1]
+
+
+def _misrouted(exception: BaseException, chain: Chain) -> OperatorDescriptor | None:
+    """Give the one operator to which an edge could not send a row."""
+    found = misrouting(exception)
+    named = [operator for operator in chain if found and operator.name == found[0]]
+    return named[0] if len(named) == 1 else None
+
+
+def _lines(
+    error: OperatorFailedError,
+    exception: BaseException,
+    cause: Cause,
+    culprit: OperatorDescriptor | None,
+    kind: ThrowableType,
+) -> Iterator[str]:
+    writer = error.chain[-1]
+    if culprit is None:
+        yield _headline(exception, cause)
+        if cause.condition == PYTHON_WORKER:
+            yield from (f"raised at {frame}" for frame in cause.frames[-1:])
+        chain = " → ".join(operator.name for operator in error.chain)
+        yield f"in the chain of {chain}; Spark does not say in which of them"
+        return
+    # Of a JVM that is gone, or full, no schema can be asked.
+    is_known = kind is not ThrowableType.ENVIRONMENT_ERROR and (
+        bool(cause.condition) or isinstance(exception, ColumnsError)
+    )
+    inputs = error.schemas(culprit) if is_known else ()
+    yield from _description(exception, cause, culprit, inputs)
+    if culprit is not writer:
+        yield f"while writing '{writer.name}'"
+
+
+def _description(
+    exception: BaseException,
+    cause: Cause,
+    culprit: OperatorDescriptor,
+    inputs: tuple[InputSchema, ...],
+) -> Iterator[str]:
+    if cause.condition == "PATH_NOT_FOUND":
+        yield f"its input {cause.parameters.get('path')} does not exist"
+        return
+    if cause.condition.startswith(_MISSING_COLUMN) or cause.condition == "FIELD_NOT_FOUND":
+        yield from _missing_column(cause, inputs)
+        yield from _place(culprit, cause)
+        return
+    if words := _own_words(exception, inputs):
+        yield from words
+        return
+    yield _headline(exception, cause)
+    if cause.condition.startswith(DATABASE):
+        yield f"because: {cause.chain[-1].partition(': ')[2]}"  # the driver's words, which Spark leaves out
+    fragments = [context.fragment for context in cause.contexts if context.fragment]
+    if isinstance(exception, ParseException):
+        fragments = list(culprit.operator.expressions())
+    for fragment in fragments:
+        yield "in: " + "\n    ".join(fragment.strip().splitlines())
+    yield from _place(culprit, cause)
+    yield from _found(inputs)
+
+
+def _own_words(exception: BaseException, inputs: tuple[InputSchema, ...]) -> list[str]:
+    """Give the lines of what this package found out itself; none for what Spark or a function raised."""
+    if isinstance(exception, ColumnsError):
+        hint = [f"hint: {exception.hint}"] if exception.hint else []
+        return [exception.message, *_found(inputs), *hint]
+    found = misrouting(exception)
+    return [found[1]] if found else []
+
+
+def _place(culprit: OperatorDescriptor, cause: Cause) -> Iterator[str]:
+    if place := place_in(culprit, cause):
+        yield f"raised at {place}"
+
+
+def _missing_column(cause: Cause, inputs: tuple[InputSchema, ...]) -> Iterator[str]:
+    fragment = next((context.fragment for context in cause.contexts if context.fragment), "")
+    if (
+        cause.condition == "FIELD_NOT_FOUND"
+    ):  # which names the last part alone; the fragment is the whole path
+        missing, noun = fragment or cause.parameters.get("fieldName", "?"), "field"
+    else:
+        missing = cause.parameters.get("objectName") or cause.parameters.get("colName", "?")
+        noun = "column"
+    missing = missing.replace("`", "")
+    yield f"there is no {noun} '{missing}'"
+    yield from _found(inputs)
+    names = list(dict.fromkeys(name for given in inputs for name in _paths(given.schema)))
+    expression, renamed, name = missing.upper().partition(" AS ")
+    if renamed:
+        yield f'hint: an expression is named: select({name.lower()}="{expression.lower()}")'
+    elif hint := did_you_mean(missing, names):
+        yield f"hint: {hint}"
+
+
+def _found(inputs: tuple[InputSchema, ...]) -> Iterator[str]:
+    for number, given in enumerate(inputs, start=1):
+        columns = [
+            f"{column.name} {column.dataType.simpleString()[:LONGEST_TYPE]}"
+            for column in given.schema.fields[:MOST_COLUMNS]
+        ]
+        if (more := len(given.schema.fields) - MOST_COLUMNS) > 0:
+            columns.append(f"and {more} more")
+        name = f"'{given.producer}'" if given.producer else f"input {number}, which is staged"
+        where = f" in {name}" if len(inputs) > 1 else ""
+        yield f"found{where}: {', '.join(columns) or 'no columns'}"
+
+
+def _paths(kind: DataType, prefix: str = "") -> Iterator[str]:
+    """Give the name of every column, and of every field in it as `column.field`."""
+    if isinstance(kind, ArrayType):
+        yield from _paths(kind.elementType, prefix)
+    if isinstance(kind, StructType):
+        for column in kind.fields:
+            yield prefix + column.name
+            yield from _paths(column.dataType, f"{prefix}{column.name}.")
+
+
+def _headline(exception: BaseException, cause: Cause) -> str:
+    if isinstance(exception, GraphCompilerError):
+        return str(exception)
+    if isinstance(exception, ParseException):
+        return cause.message.partition(" (line ")[0]
+    if cause.condition and cause.condition != PYTHON_WORKER:
+        return cause.message
+    if cause.kind == "SystemExit":
+        return (
+            f"its function ended the program, as sys.exit({cause.message}) does\n"
+            "  allowed: to give rows, or to raise an error"
+        )
+    if cause.kind == "StackOverflowError":
+        return (
+            "StackOverflowError: its expression, or the plan it stands in, is nested too deep\n"
+            "  hint: stage(…) begins a new plan"
+        )
+    return f"{cause.kind}: {cause.message}" if cause.message else cause.kind

@@ -1,0 +1,114 @@
+"""What a failure means for a retry.
+
+    a staged input is gone                            PARTITION_DATA_MISSING   its producer must run again
+    no memory, disk or master; executor, worker gone  ENVIRONMENT              another machine, another hour
+    a staging root this worker does not share         ENVIRONMENT              another machine may have it mounted
+    analysis: a column, a type, SQL                   NON_RECOVERABLE          the same plan fails the same way
+    a contract that may not be violated               NON_RECOVERABLE          the same rows violate it again
+    data that a cast, a sum, a division cannot take   NON_RECOVERABLE          the same rows fail the same way
+    a mistake in a function (TypeError, NameError …)  NON_RECOVERABLE          the same code fails the same way
+    a function that ends the program (sys.exit)       NON_RECOVERABLE          the same code ends it again
+    recursion without end, a plan that is too deep    NON_RECOVERABLE          the same code, or plan, is as deep
+    an input path that does not exist                 NON_RECOVERABLE          see below
+    a file that was listed and then was gone          RECOVERABLE              the next attempt lists anew
+    whatever else a function raises                   RECOVERABLE              it may ask others, who answer later
+    a database that refuses or does not answer        RECOVERABLE              it may be starting, or full
+    everything else                                   RECOVERABLE              Flink's default
+
+In Flink every exception of a user's is recoverable unless it says otherwise. A stream's next rows may be good; a batch
+region reads the same rows again, after all the work before them. So where Spark names an error in the data, no retry is
+spent. A missing path is most often a mistyped one; waiting for data is what Airflow's assets and sensors are for, and
+they cost no Spark application.
+"""
+
+from __future__ import annotations
+
+import re
+
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
+from pyspark.errors import AnalysisException
+
+from graph_compiler.deployment.documents.report import ThrowableType
+from graph_compiler.errors import (
+    ConsumersMustRerunError,
+    DescriptorError,
+    FunctionNotImportableError,
+    PartitionNotFoundError,
+    PublicationConflictError,
+    PublicationError,
+    PublicationPendingError,
+    RepeatedReadError,
+    SchemaChangedError,
+    SecretError,
+    StagingRootNotSharedError,
+    StaleResultError,
+    UpstreamMustRerunError,
+)
+from graph_compiler.spark_runtime.failures.causes import PYTHON_WORKER, Cause
+from graph_compiler.spark_runtime.operators import ColumnsError
+from graph_compiler.spark_runtime.operators.contracts import ContractViolatedError
+
+# In this order: a conflict is a PublicationError too, and so is what is pending.
+_OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
+    (PartitionNotFoundError, ThrowableType.PARTITION_DATA_MISSING_ERROR),
+    (UpstreamMustRerunError, ThrowableType.PARTITION_DATA_MISSING_ERROR),
+    (PublicationConflictError, ThrowableType.RECOVERABLE_ERROR),
+    (PublicationPendingError, ThrowableType.RECOVERABLE_ERROR),
+    (PublicationError, ThrowableType.NON_RECOVERABLE_ERROR),
+    # Another worker may have the folder mounted: a retry that lands there goes on.
+    (StagingRootNotSharedError, ThrowableType.ENVIRONMENT_ERROR),
+    (ConsumersMustRerunError, ThrowableType.NON_RECOVERABLE_ERROR),
+    (StaleResultError, ThrowableType.NON_RECOVERABLE_ERROR),
+    (RepeatedReadError, ThrowableType.NON_RECOVERABLE_ERROR),
+    (SchemaChangedError, ThrowableType.NON_RECOVERABLE_ERROR),
+    (SecretError, ThrowableType.NON_RECOVERABLE_ERROR),
+    (DescriptorError, ThrowableType.NON_RECOVERABLE_ERROR),
+    (FunctionNotImportableError, ThrowableType.NON_RECOVERABLE_ERROR),
+    (ColumnsError, ThrowableType.NON_RECOVERABLE_ERROR),
+    (ContractViolatedError, ThrowableType.NON_RECOVERABLE_ERROR),
+    (Py4JNetworkError, ThrowableType.ENVIRONMENT_ERROR),  # the JVM is gone, or does not answer
+)
+_MISTAKES_IN_CODE = frozenset(
+    {
+        "AttributeError", "ImportError", "IndentationError", "ModuleNotFoundError", "NameError",
+        "PySparkAttributeError", "PySparkTypeError", "RecursionError", "SyntaxError", "SystemExit", "TypeError",
+        "UnboundLocalError",
+    }
+)  # fmt: skip
+# SQL's classes: 21 a subquery with too many rows, 22 data an expression cannot take; P0001 is raise_error(…).
+DATABASE = "FAILED_JDBC"
+_TOO_DEEP = "StackOverflowError"
+_BAD_DATA = re.compile(r"21|22|P0001")
+_ENVIRONMENT = re.compile(
+    r"OutOfMemoryError|Cannot allocate memory|MemoryError"
+    r"|ExecutorLostFailure|Executor heartbeat timed out|Container killed|exit code (137|143)"
+    r"|Python worker exited unexpectedly|Python worker failed to connect back"
+    r"|stopped SparkContext|SparkContext was shut down|masters are unresponsive"
+    r"|No space left on device|Connection refused|UnknownHostException"
+)
+
+
+def throwable_type(error: BaseException, cause: Cause) -> ThrowableType:
+    """Give the type of a failure; `cause` is what `error` says."""
+    for kind, found in _OF_ERRORS:
+        if isinstance(error, kind):
+            return found
+    if cause.condition == PYTHON_WORKER or not cause.chain:
+        return _of_python(error, cause)
+    if _BAD_DATA.match(cause.sql_state) or any(_TOO_DEEP in link for link in cause.chain):
+        return ThrowableType.NON_RECOVERABLE_ERROR
+    if any(_ENVIRONMENT.search(link) for link in cause.chain):
+        return ThrowableType.ENVIRONMENT_ERROR
+    if isinstance(error, AnalysisException) and not cause.condition.startswith(DATABASE):
+        return ThrowableType.NON_RECOVERABLE_ERROR
+    return ThrowableType.RECOVERABLE_ERROR
+
+
+def _of_python(error: BaseException, cause: Cause) -> ThrowableType:
+    """Judge what Python raised: on the driver, or in a worker whose words came through the JVM."""
+    if cause.kind in _MISTAKES_IN_CODE:
+        return ThrowableType.NON_RECOVERABLE_ERROR
+    is_lost_connection = isinstance(error, ConnectionError) and not isinstance(error, Py4JJavaError)
+    if cause.kind == "MemoryError" or is_lost_connection:
+        return ThrowableType.ENVIRONMENT_ERROR
+    return ThrowableType.RECOVERABLE_ERROR

@@ -1,0 +1,1 @@
+"""What a region's operators did: seconds, stages, bytes and rows."""

@@ -1,0 +1,193 @@
+"""Measure what a region's operators do: an action's seconds, stages and bytes, and the rows that went through.
+
+    with metrics.running(sink, "prepare"):     Spark's jobs are called "flights · late_routes: prepare"
+        publisher.prepare(…)
+
+Everything in there is marked by thread (Spark's local properties, Catalyst's current origin): whoever runs actions side
+by side starts them in threads of pyspark's InheritableThread and enters `running` in each.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
+from graph_compiler.deployment.documents.progress import VERSION, CurrentStep, ExecutionProgress
+from graph_compiler.deployment.documents.report import ActionMetrics, Phase, VertexMetrics
+from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.spark_runtime.metrics.vertex_metrics import RowsKnown, vertex_metrics
+from graph_compiler.spark_runtime.region.region_graph import Output, RegionGraph
+from graph_compiler.spark_runtime.spark_internals.executed_plan import read_plan, rows_by_output
+from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
+from graph_compiler.spark_runtime.spark_internals.origins import (
+    ACTION,
+    OPERATOR,
+    mark_output,
+    origin,
+)
+from graph_compiler.spark_runtime.spark_internals.stages import stage_totals
+
+_NUMBERS = itertools.count(1)  # job groups must differ within the application
+
+
+@dataclass(slots=True)
+class RegionMetrics:
+    """Gathers what the actions of a region measure, and what they committed."""
+
+    spark: SparkSession
+    region: RegionDescriptor
+    begins: Callable[[RegionDescriptor, OperatorDescriptor, Phase], None] = lambda *_: None
+    """Is told of what is measured next."""
+    tells: Callable[[ExecutionProgress], None] = lambda _: None
+    """Is told how far it is, whenever something begins or has ended."""
+    actions: list[ActionMetrics] = field(default_factory=list)
+    committed: dict[Output, int] = field(default_factory=dict)
+    """Rows by footers: of staged outputs, and of sinks."""
+    staged: dict[IntermediateDataSetId, int] = field(default_factory=dict)
+    """Rows of the staged results that were read."""
+    _counted: dict[Output, int] = field(default_factory=dict)
+    _too_high: set[Output] = field(default_factory=set)
+    _same_rows: list[tuple[Output, Output]] = field(default_factory=list)
+    _queries: ExecutedQueries | None = None
+    """What listens, in `listening`."""
+    _steps: list[CurrentStep] = field(default_factory=list)
+    """What runs: one within the other, or side by side."""
+    _told: tuple[int, ...] = ()
+    """How much was known when `_progress` was put together."""
+    _graph: RegionGraph = field(init=False)
+    _progress: ExecutionProgress = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._graph = RegionGraph.of(self.region)
+        self._progress = ExecutionProgress(
+            version=VERSION,
+            application_id=str(self.spark.sparkContext.applicationId),
+            ui_url=self.spark.sparkContext.uiWebUrl,
+            current=None,
+            vertices=(),
+            actions=(),
+        )
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Gather in here."""
+        self._queries = ExecutedQueries.of(self.spark)
+        with self._queries.listening():
+            yield
+
+    @contextmanager
+    def running(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
+        """Name what Spark runs in here after an operator, and measure it unless it fails."""
+        with self._telling(operator, phase), self._measuring(operator, phase):
+            yield
+
+    @contextmanager
+    def _telling(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
+        self.begins(self.region, operator, phase)
+        step = CurrentStep(operator=operator.name, phase=phase, since=time.time())
+        self._steps.append(step)
+        self._tell()
+        try:
+            yield
+        finally:
+            self._steps.remove(step)
+            self._tell()
+
+    def _tell(self) -> None:
+        if (known := (len(self.actions), len(self.committed), len(self.staged))) != self._told:
+            self._told = known
+            vertices, actions = self.vertices(), tuple(self.actions)
+            self._progress = replace(self._progress, vertices=vertices, actions=actions)
+        current = self._steps[-1] if self._steps else None
+        self._progress = replace(self._progress, current=current)
+        self.tells(self._progress)
+
+    @contextmanager
+    def _measuring(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
+        group = f"{operator.name} {next(_NUMBERS)}"
+        description = f"{self.region.pipeline} · {operator.name}: {phase}"
+        mark = (OPERATOR, str(operator.node_id)) if phase is Phase.EVALUATE else (ACTION, group)
+        started = time.monotonic()
+        with _job_group(self.spark, group, description), origin(self.spark, *mark):
+            yield
+        seconds = time.monotonic() - started
+        # A preview stops early: what it counts says nothing of how many rows there are.
+        is_whole = phase not in (Phase.EVALUATE, Phase.PREVIEW)
+        counted = self._count(group, description) if is_whole else {}
+        stages = stage_totals(self.spark, group)
+        if phase is Phase.EVALUATE and not stages.stage_ids:
+            return
+        self.actions.append(
+            ActionMetrics(
+                name=description,
+                operator=operator.name,
+                vertex_id=self._graph.vertex_id(operator),
+                phase=phase,
+                seconds=round(seconds, 3),
+                stage_ids=stages.stage_ids,
+                tasks=stages.tasks,
+                failed_tasks=stages.failed_tasks,
+                repeated_stages=stages.repeated_stages,
+                input_bytes=stages.input_bytes,
+                spilled_bytes=stages.spilled_bytes,
+                shuffle_read_bytes=stages.shuffle_read_bytes,
+                shuffle_written_bytes=stages.shuffle_written_bytes,
+                slowest_task=stages.slowest_task,
+            )
+        )
+        for output, rows in counted.items():
+            self._counted[output] = max(rows, self._counted.get(output, 0))
+            if stages.repeated_stages:
+                self._too_high.add(output)
+
+    def mark(self, rows: DataFrame, output: Output) -> None:
+        """Make the rows of an operator's output known in executed plans."""
+        if (same := mark_output(rows, output)) is not None:
+            self._same_rows.append((output, same))
+
+    def vertices(self) -> tuple[VertexMetrics, ...]:
+        """Give what is known of every vertex by now."""
+        known = RowsKnown(
+            counted=self._counted,
+            too_high=frozenset(self._too_high),
+            committed=self.committed,
+            staged=self.staged,
+            same=tuple(self._same_rows),
+        )
+        return vertex_metrics(self.region, known, tuple(self.actions))
+
+    def _count(self, group: str, description: str) -> dict[Output, int]:
+        """Count what came out of operators in the plans of an action."""
+        found: dict[Output, int] = {}
+        if self._queries is None:
+            return found
+        try:
+            for query in self._queries.of_action(group):
+                plan = read_plan(self.spark, query)
+                for output, rows in rows_by_output(plan).items():
+                    found[output] = max(rows, found.get(output, 0))
+        except Exception as error:  # Spark promises nothing of what is read there
+            print(f"graph_compiler: {description}: rows are unknown: {error}", file=sys.stderr)
+            return {}
+        return found
+
+
+@contextmanager
+def _job_group(spark: SparkSession, group: str, description: str) -> Iterator[None]:
+    """Set this thread's job group; Spark shows the description with each job and query."""
+    context = spark.sparkContext
+    keys = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
+    before = [context.getLocalProperty(key) for key in keys]
+    context.setJobGroup(group, description)
+    try:
+        yield
+    finally:
+        for key, value in zip(keys, before, strict=True):
+            context.setLocalProperty(key, value)  # type: ignore[arg-type]  # None takes it away

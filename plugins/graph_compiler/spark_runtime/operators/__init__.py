@@ -1,0 +1,46 @@
+"""What an operator makes of its inputs: one DataFrame expression, nothing is run (`iterate` runs its rounds)."""
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame
+
+from graph_compiler.declaration.operators import Operator
+from graph_compiler.spark_runtime.operators import (
+    combining_operators,
+    function_operators,
+    grouping_operators,
+    ordering_operators,
+    row_operators,
+)
+from graph_compiler.spark_runtime.operators.columns import ColumnsError
+from graph_compiler.spark_runtime.operators.combining_operators import union
+from graph_compiler.spark_runtime.operators.evaluation import all_outputs, main_output
+from graph_compiler.spark_runtime.operators.scope import Scope
+
+__all__ = ["ColumnsError", "Scope", "evaluate", "evaluate_outputs", "evaluations", "union"]
+
+REGISTERED = (
+    combining_operators,
+    function_operators,
+    grouping_operators,
+    ordering_operators,
+    row_operators,
+)
+"""The modules that register the kinds of operators: importing them is what counts."""
+
+
+def evaluate(operator: Operator, inputs: Mapping[int, list[DataFrame]], scope: Scope) -> DataFrame:
+    """Give the operator's main output. `inputs` has the rows by input number: 0 for a single one, else from 1."""
+    return main_output(operator, [union(inputs[number]) for number in sorted(inputs)], scope)
+
+
+def evaluate_outputs(
+    operator: Operator, inputs: Mapping[int, list[DataFrame]], scope: Scope
+) -> dict[str | None, DataFrame]:
+    """Give the main output (under None) and the side outputs by tag: each row of the input in exactly one of them."""
+    return all_outputs(operator, [union(inputs[number]) for number in sorted(inputs)], scope)
+
+
+def evaluations() -> set[type]:
+    """Give every operator type that can be evaluated."""
+    return set(main_output.registry)

@@ -1,0 +1,136 @@
+"""Operators with several inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial, reduce
+
+from pyspark.sql import DataFrame
+
+from graph_compiler.declaration.operators import (
+    Except,
+    Intersect,
+    IntervalJoin,
+    Join,
+    JoinType,
+    SetOperator,
+    Sql,
+    UnionByName,
+)
+from graph_compiler.identifiers import listing, quoted
+from graph_compiler.spark_runtime.operators.columns import (
+    ColumnsError,
+    has_column,
+    require_columns,
+)
+from graph_compiler.spark_runtime.operators.evaluation import main_output
+from graph_compiler.spark_runtime.operators.scope import Scope, on_lines
+
+_LEFT, _RIGHT, _PREFIX = "graph_compiler_left", "graph_compiler_right", "graph_compiler_"
+_SQL: Mapping[JoinType, str] = {
+    JoinType.INNER: "INNER JOIN",
+    JoinType.LEFT: "LEFT OUTER JOIN",
+    JoinType.RIGHT: "RIGHT OUTER JOIN",
+    JoinType.FULL: "FULL OUTER JOIN",
+    JoinType.SEMI: "LEFT SEMI JOIN",
+    JoinType.ANTI: "LEFT ANTI JOIN",
+    JoinType.CROSS: "CROSS JOIN",
+}
+
+
+@main_output.register
+def _(operator: Join, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    return _join(operator, inputs, scope)
+
+
+@main_output.register
+def _(operator: IntervalJoin, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    require_columns(inputs[0], (operator.left_time,), "the left side")
+    require_columns(inputs[1], (operator.right_time,), "the right side")
+    left, right = f"`left`.{quoted(operator.left_time)}", f"`right`.{quoted(operator.right_time)}"
+    bounds = [f"{left} + INTERVAL '{bound}'" for bound in (operator.lower, operator.upper)]
+    condition = f"{right} BETWEEN {bounds[0]} AND {bounds[1]}"
+    return _join(Join(operator.on, JoinType.INNER, condition), inputs, scope)
+
+
+@main_output.register(Intersect)
+@main_output.register(Except)
+def _(operator: SetOperator, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    left, right = inputs
+    if odd := sorted(set(left.columns) ^ set(right.columns)):
+        raise ColumnsError(f"its inputs have different columns: only one has {listing(odd)}")
+    operations: dict[tuple[type, bool], Callable[[DataFrame, DataFrame], DataFrame]] = {
+        (Intersect, False): DataFrame.intersect,
+        (Intersect, True): DataFrame.intersectAll,
+        (Except, False): DataFrame.subtract,
+        (Except, True): DataFrame.exceptAll,
+    }
+    return operations[type(operator), operator.all](left, right.select(*left.columns))
+
+
+@main_output.register
+def _(operator: UnionByName, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), inputs)
+
+
+@main_output.register
+def _(operator: Sql, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    query = operator.query
+    for name in operator.names:
+        query = query.replace(f"{{{name}}}", quoted(_PREFIX + name))
+    tables = {_PREFIX + name: rows for name, rows in zip(operator.names, inputs, strict=True)}
+    return scope.any_query(query, tables)
+
+
+def union(streams: list[DataFrame]) -> DataFrame:
+    """Put streams with the same columns together, by name; raises ColumnsError where they differ."""
+    first, *others = streams
+    for other in others:
+        if odd := sorted(set(first.columns) ^ set(other.columns)):
+            raise ColumnsError(
+                f"it reads a union of streams with different columns: only one has {listing(odd)}",
+                "select the same columns from each, or union_by_name(…, allow_missing_columns=True)",
+            )
+    return reduce(DataFrame.unionByName, streams)
+
+
+def _join(operator: Join, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    left, right = inputs
+    require_columns(left, [name for name, _ in operator.on], "the left side of the join")
+    require_columns(right, [name for _, name in operator.on], "the right side of the join")
+    equal = [f"`left`.{quoted(one)} = `right`.{quoted(other)}" for one, other in operator.on]
+    conditions = [*equal, *([on_lines(operator.condition)] if operator.condition else [])]
+    on = f"ON {' AND '.join(conditions)}" if conditions else ""
+    return scope.query(
+        f"SELECT {', '.join(_columns(operator, left, right))} "
+        f"FROM {_LEFT} AS `left` {_SQL[operator.how]} {_RIGHT} AS `right` {on}",
+        {_LEFT: left, _RIGHT: right},
+    )
+
+
+def _columns(operator: Join, left: DataFrame, right: DataFrame) -> list[str]:
+    """Give the columns of a join: keys of one name once, then the others of the left and of the right."""
+    keys = [one for one, other in operator.on if one.lower() == other.lower()]
+    shared = {key.lower() for key in keys}
+    one, other = (
+        [name for name in rows.columns if name.lower() not in shared] for rows in (left, right)
+    )
+    found = [
+        *(_key(key, operator.how) for key in keys),
+        *(f"`left`.{quoted(name)}" for name in one),
+    ]
+    if operator.how in (JoinType.SEMI, JoinType.ANTI):
+        return found
+    if both := [name for name in one if has_column(right, name)]:
+        raise ColumnsError(
+            f"both sides of the join have {listing(both)}",
+            f'rename one: rename({{"{both[0]}": "{both[0]}_2"}}), or join on it too',
+        )
+    return [*found, *(f"`right`.{quoted(name)}" for name in other)]
+
+
+def _key(name: str, how: JoinType) -> str:
+    """Give the key of the side that always has one."""
+    if how is JoinType.FULL:
+        return f"coalesce(`left`.{quoted(name)}, `right`.{quoted(name)}) AS {quoted(name)}"
+    return f"`{'right' if how is JoinType.RIGHT else 'left'}`.{quoted(name)}"

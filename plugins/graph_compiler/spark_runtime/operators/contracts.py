@@ -1,0 +1,77 @@
+"""What data contracts have counted, and whether any of them forbids going on.
+
+Counts come from the action that computes the rows (Spark's `observe`), not from a pass of their own. They are of the
+rows that passed the contract in that action: an operator behind it that stops early (`limit`) makes them fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql.functions import count, count_if, lit
+
+from graph_compiler.declaration.operators import Expect, OnViolation
+from graph_compiler.deployment.documents.manifest import ContractCount
+from graph_compiler.errors import GraphCompilerError
+from graph_compiler.identifiers import listing
+from graph_compiler.spark_runtime.metrics.observed_counts import observed_count
+
+_VIOLATES = "graph_compiler_violates"
+_LISTENERS_TIMEOUT_MS = 60_000
+
+
+class ContractViolatedError(GraphCompilerError):
+    """Rows break a contract that may not be broken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contract:
+    """A contract whose counting is attached to a plan."""
+
+    operator: Expect
+    observation: Observation
+
+    def counted(self) -> ContractCount | None:
+        """Give the counts, None while no action has computed the rows."""
+        assert self.observation._jo is not None, "attached by `observe`"
+        if not self.observation._jo.future().isCompleted():
+            return None
+        return ContractCount(
+            contract=self.operator.contract,
+            on_violation=self.operator.on_violation.value,
+            rows=observed_count(self.observation, "rows"),
+            violations=observed_count(self.observation, "violations"),
+        )
+
+
+def observe(rows: DataFrame, operator: Expect, violates: str) -> tuple[DataFrame, Contract]:
+    """Count `rows`, and those for which the column `violates` is true, when an action computes them."""
+    observation = Observation()
+    observed = rows.observe(
+        observation,
+        count(lit(1)).alias("rows"),
+        count_if(rows[violates]).alias("violations"),
+    )
+    return observed, Contract(operator=operator, observation=observation)
+
+
+def check_contracts(
+    contracts: Sequence[Contract], spark: SparkSession
+) -> tuple[ContractCount, ...]:
+    """Give what is counted so far; raises ContractViolatedError, with every violation that may not be."""
+    if not contracts:
+        return ()
+    # Counts arrive through Spark's listeners, a moment after the action.
+    assert spark._jsc is not None
+    spark._jsc.sc().listenerBus().waitUntilEmpty(_LISTENERS_TIMEOUT_MS)
+    counts = tuple(found for contract in contracts if (found := contract.counted()))
+    broken = [
+        f"{found.violations} of {found.rows} rows violate '{found.contract}'"
+        for found in counts
+        if found.violations and found.on_violation == OnViolation.FAIL
+    ]
+    if broken:
+        raise ContractViolatedError(f"{listing(broken)}\n  nothing of this task was published")
+    return counts

@@ -1,0 +1,93 @@
+"""Operators that call the user's own functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import DataFrame
+
+from graph_compiler.declaration.functions import FunctionRef
+from graph_compiler.declaration.operators import (
+    ApplyInPandas,
+    Batches,
+    Iterate,
+    MapPartitions,
+    Process,
+    Transform,
+)
+from graph_compiler.identifiers import listing
+from graph_compiler.spark_runtime.driver_process import call_function
+from graph_compiler.spark_runtime.operators.columns import ColumnsError
+from graph_compiler.spark_runtime.operators.evaluation import all_outputs, main_output
+from graph_compiler.spark_runtime.operators.scope import Scope, on_lines
+
+
+@main_output.register
+def _(operator: Transform, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    return _dataframe(call_function(operator.function.load(), *inputs), operator.function)
+
+
+@main_output.register
+def _(operator: MapPartitions, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    function: Callable[..., object] = operator.function.load()
+    if operator.batches is Batches.ARROW:
+        return inputs[0].mapInArrow(function, operator.schema)  # type: ignore[arg-type]  # Spark checks what it gives
+    return inputs[0].mapInPandas(function, operator.schema)  # type: ignore[arg-type]  # Spark checks what it gives
+
+
+@main_output.register
+def _(operator: ApplyInPandas, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    function: Callable[..., object] = operator.function.load()
+    return inputs[0].groupBy(*operator.keys).applyInPandas(function, operator.schema)
+
+
+@main_output.register
+def _(operator: Process, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    return _process(operator, inputs)[None]
+
+
+@all_outputs.register
+def _(operator: Process, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
+    return _process(operator, inputs)
+
+
+@main_output.register
+def _(operator: Iterate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    step = operator.function.load()
+    state, *others = inputs
+    for _round in range(1 if scope.is_dry else operator.max_iterations):
+        state = scope.fix(
+            "round", _dataframe(call_function(step, state, *others), operator.function)
+        )
+        if operator.until is not None and _holds(operator.until, state, scope):
+            break
+    return state
+
+
+def _process(operator: Process, inputs: list[DataFrame]) -> dict[str | None, DataFrame]:
+    given = call_function(operator.function.load(), *inputs)
+    if not (isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], dict)):
+        raise TypeError(
+            f"{operator.function} gave a {type(given).__name__}; it must give (DataFrame, {{tag: DataFrame}})"
+        )
+    main, sides = given
+    if set(sides) != set(operator.tags):
+        raise ColumnsError(
+            f"{operator.function} gave the side outputs {listing(sides)}",
+            f"process(…, outputs=…) names {listing(operator.tags)}",
+        )
+    return {None: _dataframe(main, operator.function)} | {
+        tag: _dataframe(rows, operator.function) for tag, rows in sides.items()
+    }
+
+
+def _holds(condition: str, state: DataFrame, scope: Scope) -> bool:
+    answer = scope.stop_clock(scope.select(on_lines(condition), state))
+    row = None if scope.is_dry else answer.first()
+    return row is not None and row[0] is True
+
+
+def _dataframe(given: object, function: FunctionRef) -> DataFrame:
+    if not isinstance(given, DataFrame):
+        raise TypeError(f"{function} gave a {type(given).__name__}; it must give a DataFrame")
+    return given

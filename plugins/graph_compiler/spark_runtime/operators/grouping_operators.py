@@ -1,0 +1,76 @@
+"""Operators that bring rows together by key. Spark's own exchange does it, behind partial aggregation where it can."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
+
+from graph_compiler.declaration.operators import (
+    Aggregate,
+    AggregateAll,
+    Deduplicate,
+    WindowAggregate,
+)
+from graph_compiler.identifiers import quoted
+from graph_compiler.spark_runtime.operators.columns import require_columns
+from graph_compiler.spark_runtime.operators.evaluation import main_output
+from graph_compiler.spark_runtime.operators.scope import Scope, listed, named
+
+_RANK = "graph_compiler_rank"
+
+
+@main_output.register
+def _(operator: Aggregate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    require_columns(inputs[0], operator.keys)
+    keys = listed(operator.keys)
+    groups = keys
+    if operator.grouping_sets is not None:
+        sets = ", ".join(f"({listed(keys)})" for keys in operator.grouping_sets)
+        groups = f"GROUPING SETS ({sets})"
+    return scope.select(f"{keys}, {named(operator.aggregates)}", inputs[0], f"GROUP BY {groups}")
+
+
+@main_output.register
+def _(operator: AggregateAll, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    return scope.select(named(operator.aggregates), inputs[0])
+
+
+@main_output.register
+def _(operator: WindowAggregate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    require_columns(inputs[0], (*operator.keys, operator.window.time))
+    window = operator.window.spark_function()
+    ends = f"{window}.start AS window_start, {window}.end AS window_end"
+    keys = [quoted(key) for key in operator.keys]
+    columns = ", ".join([*keys, ends, named(operator.aggregates)])
+    return scope.select(columns, inputs[0], f"GROUP BY {', '.join([*keys, window])}")
+
+
+@main_output.register
+def _(operator: Deduplicate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    rows = inputs[0]
+    require_columns(rows, operator.keys)
+    if not operator.order_by:
+        return rows.dropDuplicates(list(operator.keys)) if operator.keys else rows.distinct()
+    keys = {key.lower() for key in operator.keys}
+    others = [
+        quoted(field.name)
+        for field in rows.schema.fields
+        if field.name.lower() not in keys and _is_orderable(field.dataType)
+    ]
+    order = ", ".join([*(on_order(item) for item in operator.order_by), *others])
+    window = f"OVER (PARTITION BY {listed(operator.keys)} ORDER BY {order})"
+    ranked = scope.select(f"*, row_number() {window} AS {_RANK}", rows)
+    return ranked.where(f"{_RANK} = 1").drop(_RANK)
+
+
+def on_order(item: str) -> str:
+    """Put an item of an order on a line of its own: a `--` comment at its end then ends there."""
+    return f"{item}\n"
+
+
+def _is_orderable(type: DataType) -> bool:
+    if isinstance(type, StructType):
+        return all(_is_orderable(field.dataType) for field in type.fields)
+    if isinstance(type, ArrayType):
+        return _is_orderable(type.elementType)
+    return not isinstance(type, MapType | VariantType) and type.typeName() != "interval"

@@ -1,0 +1,145 @@
+"""Operators that look at one row at a time."""
+
+from __future__ import annotations
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+
+from graph_compiler.declaration.operators import (
+    Cache,
+    Cast,
+    Drop,
+    Expect,
+    Filter,
+    FlatMap,
+    OnViolation,
+    Rename,
+    Sample,
+    Select,
+    Source,
+    WithColumns,
+)
+from graph_compiler.identifiers import quoted
+from graph_compiler.spark_runtime.operators.columns import require_columns
+from graph_compiler.spark_runtime.operators.contracts import observe
+from graph_compiler.spark_runtime.operators.evaluation import all_outputs, main_output
+from graph_compiler.spark_runtime.operators.scope import Scope, listed, named, on_lines
+from graph_compiler.spark_runtime.repeatability.variations import why_rows_vary
+
+_DECIDED = "graph_compiler_decided"
+
+
+@main_output.register
+def _(operator: Source, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    return scope.read(operator.connector, scope.parallelism)
+
+
+@main_output.register
+def _(operator: Filter, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    return scope.select("*", inputs[0], f"WHERE {on_lines(operator.condition)}")
+
+
+@main_output.register
+def _(operator: Select, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    return scope.select(named(operator.columns), inputs[0])
+
+
+@main_output.register
+def _(operator: WithColumns, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    new = {name.lower(): (name, expression) for name, expression in operator.columns}
+    # Spark's names differ in more than case; a replaced column keeps its place
+    kept = [
+        named((new.pop(name.lower()),)) if name.lower() in new else quoted(name)
+        for name in inputs[0].columns
+    ]
+    added = [named((column,)) for column in new.values()]
+    return scope.select(", ".join([*kept, *added]), inputs[0])
+
+
+@main_output.register
+def _(operator: Drop, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    require_columns(inputs[0], operator.columns)
+    return scope.select(f"* EXCEPT ({listed(operator.columns)})", inputs[0])
+
+
+@main_output.register
+def _(operator: Rename, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    require_columns(inputs[0], [old for old, _ in operator.names])
+    new = {old.lower(): name for old, name in operator.names}
+    columns = [
+        f"{quoted(name)} AS {quoted(new.get(name.lower(), name))}" for name in inputs[0].columns
+    ]
+    return scope.select(", ".join(columns), inputs[0])
+
+
+@main_output.register
+def _(operator: Cast, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    require_columns(inputs[0], [name for name, _ in operator.types])
+    types = {name.lower(): type for name, type in operator.types}
+    columns = [
+        f"CAST({quoted(name)} AS {types[name.lower()]}) AS {quoted(name)}"
+        if name.lower() in types
+        else quoted(name)
+        for name in inputs[0].columns
+    ]
+    return scope.select(", ".join(columns), inputs[0])
+
+
+@main_output.register
+def _(operator: FlatMap, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    outer = "OUTER" if operator.outer else ""
+    view = f"LATERAL VIEW {outer} {operator.generator}\n made AS {listed(operator.columns)}"
+    return scope.select("*", inputs[0], view)
+
+
+@main_output.register
+def _(operator: Sample, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    return inputs[0].sample(withReplacement=False, fraction=operator.fraction, seed=operator.seed)
+
+
+@main_output.register
+def _(operator: Cache, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    return inputs[0].persist(getattr(StorageLevel, operator.level.value))
+
+
+@main_output.register
+def _(operator: Expect, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    counted = _counted(operator, inputs[0], scope)
+    if operator.on_violation in (OnViolation.WARN, OnViolation.FAIL):
+        return counted.drop(_DECIDED)
+    return _kept(counted, "NOT")
+
+
+@all_outputs.register
+def _(operator: Filter, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
+    condition, rows = on_lines(operator.condition), inputs[0]
+    kept = scope.select("*", rows, f"WHERE {condition}")
+    if why_rows_vary(kept) is None:  # two plans, each of which Spark can push into its source
+        return {
+            None: kept,
+            operator.rejects: scope.select("*", rows, f"WHERE NOT coalesce({condition}, false)"),
+        }
+    decided = scope.select(f"*, coalesce({condition}, false) AS {_DECIDED}", rows)
+    fixed = scope.fix("decided", decided)
+    return {None: _kept(fixed), operator.rejects: _kept(fixed, "NOT")}
+
+
+@all_outputs.register
+def _(operator: Expect, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
+    counted = _counted(operator, inputs[0], scope)
+    if why_rows_vary(counted) is not None:
+        counted = scope.fix("decided", counted)
+    return {None: _kept(counted, "NOT"), operator.tag: _kept(counted)}
+
+
+def _counted(operator: Expect, rows: DataFrame, scope: Scope) -> DataFrame:
+    """Add the column that says whether a row violates the contract, and count by it."""
+    violates = f"NOT coalesce({on_lines(operator.condition)}, false)"
+    decided = scope.select(f"*, {violates} AS {_DECIDED}", rows)
+    observed, contract = observe(decided, operator, _DECIDED)
+    scope.contracts.append(contract)
+    return observed
+
+
+def _kept(decided: DataFrame, negation: str = "") -> DataFrame:
+    return decided.where(f"{negation} {_DECIDED}").drop(_DECIDED)

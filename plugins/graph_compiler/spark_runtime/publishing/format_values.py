@@ -1,0 +1,193 @@
+"""Values that a format would not keep: counted in the write's own job, and refused before anything is published.
+
+    csv    a line break in a text           Spark's readers see two lines, unless multiLine says otherwise
+           a lone NULL                      an empty line, which readers skip
+    text   a line break, NULL               two lines; the line of an empty text
+    orc    a date or time from 1582-10-05 to 14        another one: the Julian calendar has no such days
+           a time in the last second before 1970  a second later
+
+What the columns alone say is refused before (`column_types.py`); what an option can mend has that option
+(`FileConnector.write_options`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql.functions import expr
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DateType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from graph_compiler.errors import PublicationError
+from graph_compiler.identifiers import counted, quoted
+from graph_compiler.spark_runtime.metrics.observed_counts import observed_numbers
+
+_BREAKS = ("\\n", "\\r")
+_Options = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    """Values of a column that would come back as others: what they are, the SQL that finds them, a way out."""
+
+    column: str
+    found: str
+    condition: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedRows:
+    """Rows on their way to a writer; `check` tells what they held once they are written."""
+
+    rows: DataFrame
+    format: str
+    doubts: tuple[Doubt, ...]
+    observation: Observation | None
+
+    def check(self) -> None:
+        """Raise PublicationError naming every column with values that the format has not kept."""
+        if self.observation is None:
+            return
+        counts = observed_numbers(self.observation)
+        wrong = [
+            f"  column '{doubt.column}' has {doubt.found} in {counted(count, 'row')}\n    hint: {doubt.hint}"
+            for number, doubt in enumerate(self.doubts)
+            if (count := counts.get(f"doubt_{number}") or 0)
+        ]
+        if wrong:
+            raise PublicationError(
+                "\n".join([f"{self.format} files cannot hold what it would write", *wrong])
+            )
+
+
+def watch_values(
+    rows: DataFrame, format: str, options: _Options, partition_by: tuple[str, ...]
+) -> WatchedRows:
+    """Return the rows with a count of what the format would not keep; `options` are the writer's."""
+    folders = {name.lower() for name in partition_by}
+    columns = [field for field in rows.schema if field.name.lower() not in folders]
+    known = {key.lower(): value for key, value in options.items()}
+    doubts = tuple(_DOUBTS[format](columns, known)) if format in _DOUBTS else ()
+    if not doubts:
+        return WatchedRows(rows=rows, format=format, doubts=(), observation=None)
+    observation = Observation()
+    counts = (
+        expr(f"count_if({doubt.condition}) AS doubt_{number}")
+        for number, doubt in enumerate(doubts)
+    )
+    observed = rows.observe(observation, *counts)
+    return WatchedRows(rows=observed, format=format, doubts=doubts, observation=observation)
+
+
+def _of_csv(columns: list[StructField], options: _Options) -> Iterator[Doubt]:
+    if options.get("multiline", "").lower() != "true":
+        for field in columns:
+            if isinstance(field.dataType, StringType):
+                yield Doubt(
+                    column=field.name,
+                    found="line breaks",
+                    condition=_has(quoted(field.name), _BREAKS),
+                    hint="options={'multiLine': 'true'}, and readers that take it",
+                )
+    if len(columns) == 1 and not options.get("nullvalue", ""):
+        yield _null(columns[0], "null_value='NULL', or another text that stands for it")
+
+
+def _of_text(columns: list[StructField], options: _Options) -> Iterator[Doubt]:
+    separator = options.get("linesep")
+    breaks = _BREAKS if separator is None else (_literal(separator),)
+    for field in columns:
+        yield Doubt(
+            column=field.name,
+            found="line breaks",
+            condition=_has(quoted(field.name), breaks),
+            hint="replace them, or write Parquet",
+        )
+        yield _null(field, f"filter them out, or write coalesce({field.name}, '')")
+
+
+def _of_orc(columns: list[StructField], _: _Options) -> Iterator[Doubt]:
+    for field in columns:
+        for kind, found, condition in (
+            (DateType, "dates from 1582-10-05 to 1582-10-14", _is_skipped_date),
+            (TimestampType, "times from 1582-10-05 to 1582-10-14", _is_skipped_time),
+            (TimestampType, "times in the last second before 1970", _is_before_1970),
+        ):
+            if where := _anywhere(quoted(field.name), field.dataType, kind, condition):
+                yield Doubt(
+                    column=field.name, found=found, condition=where, hint="write Parquet, which keeps them"
+                )  # fmt: skip
+
+
+def _null(field: StructField, hint: str) -> Doubt:
+    return Doubt(
+        column=field.name, found="NULL", condition=f"{quoted(field.name)} IS NULL", hint=hint
+    )
+
+
+def _has(value: str, texts: tuple[str, ...]) -> str:
+    return " OR ".join(f"contains({value}, '{text}')" for text in texts)
+
+
+def _literal(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("'", "\\'")
+
+
+def _is_skipped_date(value: str) -> str:
+    return f"{value} BETWEEN DATE '1582-10-05' AND DATE '1582-10-14'"
+
+
+def _is_skipped_time(value: str) -> str:
+    return f"{value} >= TIMESTAMP '1582-10-05 00:00:00Z' AND {value} < TIMESTAMP '1582-10-15 00:00:00Z'"
+
+
+def _is_before_1970(value: str) -> str:
+    return (
+        f"{value} > TIMESTAMP '1969-12-31 23:59:59Z' AND {value} < TIMESTAMP '1970-01-01 00:00:00Z'"
+    )
+
+
+def _anywhere(
+    value: str, data_type: DataType, kind: type[DataType], condition: Callable[[str], str], depth: int = 0
+) -> str | None:  # fmt: skip
+    """Return the condition that holds where any value of a kind inside this one fulfils it; None for no such value."""
+
+    def inside(value: str, data_type: DataType) -> str | None:
+        return _anywhere(value, data_type, kind, condition, depth + 1)
+
+    def among(values: str, data_type: DataType) -> str | None:
+        found = inside(f"x{depth}", data_type)
+        return found and f"exists({values}, x{depth} -> {found})"
+
+    if isinstance(data_type, kind):
+        return f"({condition(value)})"
+    parts: list[str | None] = []
+    if isinstance(data_type, ArrayType):
+        parts = [among(value, data_type.elementType)]
+    if isinstance(data_type, MapType):
+        parts = [
+            among(f"map_keys({value})", data_type.keyType),
+            among(f"map_values({value})", data_type.valueType),
+        ]
+    if isinstance(data_type, StructType):
+        parts = [inside(f"{value}.{quoted(field.name)}", field.dataType) for field in data_type]
+    known = [part for part in parts if part]
+    return f"({' OR '.join(known)})" if known else None
+
+
+_DOUBTS: Mapping[str, Callable[[list[StructField], _Options], Iterator[Doubt]]] = {
+    "csv": _of_csv,
+    "text": _of_text,
+    "orc": _of_orc,
+}

@@ -1,0 +1,30 @@
+"""Let Spark read exactly the path it is given, and all of what is there.
+
+A path that is handed to a Spark reader is a pattern: `x[1]` reads `x1`. Settings and options may leave files out. Both
+are the user's to choose for a source, and never right where a sink reads its own target, or what it has set aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from graph_compiler.spark_runtime.results.pinned_settings import TARGET_OPTIONS
+
+_SPECIAL = frozenset("{}[]*?\\")
+_LEAVES_FILES_OUT = frozenset({"pathglobfilter", "modifiedbefore", "modifiedafter"})
+_PINNED = frozenset({"mergeschema", "basepath", *(name.lower() for name in TARGET_OPTIONS)})
+
+
+def literal(path: str) -> str:
+    """Return the pattern that matches this path alone."""
+    return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in path)
+
+
+def reads_everything(options: Mapping[str, str]) -> dict[str, str]:
+    """Return a sink's options for reading its target: without those that choose files, whatever the session's are."""
+    kept = {
+        name: value
+        for name, value in options.items()
+        if name.lower() not in _LEAVES_FILES_OUT | _PINNED
+    }
+    return kept | dict(TARGET_OPTIONS)

@@ -1,0 +1,140 @@
+"""Names of partition folders: which columns and values they stand for, and which values they cannot hold.
+
+    day=2013-01-01/city=a%2Fb     ↔     day = 2013-01-01, city = 'a/b'
+
+A folder's name has one text for NULL, which a string may equal; an empty string is written as NULL, too. A value that
+ends as files do that are being copied hides its folder, and bytes that are no text become the same letter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql.functions import expr
+from pyspark.sql.types import StringType, StructType
+
+from graph_compiler.errors import PublicationError
+from graph_compiler.identifiers import counted, quoted
+from graph_compiler.spark_runtime.metrics.observed_counts import observed_numbers
+
+_ESCAPED = re.compile("%([0-9a-fA-F]{2})")
+Partition = tuple[tuple[str, str], ...]
+"""Columns and their values as texts, outermost first; `()` for the target itself."""
+NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Unfit:
+    """Values that no folder's name holds: how they are found and shown, and what readers would get."""
+
+    condition: str
+    shown: str
+    becomes: str
+
+
+_UNFIT = (
+    _Unfit(condition="{} = ''", shown="''", becomes="NULL"),
+    _Unfit(condition=f"{{}} = '{NULL_FOLDER}'", shown=f"'{NULL_FOLDER}'", becomes="NULL"),
+    _Unfit(
+        condition="endswith({}, '._COPYING_')",
+        shown="text that ends in '._COPYING_'",
+        becomes="no row at all: readers pass over such folders",
+    ),
+    _Unfit(
+        condition="NOT is_valid_utf8({})", shown="bytes that are not UTF-8", becomes="another text"
+    ),
+    _Unfit(
+        condition=r"contains({}, '\0')",
+        shown="a NUL character",
+        becomes="nothing: no file system has it",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedFolders:
+    """Rows on their way to partition folders; `check` tells what folders could not hold once they are written."""
+
+    rows: DataFrame
+    partition_by: tuple[str, ...]
+    observation: Observation | None
+
+    def check(self) -> None:
+        """Raise PublicationError naming columns, values and rows that the folders' names do not hold."""
+        if self.observation is None:
+            return
+        counts = observed_numbers(self.observation)
+        wrong = [
+            f"  column '{column}': {counted(found, 'row')} with {unfit.shown}, read back as {unfit.becomes}"
+            for name, column, unfit in _watched(self.rows.schema, self.partition_by)
+            if (found := counts.get(name) or 0)
+        ]
+        if wrong:
+            raise PublicationError(
+                "\n".join(
+                    [
+                        "names of partition folders cannot hold what it would write",
+                        *wrong,
+                        "  hint: filter these rows out, give them another value (NULL is one), or leave the column "
+                        "out of partition_by",
+                    ]
+                )
+            )
+
+
+def watch_folders(rows: DataFrame, partition_by: tuple[str, ...]) -> WatchedFolders:
+    """Return the rows with NULL for values that folders' names cannot hold, counted in the job that writes them.
+
+    Spark itself fails where two values of one task lead to one folder, and does not say why. Where no column of a text
+    names a folder, the rows are as they were.
+    """
+    watched = list(_watched(rows.schema, partition_by))
+    if not watched:
+        return WatchedFolders(rows=rows, partition_by=partition_by, observation=None)
+    observation = Observation()
+    counts = [
+        expr(f"count_if({unfit.condition.format(quoted(column))}) AS {name}")
+        for name, column, unfit in watched
+    ]
+    conditions: dict[str, list[str]] = {}
+    for _, column, unfit in watched:
+        conditions.setdefault(column, []).append(unfit.condition.format(quoted(column)))
+    fit = rows.observe(observation, *counts).withColumns(
+        {
+            column: expr(f"if({' OR '.join(found)}, NULL, {quoted(column)})")
+            for column, found in conditions.items()
+        }
+    )
+    return WatchedFolders(rows=fit, partition_by=partition_by, observation=observation)
+
+
+def partition_of(folder: str) -> Partition:
+    """Return the columns and values of a folder; names that Spark takes for the same are the same here."""
+    return tuple(
+        (unescaped(column).lower(), unescaped(value))
+        for column, _, value in (part.partition("=") for part in PurePosixPath(folder).parts)
+    )
+
+
+def partition_columns(folder: str) -> tuple[str, ...]:
+    """Return the columns of a folder, in lower case."""
+    return tuple(column for column, _ in partition_of(folder))
+
+
+def unescaped(text: str) -> str:
+    """Return a column's name or a value from how it is written in a folder's name."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def _watched(
+    schema: StructType, partition_by: tuple[str, ...]
+) -> Iterator[tuple[str, str, _Unfit]]:
+    folders = {name.lower() for name in partition_by}
+    for number, field in enumerate(schema):
+        if field.name.lower() in folders and isinstance(field.dataType, StringType):
+            for kind, unfit in enumerate(_UNFIT):
+                yield f"unfit_{number}_{kind}", field.name, unfit

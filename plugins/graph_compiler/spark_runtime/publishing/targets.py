@@ -1,0 +1,80 @@
+"""What in a target can be replaced, and what stands in the way; said before anything is decided.
+
+Nothing behind a link inside a target is replaced or deleted, but what this run itself has put there: others may own
+it, and who may write the target may lead a link anywhere. Where its rows go, the link does.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Set
+from pathlib import Path
+
+from graph_compiler.errors import PublicationError
+from graph_compiler.spark_runtime.publishing.partition_names import Partition, partition_of
+from graph_compiler.staging.publications.intent import WHOLE
+from graph_compiler.staging.publications.listing import first_link
+from graph_compiler.staging.publications.preparations import NAME_BYTES
+
+
+def why_no_folder(target: Path) -> str | None:
+    """Return why a target cannot be a folder of files, None where it can."""
+    if not target.name:
+        return "is the root of the file system"
+    if any(len(os.fsencode(part)) > NAME_BYTES for part in target.parts):
+        return f"has a name of more than {NAME_BYTES} bytes"
+    if target.is_symlink() and not target.exists():
+        return f"is a link to {os.readlink(target)}, which is not there"
+    return "is a file" if target.exists() and not target.is_dir() else None
+
+
+def names_to_remove(
+    target: Path, gone: frozenset[str], replaces: tuple[str, ...], own: frozenset[str]
+) -> frozenset[str]:
+    """Return what to unlink so that these files are gone: links, where a replaced folder has files behind them.
+
+    Raises PublicationError where files of others are behind a link that does not go.
+    """
+    replaced = {partition_of(folder) for folder in replaces}
+    return frozenset(_name_to_remove(target, name, replaced, own) for name in gone)
+
+
+def find_in_the_way(
+    target: Path, add: Iterable[str], replaces: tuple[str, ...], remove: frozenset[str]
+) -> frozenset[str]:
+    """Return what else must go where folders of new files will be: links that lead nowhere, and files.
+
+    Raises PublicationError where it belongs to what stays.
+    """
+    found = set()
+    for folder in sorted({str(Path(name).parent) for name in add} - {WHOLE}):
+        for around in (*list(reversed(Path(folder).parents))[1:], Path(folder)):
+            place, name = target / around, str(around)
+            if name in remove or not os.path.lexists(place) or place.is_dir():
+                continue
+            if not _is_replaced(name, {partition_of(folder) for folder in replaces}):
+                what = "a link that leads nowhere" if place.is_symlink() else "a file"
+                raise PublicationError(
+                    f"its target has {what} where the partition folder {folder} must be: {place}\n"
+                    "  hint: remove it, or write to another path"
+                )
+            found.add(name)
+    return frozenset(found)
+
+
+def _name_to_remove(target: Path, name: str, replaced: Set[Partition], own: frozenset[str]) -> str:
+    link = first_link(target, name)
+    if link is not None and _is_replaced(link, replaced):
+        return link
+    if link is None or name in own:
+        return name
+    raise PublicationError(
+        f"it replaces {Path(name).parent} in {target}, and {link} is a link: nothing behind it is replaced\n"
+        "  hint: put a folder in its place, or remove it"
+    )
+
+
+def _is_replaced(folder: str, replaced: Set[Partition]) -> bool:
+    """Whether a folder is replaced, or inside one that is."""
+    found = partition_of(folder)
+    return any(found[:depth] in replaced for depth in range(len(found) + 1))

@@ -1,0 +1,134 @@
+"""Write rows as files of a format into an empty folder, and say exactly what was written.
+
+What is found there is compared with what was counted on its way: rows that went elsewhere are never published.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler.errors import PublicationError
+from graph_compiler.identifiers import counted
+from graph_compiler.spark_runtime.publishing.partition_names import watch_folders
+from graph_compiler.spark_runtime.results.data_files import footer_rows, orc_rows
+from graph_compiler.spark_runtime.spark_internals.executed_plan import rows_written
+from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
+from graph_compiler.staging.publications.listing import files_with_rows
+
+# part-00003-<uuid>-c000.snappy.parquet, part-00003-<uuid>.c000.csv.gz: how the name ends, for readers
+_ENDING = re.compile(r"[-.]c\d+(\..+)")
+_EMPTY = "empty"
+_ROWS_IN_FOOTERS: Mapping[str, Callable[[SparkSession], Callable[[Path], int]]] = {
+    "parquet": footer_rows,
+    "orc": orc_rows,
+}
+_PINNED = {"mapreduce.output.basename": "part"}
+"""What would give files other names, whatever the session's Hadoop settings are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileFormat:
+    """How files are written: Spark's name of the format and its options, folders, and how many tasks write."""
+
+    name: str = "parquet"
+    options: Mapping[str, str]
+    partition_by: tuple[str, ...] = ()
+    files: int | None = None
+
+
+PARQUET = FileFormat(options={})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenFile:
+    """A file by its name relative to the folder that was written."""
+
+    name: str
+    bytes: int
+
+    @property
+    def folder(self) -> str:
+        """Return the partition it is in, `.` for none: `year=2013/month=1`."""
+        return str(Path(self.name).parent)
+
+    @property
+    def suffix(self) -> str:
+        """Return what readers know its format and compression by: `.csv.gz`."""
+        name = Path(self.name).name
+        found = _ENDING.search(name)
+        return found[1] if found else "".join(name.partition(".")[1:])
+
+
+def write_files(
+    rows: DataFrame, folder: str, format: FileFormat
+) -> tuple[tuple[WrittenFile, ...], int]:
+    """Write the rows; return the files, and how many rows are in them.
+
+    Spark's write counts what exactly one attempt of each task gave to its files (the metrics of stages count what every
+    attempt wrote); that is compared with the footers of Parquet and ORC. In other formats, to read files back would
+    count something else: a line break in a CSV value makes two lines, a lone NULL an empty line that readers skip.
+
+    Raises PublicationError where the files hold other rows than were written, or where a folder's name does not hold a
+    value.
+    """
+    if format.files is not None:
+        rows = rows.repartition(format.files)
+    watched = watch_folders(rows, format.partition_by)
+    writer = watched.rows.write.format(format.name).options(**{**format.options, **_PINNED})
+    with ExecutedQueries.of(rows.sparkSession).writing(folder) as written_query:
+        writer.partitionBy(*format.partition_by).save(folder)
+        written = rows_written(written_query())
+    watched.check()
+    files = _list(Path(folder))
+    _compare(rows.sparkSession, folder, files, format, written)
+    return files, written
+
+
+def write_empty_file(
+    spark: SparkSession, rows: DataFrame, folder: str, format: FileFormat
+) -> tuple[WrittenFile, ...]:
+    """Write a file without rows into `folder`/empty: where no row names a partition folder, Spark writes no file."""
+    # Text has room for one column; other files keep all, so that they can be read without any folder.
+    hidden = format.partition_by if format.name == "text" else ()
+    nothing = spark.createDataFrame([], rows.schema).drop(*hidden).coalesce(1)
+    writer = nothing.write.format(format.name).options(**{**format.options, **_PINNED})
+    writer.save(f"{folder}/{_EMPTY}")
+    return _list(Path(folder))
+
+
+def _list(folder: Path) -> tuple[WrittenFile, ...]:
+    return tuple(
+        WrittenFile(name=name, bytes=(folder / name).stat().st_size)
+        for name in sorted(files_with_rows(folder))
+    )
+
+
+def _compare(
+    spark: SparkSession, folder: str, files: tuple[WrittenFile, ...], format: FileFormat, rows: int
+) -> None:
+    """Raise PublicationError where readers would not find in the files what went to the writer."""
+    depth = len(format.partition_by)
+    if odd := [file for file in files if file.name.count("/") != depth]:
+        raise PublicationError(
+            f"{format.name} files came where no reader of its folders looks: {odd[0].name} (in {folder})\n"
+            "  hint: an option or setting gives files other names"
+        )
+    count_rows = _ROWS_IN_FOOTERS.get(format.name.lower())
+    if count_rows is not None:
+        rows_in = count_rows(spark)
+        found = sum(rows_in(Path(folder, file.name)) for file in files)
+        is_same = found == rows
+    else:
+        found = 0
+        is_same = bool(files) if rows else not (files and depth)
+    if not is_same:
+        raise PublicationError(
+            f"{counted(rows, 'row')} went to the writer, and its {counted(len(files), f'{format.name} file')} "
+            f"in {folder} hold {counted(found, 'row') if count_rows else 'others'}; nothing of it is visible\n"
+            "  hint: an option or setting (a committer, a name for files) writes elsewhere, or leaves files behind"
+        )

@@ -1,0 +1,267 @@
+"""Operator coordinators: what runs on the driver for an operator while its execution lasts (Flink's noun).
+
+    start ─▶ attempt n started ─▶ rows move ─▶ commit ─▶ close
+                                       └─▶ attempt n failed ─▶ close
+
+A source's coordinator enumerates its splits and says who reads which; a sink's is its committer: it claims the
+target's next publication, has the rows prepared beside it, and publishes them once every sink of the region is ready.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import assert_never
+
+from pyspark.sql import DataFrame
+
+from graph_compiler.declaration.coordination import CoordinatorKind
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, VertexDescriptor
+from graph_compiler.deployment.documents.report import Output
+from graph_compiler.deployment.documents.staging_layout import REMOVED
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.errors import DecisionLostError, PublicationError
+from graph_compiler.graphs.coordination import InputSplitAssigner
+from graph_compiler.identifiers import counted
+from graph_compiler.spark_runtime.connectors import (
+    OpenSink,
+    PreparedSink,
+    SinkContext,
+    SinkOpener,
+    open_sink,
+)
+from graph_compiler.spark_runtime.region.master_hooks import Blaming
+from graph_compiler.spark_runtime.secret_values import redact
+from graph_compiler.staging.publications.preparations import Preparation, PreparedPlace
+from graph_compiler.staging.publications.unexplained_attempts import PUBLISHED, TAKEN_AWAY
+
+
+class OperatorCoordinator:
+    """The life of a coordinator; a kind has what it needs of it."""
+
+    def start(self) -> None:
+        """Begin, before any data moves; what earlier executions left open is settled here."""
+
+    def execution_attempt_started(self, attempt_number: int) -> None:
+        """Take note that an attempt at the region begins; the first is 0."""
+
+    def execution_attempt_failed(self, attempt_number: int, reason: BaseException) -> None:
+        """Undo what was prepared for the attempt (in Flink, `executionAttemptFailed` and `subtaskReset`)."""
+
+    def commit(self) -> tuple[Output, ...]:
+        """Make what the attempt did visible; every coordinator's operator has done its work."""
+        return ()
+
+    def close(self) -> None:
+        """End, however the execution ended."""
+
+
+class SplitEnumerator(OperatorCoordinator):
+    """A source's: knows its splits, where the connector gives any, and which subtask has which."""
+
+    def __init__(self, operator: OperatorDescriptor, parallelism: int) -> None:
+        self._operator = operator
+        self._parallelism = parallelism
+        self.assigner: InputSplitAssigner | None = None
+
+    def start(self) -> None:
+        """Ask the connector, whose places are rendered by now, for its splits."""
+        source = self._operator.operator.input_split_source()
+        splits = None if source is None else source.create_input_splits(self._parallelism)
+        if splits is not None:
+            self.assigner = InputSplitAssigner(
+                operator_id=self._operator.operator_id, splits=splits, parallelism=self._parallelism
+            )
+
+    def execution_attempt_started(self, attempt_number: int) -> None:  # noqa: ARG002  # one signature for all kinds
+        """Say in the log how many there are."""
+        if self.assigner is not None:
+            splits = counted(len(self.assigner.splits), "input split")
+            subtasks = counted(self._parallelism, "subtask")
+            print(f"graph_compiler: source {self._operator.name}: {splits} for {subtasks}")
+
+
+class SinkCommitter(OperatorCoordinator):
+    """A sink's: claims the target, has rows checked and prepared where no reader looks, publishes them."""
+
+    def __init__(
+        self, operator: OperatorDescriptor, context: SinkContext, open_sink: SinkOpener
+    ) -> None:
+        self._operator = operator
+        self._context = context
+        self._open_sink = open_sink
+        self._opened: OpenSink | None = None
+        self._prepared: PreparedSink | None = None
+        self._place: PreparedPlace | None = None
+        self._is_decided = False
+
+    def start(self) -> None:
+        """Finish what others began with the target, and claim its next publication."""
+        sink = self._operator.operator
+        assert isinstance(sink, Sink)
+        self._opened = self._open_sink(
+            sink.connector, self._operator.operator_id, sink, self._context
+        )
+
+    def check(self, rows: DataFrame) -> DataFrame:
+        """Give the rows as they will be written; refuse what the target cannot take."""
+        assert self._opened is not None, "it was started"
+        return self._opened.check(rows)
+
+    def prepare(self, rows: DataFrame) -> int:
+        """Write checked rows where no reader looks, and count them."""
+        assert self._opened is not None, "it was started"
+        self._place = self._opened.prepares()
+        if self._place is not None:
+            self._record(".json", to_json(self._preparation(self._place)))
+        self._prepared = self._opened.prepare(rows)
+        return self._prepared.rows
+
+    def target(self) -> str | None:
+        """Return what it will publish to, as the ledger names it; None where nothing is prepared elsewhere."""
+        place = None if self._opened is None else self._opened.prepares()
+        return None if place is None else place.target
+
+    def commit(self) -> tuple[Output, ...]:
+        """Publish what was prepared; from here on the outcome is for the publication's own record to tell.
+
+        Unless that is known to be another's: then nothing was decided, and what was prepared goes.
+        """
+        assert self._prepared is not None, "its rows were prepared"
+        self._is_decided = True
+        try:
+            self._prepared.publish()
+        except DecisionLostError:
+            self._is_decided = False
+            raise
+        self._nothing_left(PUBLISHED)
+        return (
+            Output(
+                kind="sink",
+                name=self._operator.name,
+                location=self._prepared.location,
+                rows=self._prepared.rows,
+                bytes=self._prepared.bytes,
+            ),
+        )
+
+    def execution_attempt_failed(self, attempt_number: int, reason: BaseException) -> None:  # noqa: ARG002  # as above
+        """Take prepared rows away, unless an intent may name them: the next execution then needs them to finish."""
+        if self._opened is None or self._is_decided:
+            return
+        try:
+            self._opened.discard()
+        except Exception as error:  # whatever it is, why the attempt failed is what counts
+            words = f"what sink {self._operator.name} has prepared is left: {error}"
+            print(redact(f"graph_compiler: {words}"), file=sys.stderr)
+        else:
+            self._nothing_left(TAKEN_AWAY)
+
+    def _preparation(self, place: PreparedPlace) -> Preparation:
+        return Preparation(
+            operator_id=self._operator.operator_id,
+            execution_id=self._context.execution_id,
+            prepared=place,
+        )
+
+    def _nothing_left(self, why: str) -> None:
+        if self._place is not None:
+            self._record(REMOVED, why)
+
+    def _record(self, ending: str, content: str) -> None:
+        context = self._context
+        key = context.layout.preparation(
+            context.region_id, context.execution_id, self._operator.operator_id, ending
+        )
+        context.store.put_if_absent(key, content.encode())
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCoordinators:
+    """All coordinators of a region, in the order of its vertices (Flink's OperatorCoordinatorHandler)."""
+
+    members: tuple[tuple[OperatorDescriptor, OperatorCoordinator], ...]
+    blaming: Blaming
+
+    @contextmanager
+    def attempt(self, number: int) -> Iterator[None]:
+        """Run an attempt at the region: start all coordinators, and tell all how it ends."""
+        try:
+            for operator, coordinator in self.members:
+                with self.blaming(operator):
+                    coordinator.start()
+                    self._refuse_target_of_another(coordinator)
+            for operator, coordinator in self.members:
+                with self.blaming(operator):
+                    coordinator.execution_attempt_started(number)
+            yield
+        except BaseException as reason:
+            for _, coordinator in self.members:
+                coordinator.execution_attempt_failed(number, reason)
+            raise
+        finally:
+            for _, coordinator in self.members:
+                coordinator.close()
+
+    def _refuse_target_of_another(self, coordinator: OperatorCoordinator) -> None:
+        """Raise PublicationError where a sink before this one publishes to the same target, however it is spelled."""
+        target = coordinator.target() if isinstance(coordinator, SinkCommitter) else None
+        if target is None:
+            return
+        for operator, other in self.members:
+            if other is coordinator:
+                return
+            if isinstance(other, SinkCommitter) and other.target() == target:
+                raise PublicationError(
+                    f"its target {target} is also written by '{operator.name}'\n"
+                    "  hint: give each its own target; union(…) brings the rows of two streams into one sink"
+                )
+
+    def committer(self, sink: OperatorDescriptor) -> SinkCommitter:
+        """Give the coordinator of a sink."""
+        (found,) = [coordinator for operator, coordinator in self.members if operator is sink]
+        assert isinstance(found, SinkCommitter)
+        return found
+
+    def commit(self) -> tuple[Output, ...]:
+        """Commit all, in order; gives what became visible."""
+        outputs: list[Output] = []
+        for operator, coordinator in self.members:
+            with self.blaming(operator):
+                outputs.extend(coordinator.commit())
+        return tuple(outputs)
+
+
+def make_coordinators(
+    vertices: tuple[VertexDescriptor, ...],
+    context: SinkContext,
+    blaming: Blaming,
+    open_sink: SinkOpener = open_sink,
+) -> OperatorCoordinators:
+    """Make the coordinators that the vertices name; `open_sink` claims the targets of sinks."""
+    members = [
+        (operator, _make(provider.kind, operator, vertex.parallelism, context, open_sink))
+        for vertex in vertices
+        for provider in vertex.coordinators
+        for operator in vertex.operators
+        if operator.operator_id == provider.operator_id
+    ]
+    return OperatorCoordinators(tuple(members), blaming)
+
+
+def _make(
+    kind: CoordinatorKind,
+    operator: OperatorDescriptor,
+    parallelism: int,
+    context: SinkContext,
+    open_sink: SinkOpener,
+) -> OperatorCoordinator:
+    match kind:
+        case CoordinatorKind.SPLIT_ENUMERATOR:
+            return SplitEnumerator(operator, parallelism)
+        case CoordinatorKind.COMMITTER:
+            return SinkCommitter(operator, context, open_sink)
+    assert_never(kind)

@@ -1,0 +1,169 @@
+"""Run one region: evaluate its operators, stage its results, publish its sinks.
+
+see to inputs and targets ─▶ start coordinators ─▶
+read gates ─▶ one DataFrame expression ─▶ stage results as they come up
+                                      └─▶ prepare every sink, then publish every sink
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.documents.descriptor import (
+    OperatorDescriptor,
+    StagedInput,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.documents.manifest import ContractCount, StagedRead
+from graph_compiler.deployment.documents.report import Output, Phase, RecomputedResult
+from graph_compiler.errors import SupersededError
+from graph_compiler.spark_runtime.connectors import SinkContext
+from graph_compiler.spark_runtime.connectors.databases.snapshots import (
+    Pin,
+    as_it_is,
+    shared_snapshots,
+)
+from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
+from graph_compiler.spark_runtime.operators.contracts import Contract, check_contracts
+from graph_compiler.spark_runtime.region.coordination import make_coordinators
+from graph_compiler.spark_runtime.region.master_hooks import initialize_on_master
+from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
+from graph_compiler.spark_runtime.region.region_failover import RegionFailover
+from graph_compiler.spark_runtime.region.region_run import RegionRun
+from graph_compiler.spark_runtime.region.seams import PRODUCTION, Surroundings
+from graph_compiler.spark_runtime.region.shared_rows import FixedRows
+from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
+from graph_compiler.spark_runtime.results.staging_area import StagingArea
+from graph_compiler.staging.executions.executions import is_superseded
+from graph_compiler.staging.executions.run_marker import same_root
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.commit_store import CommitStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionResult:
+    """What came out of a region."""
+
+    outputs: tuple[Output, ...]
+    contracts: tuple[ContractCount, ...]
+    reads: tuple[StagedRead, ...]
+    recomputed: tuple[RecomputedResult, ...]
+
+
+def run_region(
+    task: TaskDeploymentDescriptor,
+    spark: SparkSession,
+    store: CommitStore,
+    metrics: RegionMetrics,
+    surroundings: Surroundings = PRODUCTION,
+) -> RegionResult:
+    """Run everything and give what was staged and published, and what contracts counted; `metrics` gathers the rest.
+
+    Raises InitializeOnMasterError before any data moves, OperatorFailedError after. A failure before the last sink is
+    prepared leaves every target as it was.
+    """
+    with shared_snapshots(spark) as pin:
+        return _run(
+            task, spark, store, metrics, surroundings, pin if surroundings.pins else as_it_is
+        )
+
+
+def _run(
+    task: TaskDeploymentDescriptor,
+    spark: SparkSession,
+    store: CommitStore,
+    metrics: RegionMetrics,
+    surroundings: Surroundings,
+    pin: Pin,
+) -> RegionResult:
+    region, attempt = task.region, task.attempt
+    layout = task.layout
+    contracts: list[Contract] = []
+    area = StagingArea(
+        spark=spark,
+        log=ManifestLog(store=store, layout=layout),
+        attempt=attempt,
+        plan_id=region.plan_id,
+        contracts=partial(check_contracts, contracts, spark),
+    ).beginning(*(result.id for result in region.results))
+    context = SinkContext(
+        spark=spark,
+        store=store,
+        layout=layout,
+        plan_id=region.plan_id,
+        region_id=region.region_id,
+        execution_id=attempt.execution_id,
+        is_same_root=same_root(store, layout),
+    )
+    failover = RegionFailover(task=task, area=area, pin=pin)
+    area = replace(area, inputs=lambda: tuple(failover.reads))
+    evaluation = RegionEvaluation(
+        region=region,
+        spark=spark,
+        parameters=dict(task.parameters),
+        read_source=lambda connector, splits: surroundings.read_source(connector, spark, splits),
+        read_staged=partial(_read_staged, failover, metrics),
+        fix=FixedRows(area, metrics).fix,
+        stop_clock=run_clock(store, task, spark).stop_for,
+        mark=metrics.mark,
+        pin=pin,
+        observed=surroundings.observed,
+        contracts=contracts,
+    )
+    area = replace(area, check=lambda _: evaluation.check_sources())
+    run = RegionRun(area=area, metrics=metrics, evaluation=evaluation)
+
+    initialize_on_master(region.vertices, spark, run.running)
+    coordinators = make_coordinators(region.vertices, context, run.running, surroundings.open_sink)
+    operators = evaluation.graph.operators.values()
+    outputs: list[Output] = []
+    with coordinators.attempt(attempt.attempt_number):
+        # Behind all that was begun here: who is deployed from now on finds it, or takes the same numbers.
+        _check_current(task)
+        for operator in operators:
+            if not isinstance(operator.operator, Sink):
+                run.evaluate(operator)
+                outputs.extend(run.stage(operator))
+        checked: list[tuple[OperatorDescriptor, DataFrame]] = []
+        for sink in operators:
+            if isinstance(sink.operator, Sink):
+                with run.running(sink):
+                    rows = evaluation.rows_into(sink)
+                    checked.append((sink, coordinators.committer(sink).check(rows)))
+        for sink, rows in checked:
+            with run.running(sink, Phase.PREPARE):
+                written = coordinators.committer(sink).prepare(rows)
+            metrics.committed[sink.node_id, None] = written
+        surroundings.looks(run)
+        counts = area.contracts()
+        evaluation.check_sources()
+        failover.check_reads()
+        outputs.extend(coordinators.commit())
+    return RegionResult(
+        outputs=tuple(outputs),
+        contracts=counts,
+        reads=tuple(failover.reads),
+        recomputed=tuple(failover.recomputed),
+    )
+
+
+def _check_current(task: TaskDeploymentDescriptor) -> None:
+    """Raise SupersededError where a later attempt at the region has begun: this one hung, and commits nothing."""
+    region_id, execution_id = task.region.region_id, task.attempt.execution_id
+    if is_superseded(Path(task.layout.run), region_id, execution_id):
+        raise SupersededError(
+            f"a later attempt at '{region_id}' has begun; execution {execution_id} commits nothing"
+        )
+
+
+def _read_staged(
+    failover: RegionFailover, metrics: RegionMetrics, staged: StagedInput, partitions: int | None
+) -> DataFrame:
+    manifest, rows = failover.read(staged, partitions)
+    metrics.staged[staged.id] = manifest.rows
+    return rows

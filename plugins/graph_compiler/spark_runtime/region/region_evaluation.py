@@ -1,0 +1,201 @@
+"""The operators of a region as DataFrames, each made from those before it; nothing is run but what must be fixed.
+
+Where rows come from and where fixed rows go is its caller's: a run reads and writes staging, a dry run neither.
+
+    evaluate  ─▶  put the run's now into the plan  ─▶  why may its rows vary?  ─▶  fix them where two would see two
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
+
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.deployment.documents.descriptor import (
+    InputDescriptor,
+    OperatorDescriptor,
+    RegionDescriptor,
+    StagedInput,
+)
+from graph_compiler.errors import SourceChangedError
+from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
+from graph_compiler.spark_runtime.exchange.distribution import distribute_all, partitions_read
+from graph_compiler.spark_runtime.exchange.partition_counts import with_exactly
+from graph_compiler.spark_runtime.failures.failures import InputSchema, OperatorFailedError
+from graph_compiler.spark_runtime.operators import Scope, evaluate, evaluate_outputs, union
+from graph_compiler.spark_runtime.operators.contracts import Contract
+from graph_compiler.spark_runtime.region.region_graph import Output, RegionGraph
+from graph_compiler.spark_runtime.repeatability.judgement import Judgement, Variations
+from graph_compiler.spark_runtime.repeatability.source_files import ListedFiles
+from graph_compiler.spark_runtime.repeatability.variations import Variation
+
+ReadSource = Callable[[Connector, int | None], DataFrame]
+"""Reads a source, in as many splits as its parallelism where one is set."""
+ReadStaged = Callable[[StagedInput, int | None], DataFrame]
+"""Reads a staged result, in a number of partitions where one is asked for."""
+Fix = Callable[[OperatorDescriptor, str, DataFrame, int | None], DataFrame]
+"""Makes an operator's rows the same however often they are read: a name, the rows, how many partitions they keep."""
+StopClock = Callable[[OperatorDescriptor, DataFrame], DataFrame]
+"""Puts the run's now in the place of the current time in what an operator gives."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RegionEvaluation:
+    """The outputs of a region's operators so far.
+
+    `mark` is told of every output. `observed` are outputs that somebody else reads, any number of times. `variations`
+    says why computing an output again may change it. `pin` makes a source the same however often it is read.
+    """
+
+    region: RegionDescriptor
+    spark: SparkSession
+    parameters: Mapping[str, ParameterValue]
+    read_source: ReadSource
+    read_staged: ReadStaged
+    fix: Fix
+    stop_clock: StopClock
+    contracts: list[Contract]
+    mark: Callable[[DataFrame, Output], None] = lambda _rows, _output: None
+    observed: Set[Output] = frozenset()
+    pin: Pin = as_it_is
+    is_dry: bool = False
+    outputs: dict[Output, DataFrame] = field(default_factory=dict)
+    variations: Variations = field(default_factory=Variations)
+    listings: list[tuple[OperatorDescriptor, ListedFiles]] = field(default_factory=list)
+    graph: RegionGraph = field(init=False)
+    _readers: Counter[Output] = field(init=False)
+    _results: frozenset[Output] = field(init=False)
+    _staged: dict[tuple[IntermediateDataSetId, int | None], DataFrame] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.graph = RegionGraph.of(self.region)
+        self._results = frozenset(
+            (result.node_id, result.output_tag) for result in self.region.results
+        )
+        edges = [edge for operator in self.graph.operators.values() for edge in operator.inputs]
+        read = [(edge.node_id, edge.output_tag) for edge in edges if edge.staged is None]
+        self._readers = Counter([*read, *self._results, *self.observed, *self.observed])
+
+    def is_shared(self, output: Output) -> bool:
+        """Say whether several read an output, staging it included."""
+        return self._readers[output] > 1
+
+    def inputs(self, operator: OperatorDescriptor) -> dict[int, list[DataFrame]]:
+        """Give an operator's inputs by number, distributed as its edges say."""
+        found: dict[int, list[DataFrame]] = {}
+        number_of = attrgetter("type_number")
+        for number, edges in groupby(sorted(operator.inputs, key=number_of), key=number_of):
+            streams = [(edge, self._rows(edge, partitions_read(edge, operator))) for edge in edges]
+            found[number] = distribute_all(streams, operator)
+        return found
+
+    def rows_into(self, sink: OperatorDescriptor) -> DataFrame:
+        """Give the rows a sink is to write."""
+        ((_, streams),) = self.inputs(sink).items()
+        return with_exactly(union(streams), sink.parallelism)
+
+    def schemas(self, operator: OperatorDescriptor) -> tuple[InputSchema, ...]:
+        """Give the schemas of an operator's inputs, as far as these are known."""
+        known = [(edge, self._known_rows(edge)) for edge in operator.inputs]
+        return tuple(
+            InputSchema(producer=self.graph.name(edge), schema=rows.schema)
+            for edge, rows in known
+            if rows is not None
+        )
+
+    def run(self, operator: OperatorDescriptor) -> None:
+        """Evaluate an operator with its side outputs; what several read and would differ is fixed first."""
+        inputs, sources = self.inputs(operator), self._reads_from(operator)
+        scope = Scope(
+            spark=self.spark,
+            parameters=self.parameters,
+            parallelism=operator.parallelism,
+            read=lambda connector, splits: self.read_source(
+                self.pin(connector, self.graph.times_read(operator.node_id, self._results), splits),
+                splits,
+            ),
+            fix=lambda name, rows: self.fix(operator, name, self.stop_clock(operator, rows), None),
+            stop_clock=lambda rows: self.stop_clock(operator, rows),
+            contracts=self.contracts,
+            is_dry=self.is_dry,
+        )
+        inherited = self.variations.of(sources)
+        if any(self._readers[operator.node_id, tag] for tag in operator.operator.output_tags()):
+            if inherited:  # its outputs are several readers of its inputs
+                self._say(operator, "its inputs are staged once for its outputs", inherited[0])
+                inputs = {
+                    number: [scope.fix(f"input-{number}", union(rows))]
+                    for number, rows in inputs.items()
+                }
+                inherited = ()
+            outputs = evaluate_outputs(operator.operator, inputs, scope)
+        else:
+            outputs = {None: evaluate(operator.operator, inputs, scope)}
+        for tag, rows in outputs.items():
+            exact = with_exactly(self.stop_clock(operator, rows), operator.parallelism)
+            judgement = Judgement.of(operator, exact)
+            self.listings += [(operator, listing) for listing in judgement.listings]
+            output = (operator.node_id, tag)
+            self.variations.note(output, sources, inherited, judgement.variation)
+            self._keep(operator, tag, exact)
+
+    def varies(self, output: Output) -> bool:
+        """Say whether another execution may give other rows, though in this one they are fixed by now."""
+        return self.variations.ever(output)
+
+    def is_repeatable(self, output: Output) -> bool:
+        """Say whether computing an output again gives the same rows, as far as Spark and the declaration tell."""
+        return self.variations.why_two_readers_differ(output) is None
+
+    def replace_by_staged(self, output: Output, rows: DataFrame) -> None:
+        """Let whoever reads an output here read what was committed of it: one result, however often it is read (D9)."""
+        self.outputs[output] = rows
+        self.variations.settle(output)
+
+    def check_sources(self) -> None:
+        """Raise OperatorFailedError, of a SourceChangedError, where a source is not as it was listed any more."""
+        for operator, listing in self.listings:
+            try:
+                listing.check()
+            except SourceChangedError as cause:
+                raise OperatorFailedError((operator,), self.schemas, writes=False) from cause
+
+    def _keep(self, operator: OperatorDescriptor, tag: str | None, rows: DataFrame) -> None:
+        """Keep an output for its readers: fixed if there are several who would see different rows."""
+        output = (operator.node_id, tag)
+        reason = self.variations.why_two_readers_differ(output)
+        if reason is not None and self.is_shared(output) and output not in self._results:
+            self._say(operator, f"staged once for its {self._readers[output]} readers", reason)
+            rows = self.fix(operator, f"shared-{tag or 'main'}", rows, operator.parallelism)
+            self.variations.settle(output)
+        self.outputs[output] = rows
+        self.mark(rows, output)
+
+    def _say(self, operator: OperatorDescriptor, what: str, reason: Variation) -> None:
+        if not self.is_dry:
+            print(f"graph_compiler: {operator.name}: {what}, because {reason}")
+
+    def _reads_from(self, operator: OperatorDescriptor) -> frozenset[Output]:
+        """Give the outputs of this region that an operator reads."""
+        read = (edge for edge in operator.inputs if edge.staged is None)
+        return frozenset((edge.node_id, edge.output_tag) for edge in read)
+
+    def _rows(self, edge: InputDescriptor, partitions: int | None) -> DataFrame:
+        if edge.staged is None:
+            return self.outputs[edge.node_id, edge.output_tag]
+        key = (edge.staged.id, partitions)
+        if key not in self._staged:
+            self._staged[key] = self.read_staged(edge.staged, partitions)
+        return self._staged[key]
+
+    def _known_rows(self, edge: InputDescriptor) -> DataFrame | None:
+        if edge.staged is None:
+            return self.outputs.get((edge.node_id, edge.output_tag))
+        return next((rows for (id, _), rows in self._staged.items() if id == edge.staged.id), None)

@@ -1,0 +1,285 @@
+"""A staged result that is lost is computed again by whoever needs it (DESIGN D11; Flink's region failover).
+
+    find the producer's descriptor  →  the vertices on the paths to the result  →  run them  →  commit the next epoch
+
+No sinks, no side outputs, no other results of the producer's region. What these vertices read from other tasks may be
+lost too: it is found the same way.
+
+Rows computed again may differ from those others have read already. Flink then restarts these others. Here the new copy
+is compared with the lost one, by its rows and their checksum, before it is committed; where it may differ, tasks that
+have finished from the lost copy must run again. If Airflow can be asked for that, it is, by the task that started this
+application; else the new copy is not committed, and the failure has the command.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from pyspark.sql import DataFrame
+
+from graph_compiler.declaration.connectors.secret import Secret
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.documents.descriptor import (
+    RegionDescriptor,
+    ResultDescriptor,
+    StagedInput,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.documents.manifest import Manifest, StagedRead
+from graph_compiler.deployment.documents.report import RecomputedResult
+from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.deployment.plans.clear_command import clear_command
+from graph_compiler.errors import (
+    ConsumersMustRerunError,
+    PartitionNotFoundError,
+    StaleReadError,
+    UpstreamMustRerunError,
+)
+from graph_compiler.identifiers import IntermediateDataSetId, RegionId, listing
+from graph_compiler.spark_runtime.connectors import read_source
+from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
+from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
+from graph_compiler.spark_runtime.operators.contracts import Contract, check_contracts
+from graph_compiler.spark_runtime.region.lineage import lineage
+from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
+from graph_compiler.spark_runtime.region.region_run import RegionRun
+from graph_compiler.spark_runtime.region.shared_rows import FixedRows
+from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
+from graph_compiler.spark_runtime.results.staging_area import StagingArea
+from graph_compiler.spark_runtime.spark_internals.origins import STAGED, origin
+from graph_compiler.staging.executions.executions import last_descriptor
+from graph_compiler.staging.results.finished_readers import (
+    FinishedReader,
+    differing_readers,
+    finished_readers,
+)
+
+_NOT_DETERMINISTIC = "its rows would be others: what computes them is not deterministic"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostCopy:
+    """A staged result that is lost, and what is known of it."""
+
+    staged: StagedInput
+    lost: PartitionNotFoundError
+    manifest: Manifest | None
+
+    @property
+    def can_be_compared(self) -> bool:
+        """Say whether another copy can be told to be the same."""
+        known = self.manifest
+        return known is not None and (known.checksum is not None or known.deterministic)
+
+    def cannot(self, reason: str) -> PartitionNotFoundError:
+        """Say why it cannot be computed again by this application."""
+        return PartitionNotFoundError(
+            f"{self.words}\n  it cannot be computed again here: {reason}\n"
+            f"  hint: clear the task '{self.staged.producer}', with its downstream tasks"
+        )
+
+    @property
+    def words(self) -> str:
+        """Say what is lost, in one line."""
+        return str(self.lost).splitlines()[0]
+
+
+@dataclass(slots=True, kw_only=True)
+class RegionFailover:
+    """Gives an execution the staged results it reads; `reads` and `recomputed` tell what it gave."""
+
+    task: TaskDeploymentDescriptor
+    area: StagingArea
+    pin: Pin = as_it_is
+    reads: list[StagedRead] = field(default_factory=list)
+    recomputed: list[RecomputedResult] = field(default_factory=list)
+    _recomputing: list[IntermediateDataSetId] = field(default_factory=list)
+    _manifests: dict[IntermediateDataSetId, Manifest] = field(default_factory=dict)
+
+    def read(self, staged: StagedInput, partitions: int | None) -> tuple[Manifest, DataFrame]:
+        """Read a staged result, computed anew where it is lost.
+
+        Raises PartitionNotFoundError where that cannot be done here, ConsumersMustRerunError where it may not,
+        UpstreamMustRerunError where this task has to wait for others first.
+        """
+        if known := self._manifests.get(staged.id):  # however often it is read, it is one copy
+            return known, self._rows(known, partitions)
+        try:
+            manifest = self.area.find(staged)
+            rows = self._rows(manifest, partitions)
+        except PartitionNotFoundError as lost:
+            self._recomputing.append(staged.id)
+            manifest = self._recompute(
+                LostCopy(staged=staged, lost=lost, manifest=self.area.log.latest(staged.id))
+            )
+            self._recomputing.pop()
+            rows = self._rows(manifest, partitions)
+        self._manifests[staged.id] = manifest
+        self.reads.append(StagedRead(result_id=manifest.result_id, epoch=manifest.epoch))
+        return manifest, rows
+
+    def check_reads(self) -> None:
+        """Raise StaleReadError where what was read has been computed again since, and has other rows, or may have."""
+        for result_id, manifest in self._manifests.items():
+            newest = self.area.log.epochs(result_id)[-1]
+            latest = None if newest == manifest.epoch else self.area.log.latest(result_id)
+            if newest != manifest.epoch and not (latest and latest.replaces(manifest)):
+                raise StaleReadError(
+                    f"{result_id} was computed again while this execution ran (epoch {newest}; it has read "
+                    f"{manifest.epoch}), and has or may have other rows: the next attempt reads these"
+                )
+
+    def _rows(self, manifest: Manifest, partitions: int | None) -> DataFrame:
+        with origin(self.area.spark, STAGED, manifest.result_id):  # no operator here made them
+            return self.area.read(manifest, partitions=partitions)
+
+    def _readers(self, staged: StagedInput) -> tuple[FinishedReader, ...]:
+        """Give who has finished from a result by now, and has left more than what is computed again here."""
+        log, own = self.area.log, self.task.region.region_id
+        readers = finished_readers(log, staged.id, staged.consumers, recomputing=self._recomputing)
+        return tuple(one for one in readers if one.region_id != own)
+
+    def _recompute(self, copy: LostCopy) -> Manifest:
+        staged, started = copy.staged, time.monotonic()
+        area = self.area.beginning(staged.id)
+        producer = last_descriptor(self.area.layout, staged.producer)
+        if producer is None:
+            raise copy.lost
+        result = _result(producer, copy)
+        part = lineage(producer.region, result)
+        self._check_resources(part, copy)
+        print(
+            f"graph_compiler: {copy.lost}\ngraph_compiler: computing it again, as {staged.producer}"
+        )
+        contracts, metrics = list[Contract](), RegionMetrics(self.area.spark, part)
+        inputs: dict[StagedRead, None] = {}
+        evaluation = self._evaluation(part, producer, contracts, metrics, inputs)
+
+        def check(manifest: Manifest) -> None:
+            evaluation.check_sources()
+            self._check(manifest, copy, is_free=is_free)
+
+        area = replace(
+            area,
+            contracts=partial(check_contracts, contracts, self.area.spark),
+            inputs=lambda: tuple(inputs),
+            check=check,
+        )
+        run = RegionRun(area=area, metrics=metrics, evaluation=evaluation)
+        operators = list(evaluation.graph.operators.values())
+        for operator in operators:
+            run.evaluate(operator)
+        # Rows that come out otherwise each time are as good as the lost ones where nobody has seen those.
+        is_free = evaluation.is_repeatable((result.node_id, result.output_tag)) or (
+            _leaves_nothing_else(producer.region) and not self._readers(staged)
+        )
+        if not is_free and not copy.can_be_compared:
+            raise copy.cannot(_NOT_DETERMINISTIC)
+        for _ in run.stage(operators[-1]):
+            pass
+        manifest = self.area.find(staged)
+        self.recomputed.append(
+            RecomputedResult(
+                result_id=staged.id,
+                producer=staged.producer,
+                epoch=manifest.epoch,
+                operators=tuple(operator.name for operator in operators),
+                rows=manifest.rows,
+                seconds=round(time.monotonic() - started, 3),
+                reason=copy.words,
+            )
+        )
+        self._check_upstream(manifest, copy)
+        return manifest
+
+    def _evaluation(
+        self,
+        part: RegionDescriptor,
+        producer: TaskDeploymentDescriptor,
+        contracts: list[Contract],
+        metrics: RegionMetrics,
+        inputs: dict[StagedRead, None],
+    ) -> RegionEvaluation:
+        spark = self.area.spark
+
+        def read_staged(staged: StagedInput, partitions: int | None) -> DataFrame:
+            manifest, rows = self.read(staged, partitions)
+            inputs[StagedRead(result_id=staged.id, epoch=manifest.epoch)] = None
+            return rows
+
+        return RegionEvaluation(
+            region=part,
+            spark=spark,
+            parameters=dict(producer.parameters),
+            read_source=lambda connector, parallelism: read_source(connector, spark, parallelism),
+            read_staged=read_staged,
+            fix=FixedRows(self.area, metrics).fix,
+            stop_clock=run_clock(self.area.log.store, producer, spark).stop_for,
+            mark=metrics.mark,
+            pin=self.pin,
+            contracts=contracts,
+        )
+
+    def _check_resources(self, part: RegionDescriptor, copy: LostCopy) -> None:
+        """Raise PartitionNotFoundError where the producer has what this application has not."""
+        if part.resource_profile != self.task.region.resource_profile:
+            raise copy.cannot("that task has other resources than this one")
+        own = set(values_within(self.task.region, Secret))
+        if lacking := [secret for secret in values_within(part, Secret) if secret not in own]:
+            secrets = listing(dict.fromkeys(map(str, lacking)))
+            raise copy.cannot(f"that task reads with {secrets}, which this one is not given")
+
+    def _check(self, manifest: Manifest, copy: LostCopy, *, is_free: bool) -> None:
+        """Refuse a new copy that does not go with what is left of the old one."""
+        is_same = copy.manifest is not None and manifest.replaces(copy.manifest)
+        if not is_free and not is_same:
+            raise copy.cannot(_NOT_DETERMINISTIC)
+        readers = self._differing(manifest, copy)
+        if readers and not self.task.clears_others:
+            raise ConsumersMustRerunError(
+                f"{copy.lost}\n  {listing(readers)} finished from another copy of it, "
+                f"and computed again it {_how_it_differs(manifest)}\n"
+                f"  hint: {clear_command(self.task, [copy.staged.producer, *readers])}"
+            )
+
+    def _check_upstream(self, manifest: Manifest, copy: LostCopy) -> None:
+        """Stop where this task reads, by way of others, from a task that has to run again first."""
+        upstream = self._upstream(self.task.region)
+        if found := [id for id in self._differing(manifest, copy) if id in upstream]:
+            raise UpstreamMustRerunError(
+                f"{copy.words}\n  computed again it {_how_it_differs(manifest)}; {listing(found)} finished from "
+                "another copy and must run again before this task"
+            )
+
+    def _differing(self, manifest: Manifest, copy: LostCopy) -> tuple[RegionId, ...]:
+        return differing_readers(self.area.log, manifest, self._readers(copy.staged))
+
+    def _upstream(self, region: RegionDescriptor) -> frozenset[RegionId]:
+        found: set[RegionId] = set()
+        waiting = [staged.producer for staged in values_within(region, StagedInput)]
+        while waiting:
+            region_id = waiting.pop()
+            if region_id not in found and (task := last_descriptor(self.area.layout, region_id)):
+                found.add(region_id)
+                waiting += [staged.producer for staged in values_within(task.region, StagedInput)]
+        return frozenset(found)
+
+
+def _leaves_nothing_else(region: RegionDescriptor) -> bool:
+    """Say whether one staged result is all that a region gives."""
+    operators = (one.operator for vertex in region.vertices for one in vertex.operators)
+    return len(region.results) == 1 and not any(isinstance(one, Sink) for one in operators)
+
+
+def _result(producer: TaskDeploymentDescriptor, copy: LostCopy) -> ResultDescriptor:
+    """Find the result in its producer; raises PartitionNotFoundError where that was of another version."""
+    for result in producer.region.results:
+        if (result.id, result.fingerprint) == (copy.staged.id, copy.staged.fingerprint):
+            return result
+    raise copy.cannot("that task ran another version of this pipeline")
+
+
+def _how_it_differs(manifest: Manifest) -> str:
+    return "may differ: it has no checksum" if manifest.checksum is None else "has other rows"

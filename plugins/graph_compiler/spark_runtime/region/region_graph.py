@@ -1,0 +1,84 @@
+"""Who reads whom inside one application: the region's operators and the edges between them that are not staged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.documents.descriptor import (
+    InputDescriptor,
+    OperatorDescriptor,
+    RegionDescriptor,
+)
+from graph_compiler.identifiers import JobVertexId
+
+Output: TypeAlias = tuple[int, str | None]
+"""A node and the tag of its output, None for the main one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionGraph:
+    """The operators of a region by node id, in topological order, and the vertex of each."""
+
+    operators: Mapping[int, OperatorDescriptor]
+    vertex_ids: Mapping[int, JobVertexId]
+
+    @classmethod
+    def of(cls, region: RegionDescriptor) -> RegionGraph:
+        """Index a region."""
+        pairs = [(operator, vertex) for vertex in region.vertices for operator in vertex.operators]
+        return cls(
+            operators={operator.node_id: operator for operator, _ in pairs},
+            vertex_ids={operator.node_id: vertex.vertex_id for operator, vertex in pairs},
+        )
+
+    def vertex_id(self, operator: OperatorDescriptor) -> JobVertexId:
+        """Give the vertex an operator is chained into."""
+        return self.vertex_ids[operator.node_id]
+
+    def name(self, edge: InputDescriptor) -> str | None:
+        """Give the name of an edge's producer; None where it runs in another application."""
+        if edge.staged is not None:
+            return None
+        name = self.operators[edge.node_id].name
+        return name if edge.output_tag is None else f"{name}.{edge.output_tag}"
+
+    def outputs_read_by(self, operator: OperatorDescriptor) -> frozenset[Output]:
+        """Give all outputs that go into an operator, those that go into its inputs included."""
+        found: set[Output] = set()
+        waiting = [operator]
+        while waiting:
+            for edge in waiting.pop().inputs:
+                output = (edge.node_id, edge.output_tag)
+                if edge.staged is None and output not in found:
+                    found.add(output)
+                    waiting.append(self.operators[edge.node_id])
+        return frozenset(found)
+
+    def upstream(self, node_id: int) -> frozenset[int]:
+        """Give the nodes an operator reads, directly or not, without itself."""
+        outputs = self.outputs_read_by(self.operators[node_id])
+        return frozenset(found for found, _ in outputs)
+
+    def times_read(self, node_id: int, staged: Set[Output]) -> int:
+        """Return how often the region computes what a node gives: what is staged is computed once, then read back."""
+        readers = Counter(
+            ((edge.node_id, edge.output_tag), operator.node_id)
+            for operator in self.operators.values()
+            for edge in operator.inputs
+            if edge.staged is None and edge.node_id == node_id
+        )
+        times = sum(1 for output in staged if output[0] == node_id)
+        for (output, reader), edges in readers.items():
+            if output not in staged:
+                is_last = isinstance(self.operators[reader].operator, Sink)
+                times += edges * (1 if is_last else self.times_read(reader, staged))
+        return times
+
+    def chain_of(self, operator: OperatorDescriptor) -> tuple[OperatorDescriptor, ...]:
+        """Give an operator and all before it in this application, first to last."""
+        wanted = {*self.upstream(operator.node_id), operator.node_id}
+        return tuple(found for node_id, found in self.operators.items() if node_id in wanted)

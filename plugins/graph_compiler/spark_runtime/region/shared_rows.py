@@ -1,0 +1,63 @@
+"""Rows that several consumers read are one result (DESIGN D9).
+
+Spark computes a plan anew for every action. Where that would give other rows each time (`rand()`, a limit without an
+order, a function declared non-deterministic), two readers would see two results, and rows would be in both or in
+neither: they are staged first. Caching is no cure, since lost blocks are computed anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame
+
+from graph_compiler.deployment.describe.fingerprints import digest
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, ResultDescriptor
+from graph_compiler.deployment.documents.manifest import Manifest
+from graph_compiler.deployment.documents.report import Phase
+from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
+from graph_compiler.spark_runtime.results.staging_area import StagingArea
+
+
+def is_deterministic(rows: DataFrame) -> bool:
+    """Say whether Catalyst holds every expression of the plan, down to its sources, to be deterministic."""
+    return bool(rows._jdf.queryExecution().analyzed().deterministic())
+
+
+@dataclass(frozen=True, slots=True)
+class FixedRows:
+    """The results one execution staged for itself; no other execution reads them."""
+
+    area: StagingArea
+    metrics: RegionMetrics
+    _latest: dict[IntermediateDataSetId, Manifest] = field(default_factory=dict)
+
+    def fix(
+        self,
+        operator: OperatorDescriptor,
+        name: str,
+        rows: DataFrame,
+        partitions: int | None = None,
+    ) -> DataFrame:
+        """Give rows that are the same however often they are read; those fixed before under the name are dropped.
+
+        `partitions`: how many the rows have and are to have again; None leaves it to Spark.
+        """
+        execution_id = self.area.attempt.execution_id
+        result = ResultDescriptor(
+            id=IntermediateDataSetId(f"{operator.operator_id}-{name}-{execution_id}"),
+            node_id=operator.node_id,
+            output_tag=None,
+            fingerprint=digest([self.area.plan_id, operator.operator_id, name]),
+            partitions=partitions,
+            consumers=(),
+            is_compared=False,
+            deterministic=False,
+        )
+        before = self._latest.get(result.id)
+        with self.metrics.running(operator, Phase.SHARE):
+            manifest = self._latest[result.id] = self.area.beginning(result.id).stage(result, rows)
+        if before is not None:
+            self.area.drop(before)
+        return self.area.read(manifest, partitions=partitions)

@@ -1,0 +1,54 @@
+"""The first rows of one operator, as text that any program reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import struct, to_json
+
+from graph_compiler.deployment.documents.in_process_run import (
+    Preview,
+    PreviewedColumn,
+    PreviewRequest,
+)
+from graph_compiler.deployment.documents.report import Phase
+from graph_compiler.spark_runtime.columns.declared_schema import type_words
+from graph_compiler.spark_runtime.region.region_graph import Output
+from graph_compiler.spark_runtime.region.region_run import RegionRun
+
+
+@dataclass(slots=True)
+class Previewer:
+    """Looks at one operator's rows."""
+
+    request: PreviewRequest
+    preview: Preview | None = field(default=None, init=False)
+
+    @property
+    def observed(self) -> frozenset[Output]:
+        """Give the output, if it is read twice: for rows, and to count them."""
+        output = (self.request.node_id, self.request.output_tag)
+        return frozenset([output] if self.request.counts else [])
+
+    def look(self, run: RegionRun) -> None:
+        """Look, if this is the operator's region."""
+        output = (self.request.node_id, self.request.output_tag)
+        if output in run.evaluation.outputs:
+            operator = run.evaluation.graph.operators[self.request.node_id]
+            with run.running(operator, Phase.PREVIEW):
+                self._keep(run.evaluation.outputs[output])
+
+    def _keep(self, rows: DataFrame) -> None:
+        total = rows.count() if self.request.counts else None
+        texts = rows.limit(self.request.limit).select(
+            to_json(struct("*"), {"ignoreNullFields": "false"})
+        )
+        self.preview = Preview(
+            columns=tuple(
+                PreviewedColumn(name=field.name, data_type=type_words(field.dataType))
+                for field in rows.schema
+            ),
+            rows=tuple(str(text) for (text,) in texts.collect()),
+            total=total,
+        )

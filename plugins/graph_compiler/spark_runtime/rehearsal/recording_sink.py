@@ -1,0 +1,46 @@
+"""A sink that keeps what it is given, and writes nothing unless a real one stands behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.spark_runtime.connectors import OpenSink, PreparedSink, check_without_target
+from graph_compiler.staging.publications.preparations import PreparedPlace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptSink:
+    """Hands rows to `keep`, which gives their number; `real` is the sink itself where it is to be written, too."""
+
+    sink: Sink
+    keep: Callable[[DataFrame], int]
+    real: OpenSink | None = None
+
+    def check(self, rows: DataFrame) -> DataFrame:
+        """Give the rows as the sink would write them."""
+        return check_without_target(self.sink, rows) if self.real is None else self.real.check(rows)
+
+    def prepares(self) -> PreparedPlace | None:
+        """Say where the real sink will prepare rows."""
+        return None if self.real is None else self.real.prepares()
+
+    def prepare(self, rows: DataFrame, /) -> PreparedSink:
+        """Keep the rows; what is written then is what is kept, whatever computes it."""
+        if self.real is None:
+            return PreparedSink(location="", rows=self.keep(rows), bytes=0, publish=_nothing)
+        rows = rows.localCheckpoint()
+        self.keep(rows)
+        return self.real.prepare(rows)
+
+    def discard(self) -> None:
+        """Let the real sink take away what it prepared."""
+        if self.real is not None:
+            self.real.discard()
+
+
+def _nothing() -> None:
+    """Publish what is kept: nobody reads it."""

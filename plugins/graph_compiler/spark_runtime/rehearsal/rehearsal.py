@@ -1,0 +1,190 @@
+"""Run a pipeline with rows in the place of its sources, and keep what its sinks are given: what a test looks at.
+
+Regions run one after the other in one session, by the code that runs them in production (`main.execute`), with a
+staging root of the rehearsal's own. Every output may be read again, so what is not deterministic is fixed, as it is
+where several operators read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.declaration.retention import Retention
+from graph_compiler.deployment.documents.descriptor import (
+    OperatorDescriptor,
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+    VertexDescriptor,
+)
+from graph_compiler.deployment.documents.report import ExecutionReport, Failure, Phase
+from graph_compiler.identifiers import OperatorId
+from graph_compiler.spark_runtime.connectors import (
+    OpenSink,
+    SinkContext,
+    open_sink,
+    read_source,
+)
+from graph_compiler.spark_runtime.connectors.source import Found, as_declared
+from graph_compiler.spark_runtime.failures.failures import OperatorFailedError, explain_failure
+from graph_compiler.spark_runtime.main import execute
+from graph_compiler.spark_runtime.region.region_graph import Output
+from graph_compiler.spark_runtime.region.region_run import RegionRun
+from graph_compiler.spark_runtime.region.seams import Surroundings
+from graph_compiler.spark_runtime.rehearsal.collected_rows import Row, collect_rows
+from graph_compiler.spark_runtime.rehearsal.recording_sink import KeptSink
+from graph_compiler.spark_runtime.results.session_settings import pinned
+
+
+@dataclass(slots=True, weakref_slot=True, kw_only=True)
+class Rehearsal:
+    """What is known of a pipeline's regions so far.
+
+    `root` is a staging root of its own. `given` are the rows of sources by node id. `target` is an output whose rows
+    are collected while its region runs.
+    """
+
+    spark: SparkSession
+    root: str
+    given: Mapping[int, DataFrame]
+    writes_sinks: bool = False
+    target: Output | None = None
+    reports: list[ExecutionReport] = field(default_factory=list)
+    _runs: dict[int, RegionRun] = field(default_factory=dict)
+    _kept: dict[OperatorId, DataFrame] = field(default_factory=dict)
+    _rows: dict[Output, list[Row]] = field(default_factory=dict)
+    _sink_rows: dict[OperatorId, list[Row]] = field(default_factory=dict)
+
+    def run(self, tasks: Sequence[TaskDeploymentDescriptor]) -> Failure | None:
+        """Run regions in an order in which they can run; gives why one failed, None where all came through."""
+        for task in tasks:
+            with pinned(self.spark, dict(task.region.session)):
+                report = execute(task, self.spark, self._surroundings(task.region))
+            self.reports.append(report)
+            if report.failure is not None:
+                return report.failure
+        return None
+
+    def frame(self, output: Output) -> DataFrame:
+        """Give an output as a DataFrame, for a sink the rows it was given."""
+        run = self._runs[output[0]]
+        operator = run.evaluation.graph.operators[output[0]]
+        if isinstance(operator.operator, Sink):
+            return self._kept[operator.operator_id]
+        return run.evaluation.outputs[output]
+
+    def rows(self, output: Output) -> list[Row] | Failure:
+        """Give an output's rows, or why they cannot be computed; they are computed once."""
+        run = self._runs[output[0]]
+        operator = run.evaluation.graph.operators[output[0]]
+        if isinstance(operator.operator, Sink):
+            return self._sink_rows[operator.operator_id]
+        if output not in self._rows:
+            with pinned(self.spark, dict(run.evaluation.region.session)):
+                try:
+                    self._rows[output] = collect_rows(self.frame(output))
+                except (Exception, SystemExit) as cause:  # whatever is raised, as in production
+                    chain = run.evaluation.graph.chain_of(operator)
+                    error = OperatorFailedError(chain, run.evaluation.schemas, writes=True)
+                    error.__cause__ = cause
+                    return explain_failure(error)
+        return self._rows[output]
+
+    def was_run(self, node_id: int) -> bool:
+        """Say whether an operator is one of those that were run."""
+        return node_id in self._runs
+
+    def _surroundings(self, region: RegionDescriptor) -> Surroundings:
+        operators = [operator for vertex in region.vertices for operator in vertex.operators]
+        given = {
+            id(operator.operator.connector): self.given[operator.node_id]
+            for operator in operators
+            if isinstance(operator.operator, Source) and operator.node_id in self.given
+        }
+
+        def read(connector: Connector, spark: SparkSession, parallelism: int | None) -> DataFrame:
+            rows = given.get(id(connector))
+            if rows is None:
+                return read_source(connector, spark, parallelism)
+            return as_declared(connector, Found(rows=rows, schema=rows.schema))
+
+        return Surroundings(
+            read_source=read,
+            open_sink=self._open_sink,
+            pins=False,
+            observed=frozenset(
+                (operator.node_id, tag)
+                for operator in operators
+                if not isinstance(operator.operator, Sink)
+                for tag in (None, *operator.operator.output_tags())
+            ),
+            looks=self._look,
+        )
+
+    def _look(self, run: RegionRun) -> None:
+        operators = run.evaluation.graph.operators
+        self._runs.update(dict.fromkeys(operators, run))
+        if self.target is not None and self.target in run.evaluation.outputs:
+            with run.running(operators[self.target[0]], Phase.PREVIEW):
+                self._rows[self.target] = collect_rows(run.evaluation.outputs[self.target])
+
+    def _open_sink(
+        self, connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext
+    ) -> OpenSink:
+        real = open_sink(connector, operator_id, sink, context) if self.writes_sinks else None
+        return KeptSink(sink=sink, keep=partial(self._keep, operator_id), real=real)
+
+    def _keep(self, operator_id: OperatorId, rows: DataFrame) -> int:
+        """Keep the rows of a sink; gives how many there are."""
+        self._kept[operator_id] = rows
+        self._sink_rows[operator_id] = collect_rows(rows)
+        return len(self._sink_rows[operator_id])
+
+
+def rehearsed(
+    region: RegionDescriptor, given: Sequence[int], *, writes_sinks: bool
+) -> RegionDescriptor:
+    """Give a region that touches no place of a source that is given, and of a sink that is kept only.
+
+    Nothing of it is released: a test may look at any of it.
+    """
+    vertices = tuple(
+        _without_places(vertex, set(given), writes_sinks=writes_sinks) for vertex in region.vertices
+    )
+    return replace(region, vertices=vertices, retention=Retention())
+
+
+def _without_places(
+    vertex: VertexDescriptor, given: set[int], *, writes_sinks: bool
+) -> VertexDescriptor:
+    placeless = {
+        operator.node_id
+        for operator in vertex.operators
+        if operator.node_id in given or (isinstance(operator.operator, Sink) and not writes_sinks)
+    }
+    ids = {each.operator_id for each in vertex.operators if each.node_id in placeless}
+    sources = {each.operator_id for each in vertex.operators if each.node_id in given}
+    return replace(
+        vertex,
+        operators=tuple(
+            _placeless(operator) if operator.node_id in placeless else operator
+            for operator in vertex.operators
+        ),
+        initialize_on_master=tuple(
+            each for each in vertex.initialize_on_master if each.operator_id not in ids
+        ),
+        coordinators=tuple(each for each in vertex.coordinators if each.operator_id not in sources),
+    )
+
+
+def _placeless(operator: OperatorDescriptor) -> OperatorDescriptor:
+    """Give a source or sink of its own connector, which names no place; what it declares of columns stays."""
+    assert isinstance(operator.operator, Source | Sink)
+    connector = operator.operator.connector
+    placeless = connector.with_texts(dict.fromkeys(connector.texts(), ""))
+    return replace(operator, operator=replace(operator.operator, connector=placeless))

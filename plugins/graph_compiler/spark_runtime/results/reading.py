@@ -1,0 +1,63 @@
+"""Read staged files with nothing but what their manifest says deciding what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql.types import StructType
+
+from graph_compiler.deployment.documents.manifest import DataFile, Manifest
+from graph_compiler.errors import PartitionNotFoundError
+from graph_compiler.spark_runtime.columns.schemas import with_schema
+from graph_compiler.spark_runtime.publishing.literal_paths import literal
+from graph_compiler.spark_runtime.results.pinned_settings import READ_OPTIONS, READ_SESSION
+
+
+def read_staged_files(
+    spark: SparkSession,
+    manifest: Manifest,
+    schema: StructType,
+    files: Collection[DataFile],
+    options: Mapping[str, str] | None = None,
+) -> DataFrame:
+    """Return the rows of files of a manifest; there is at least one.
+
+    Raises PartitionNotFoundError where Spark does not list exactly these.
+    """
+    paths = [literal(f"{manifest.location}/{file.name}") for file in files]
+    reader = pinned_reader(spark).options(**(options or {}))
+    rows = reader.schema(schema).parquet(*paths)
+    _check_listing(rows, manifest, files)
+    return with_schema(rows, schema, spark)
+
+
+def pinned_reader(spark: SparkSession) -> DataFrameReader:
+    """Return a reader of staged files."""
+    return pinned_session(spark, READ_SESSION).read.options(**READ_OPTIONS)
+
+
+def pinned_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
+    """Return the session itself where these settings hold in it, else one like it in which they do."""
+    wrong = {key: value for key, value in settings.items() if spark.conf.get(key, None) != value}
+    if not wrong:
+        return spark
+    reader = spark.newSession()
+    for key, value in spark.conf.getAll.items():
+        if spark.conf.isModifiable(key):
+            reader.conf.set(key, value)
+    for key, value in wrong.items():
+        reader.conf.set(key, value)
+    return reader
+
+
+def _check_listing(rows: DataFrame, manifest: Manifest, files: Collection[DataFile]) -> None:
+    """Raise where Spark's listing lacks a file, or has another size: a filter of a cluster's may have hidden it."""
+    location = rows._jdf.queryExecution().analyzed().relation().location()
+    found = len(location.inputFiles()), int(location.sizeInBytes())
+    wanted = len(files), sum(file.bytes for file in files)
+    if found != wanted:
+        raise PartitionNotFoundError(
+            f"Spark lists {found[0]} files with {found[1]:,} bytes in {manifest.location}; "
+            f"its manifest names {wanted[0]} with {wanted[1]:,} (epoch {manifest.epoch} of {manifest.result_id})"
+        )

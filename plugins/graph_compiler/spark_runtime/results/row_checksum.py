@@ -1,0 +1,150 @@
+"""A checksum of rows, whatever their order and their files: the sum of 48 bits of each row's hash, modulo 2⁶⁴.
+
+Equal rows give equal checksums, so a result that was computed again can be compared with the copy that was lost
+(DESIGN D11). It is summed up in the action that writes the rows (Spark's `observe`), by tasks whose output counts.
+
+What a row's hash is made of is finer than Spark's own `xxhash64`, which skips NULL, takes −0.0 for 0.0, cannot tell
+[[1], []] from [[], [1]], and refuses maps:
+
+    columns         their values, and a bit for each that may be NULL
+    float, double   beside it "-0.0" or "0.0" where it is zero; every NaN is one value, as for Spark
+    array           its length, and the hash of each element, in order
+    map             the hashes of its entries, sorted: a map has no order
+    struct          the hash of its fields
+
+Types it cannot hash (variants, strings with a collation, user-defined types) give no checksum: nothing is comparable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql.functions import expr
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DoubleType,
+    FloatType,
+    GeographyType,
+    GeometryType,
+    MapType,
+    StringType,
+    StructType,
+    UserDefinedType,
+    VariantType,
+)
+
+from graph_compiler.identifiers import quoted
+from graph_compiler.spark_runtime.metrics.observed_counts import observed_numbers
+
+_OPAQUE = (VariantType, UserDefinedType, GeographyType, GeometryType)
+_PART_BITS = 24
+"""A hash is summed up in two parts: no sum overflows below 2³⁹ rows, which ANSI mode takes for an error."""
+_PARTS = ("low", "high")
+_BITS_OF_NULL = 60
+"""How many columns share a number that says which of them are NULL: one number is cheaper than a hash of each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedChecksum:
+    """Rows whose checksum is summed up when an action writes them."""
+
+    rows: DataFrame
+    observation: Observation | None
+
+    @classmethod
+    def of(cls, rows: DataFrame) -> ObservedChecksum:
+        """Attach the summing to a plan; rows that cannot be hashed stay as they are."""
+        row_hash = _row_hash(rows.schema)
+        if row_hash is None:
+            return cls.none(rows)
+        observation, mask = Observation(), (1 << _PART_BITS) - 1
+        # `sum`, not `try_sum`: Spark then computes the hash once for both.
+        sums = (
+            expr(f"sum(shiftrightunsigned({row_hash}, {number * _PART_BITS}) & {mask}L) AS {name}")
+            for number, name in enumerate(_PARTS)
+        )
+        observed = rows.observe(observation, expr("count(1) AS rows"), *sums)
+        return cls(rows=observed, observation=observation)
+
+    @classmethod
+    def none(cls, rows: DataFrame) -> ObservedChecksum:
+        """Leave a plan as it is."""
+        return cls(rows=rows, observation=None)
+
+    def value(self, rows: int) -> str | None:
+        """Give the checksum, 16 hexadecimal digits, once `rows` rows are written.
+
+        None where the rows cannot be hashed, or where other rows were summed up than were written.
+        """
+        if self.observation is None:
+            return None
+        found = observed_numbers(self.observation)
+        if (found.get("rows") or 0) != rows:
+            return None
+        sums = (found.get(name) or 0 for name in _PARTS)
+        total = sum(part << number * _PART_BITS for number, part in enumerate(sums))
+        return f"{total % (1 << 64):016x}"
+
+
+def _row_hash(schema: StructType) -> str | None:
+    """Write the expression of a row's hash; text, since a call to the JVM for each function is dear."""
+    return _hash([(quoted(field.name), field.dataType, field.nullable) for field in schema])
+
+
+def _hash(values: Sequence[tuple[str, DataType, bool]], depth: int = 0) -> str | None:
+    """Hash values, each with its type and whether it may be NULL; None where one cannot be hashed."""
+    parts = [_parts(value, data_type, depth) for value, data_type, _ in values]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    return f"xxhash64({', '.join([*known, *_which_are_null(values), '0'])})"
+
+
+def _which_are_null(values: Sequence[tuple[str, DataType, bool]]) -> list[str]:
+    """Write numbers with a bit for each value, set where it is NULL."""
+    numbers = []
+    for start in range(0, len(values), _BITS_OF_NULL):
+        bits = [
+            f"if(isnull({value}), {1 << place}L, 0L)"
+            for place, (value, _, nullable) in enumerate(values[start : start + _BITS_OF_NULL])
+            if nullable
+        ]
+        numbers.append(" + ".join(bits) or "0L")
+    return numbers
+
+
+def _parts(value: str, data_type: DataType, depth: int) -> str | None:
+    """Write what stands for a value that is not NULL, None where the type cannot be hashed."""
+    if _is_opaque(data_type):
+        return None
+    if isinstance(data_type, FloatType | DoubleType):
+        return f"{value}, if({value} = 0, CAST({value} AS STRING), NULL)"
+    if isinstance(data_type, StructType):
+        fields = [(f"{value}.{quoted(f.name)}", f.dataType, True) for f in data_type]
+        hashed = _hash(fields, depth)
+        return None if hashed is None else f"if(isnull({value}), NULL, {hashed})"
+    if isinstance(data_type, ArrayType):
+        return _elements(value, data_type.elementType, depth)
+    if isinstance(data_type, MapType):
+        entry = StructType().add("key", data_type.keyType).add("value", data_type.valueType)
+        return _elements(f"map_entries({value})", entry, depth, in_order=False)
+    return value
+
+
+def _is_opaque(data_type: DataType) -> bool:
+    """Say whether Spark has no hash of a type, or one that is the same for values that differ."""
+    if isinstance(data_type, StringType):
+        return not data_type.isUTF8BinaryCollation()  # its hash is that of all strings it equals
+    return isinstance(data_type, _OPAQUE)
+
+
+def _elements(array: str, data_type: DataType, depth: int, *, in_order: bool = True) -> str | None:
+    element = f"graph_compiler_element_{depth}"
+    hashed = _hash([(element, data_type, True)], depth + 1)
+    if hashed is None:
+        return None
+    hashes = f"transform({array}, {element} -> {hashed})"
+    return f"array_size({array}), {hashes if in_order else f'sort_array({hashes})'}"

@@ -1,0 +1,213 @@
+"""Stage a result, and read one back (DESIGN D10).
+
+    write data  →  read footers  →  put manifest, if no other execution has put this epoch's (`ManifestLog`)
+
+Readers see what a committed manifest names and nothing else, so an execution that dies on the way leaves no trace
+but files no one reads.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from graph_compiler.deployment.documents.descriptor import (
+    ExecutionAttempt,
+    ResultDescriptor,
+    StagedInput,
+)
+from graph_compiler.deployment.documents.manifest import (
+    VERSION,
+    ContractCount,
+    Manifest,
+    StagedRead,
+    rows_of,
+)
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.errors import (
+    DamagedDocumentError,
+    GraphCompilerError,
+    PartitionNotFoundError,
+    StagingError,
+    StaleResultError,
+)
+from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
+from graph_compiler.spark_runtime.exchange.pointwise_read import read_pointwise
+from graph_compiler.spark_runtime.failures.causes import read_cause
+from graph_compiler.spark_runtime.results.damage import find_damaged_file
+from graph_compiler.spark_runtime.results.data_files import written_partitions
+from graph_compiler.spark_runtime.results.pinned_settings import WRITE_OPTIONS, WRITE_SESSION
+from graph_compiler.spark_runtime.results.reading import read_staged_files
+from graph_compiler.spark_runtime.results.row_checksum import ObservedChecksum
+from graph_compiler.spark_runtime.results.session_settings import pinned
+from graph_compiler.staging.results.damage import find_damage, record_damage
+from graph_compiler.staging.results.hadoop_checksums import why_checksums_differ
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.results.release import find_release
+from graph_compiler.staging.store.private_folders import make_private_folder
+
+
+def _any(_: Manifest) -> None:
+    """Allow every commit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagingArea:
+    """The staged results of one run, as one execution sees them.
+
+    `epochs` holds those that were next when the execution began. `contracts` gives what data contracts have counted,
+    or raises where that forbids a commit, as `check` may of a manifest that is about to be committed; `inputs` what has
+    been read.
+    """
+
+    spark: SparkSession
+    log: ManifestLog
+    attempt: ExecutionAttempt
+    plan_id: str
+    contracts: Callable[[], tuple[ContractCount, ...]]
+    epochs: Mapping[IntermediateDataSetId, int] = field(default_factory=dict)
+    check: Callable[[Manifest], None] = _any
+    inputs: Callable[[], tuple[StagedRead, ...]] = tuple
+    read_manifests: dict[str, Manifest] = field(default_factory=dict)
+    """What was read, by location; every copy of this area adds to it."""
+
+    def beginning(self, *result_ids: IntermediateDataSetId) -> StagingArea:
+        """Look which epochs of these results come next: what is begun now may commit them, and no others."""
+        return replace(self, epochs={id: self.log.next_epoch(id) for id in result_ids})
+
+    @property
+    def layout(self) -> StagingLayout:
+        """Give the paths of the run."""
+        return self.log.layout
+
+    def stage(self, result: ResultDescriptor, rows: DataFrame) -> Manifest:
+        """Write and commit a result; gives the manifest that holds, this execution's or an equal winner's."""
+        manifest = self._write(result, rows)
+        try:
+            self.check(manifest)
+        except StagingError:
+            self.drop(manifest)
+            raise
+        winner = self.log.commit(manifest)
+        if winner != manifest:
+            self.drop(manifest)  # not named by any manifest: nobody reads it
+        return winner
+
+    def _write(self, result: ResultDescriptor, rows: DataFrame) -> Manifest:
+        check_names(rows.schema)
+        check_columns(rows.schema, "parquet", ())
+        epoch = self.epochs[result.id]
+        location = self.layout.data(result.id, epoch=epoch, execution_id=self.attempt.execution_id)
+        make_private_folder(Path(location).parent)
+        observed = ObservedChecksum.of(rows) if result.is_compared else ObservedChecksum.none(rows)
+        with pinned(self.spark, WRITE_SESSION):
+            observed.rows.write.options(**WRITE_OPTIONS).parquet(location)
+        partitions = written_partitions(self.spark, location, partitions=result.partitions)
+        return Manifest(
+            version=VERSION,
+            result_id=result.id,
+            epoch=epoch,
+            parent_epoch=epoch - 1 if epoch else None,
+            attempt=self.attempt,
+            plan_id=self.plan_id,
+            fingerprint=result.fingerprint,
+            location=location,
+            schema=rows.schema.json(),
+            partitions=partitions,
+            checksum=observed.value(rows_of(partitions)),
+            contracts=self.contracts(),
+            deterministic=result.deterministic,
+            inputs=self.inputs(),
+        )
+
+    def find(self, staged: StagedInput) -> Manifest:
+        """Give the latest committed epoch.
+
+        Raises PartitionNotFoundError where there is none, StaleResultError where it was computed by another version of
+        the pipeline than the one that reads it.
+        """
+        result_id = staged.id
+        try:
+            manifest = self.log.latest_or_why_not(result_id)
+        except DamagedDocumentError as error:
+            raise PartitionNotFoundError(f"{error}; clear the task that staged it") from None
+        if manifest is None:
+            raise PartitionNotFoundError(
+                f"no result {result_id} is committed in {self.layout.manifests(result_id)}\n"
+                "  hint: clear the task that stages it"
+            )
+        if manifest.fingerprint != staged.fingerprint:
+            raise StaleResultError(
+                f"the staged result {result_id} was computed by another version of this pipeline "
+                f"(plan {manifest.plan_id}, here {self.plan_id})\n"
+                "  hint: clear the task that stages it, with its downstream tasks"
+            )
+        return manifest
+
+    def read(self, manifest: Manifest, *, partitions: int | None = None) -> DataFrame:
+        """Read an epoch, in as many partitions as a POINTWISE consumer has; None leaves it to Spark.
+
+        Raises PartitionNotFoundError where files are not as committed, or were released.
+        """
+        key = (self.log.store, self.layout, manifest.result_id, manifest.epoch)
+        gone = find_release(*key) or find_damage(*key)
+        if gone is not None:
+            raise PartitionNotFoundError(f"{gone.words()}; clear the task that staged it")
+        _verify(manifest)
+        self.read_manifests[manifest.location] = manifest
+        schema = _schema(manifest)
+        if partitions is not None:
+            return read_pointwise(self.spark, manifest, schema, partitions)
+        if not manifest.files:
+            return self.spark.createDataFrame([], schema)
+        return read_staged_files(self.spark, manifest, schema, manifest.files)
+
+    def as_lost(self, error: BaseException) -> BaseException:
+        """Return a failure as the loss of what it read, recorded for the next attempt, where that is damaged."""
+        if not self.read_manifests or isinstance(error, GraphCompilerError):
+            return error
+        read, execution_id = self.read_manifests.values(), self.attempt.execution_id
+        damaged = find_damaged_file(read_cause(error), read, execution_id)
+        if damaged is None:
+            return error
+        record_damage(self.log.store, self.layout, damaged)
+        return PartitionNotFoundError(
+            f"{damaged.words()}\n  it counts as lost from now on: the next attempt computes it again"
+        )
+
+    def drop(self, manifest: Manifest) -> None:
+        """Remove the data of an epoch nobody reads any more; its manifest stays."""
+        shutil.rmtree(manifest.location, ignore_errors=True)
+
+
+def _schema(manifest: Manifest) -> StructType:
+    """Return the schema of a result; raises PartitionNotFoundError where its manifest has none that Spark knows."""
+    try:
+        return StructType.fromJson(json.loads(manifest.schema))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise PartitionNotFoundError(
+            f"the schema of epoch {manifest.epoch} of {manifest.result_id} cannot be read ({error!r}); "
+            "clear the task that staged it"
+        ) from None
+
+
+def _verify(manifest: Manifest) -> None:
+    for file in manifest.files:
+        path = Path(manifest.location, file.name)
+        size = path.stat().st_size if path.is_file() else None
+        found = None
+        if size != file.bytes:
+            found = "is missing" if size is None else f"has {size} bytes, not {file.bytes}"
+        elif file.checksums is not None and (why := why_checksums_differ(path, file.checksums)):
+            found = f"cannot be trusted: {why}"
+        if found is not None:
+            raise PartitionNotFoundError(
+                f"{path} {found} (epoch {manifest.epoch} of {manifest.result_id}); clear the task that staged it"
+            )

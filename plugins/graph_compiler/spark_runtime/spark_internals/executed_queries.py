@@ -1,0 +1,120 @@
+"""The queries that Spark has executed, as its listener interface hands them over.
+
+A write makes a query of its own, so the DataFrame's own plan stays without counts; a listener gets what ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import SparkSession
+
+from graph_compiler.errors import PublicationError
+from graph_compiler.spark_runtime.spark_internals.origins import ACTION, named
+
+_DELIVERY_MILLISECONDS = 10_000
+_WRITE_DELIVERY_MILLISECONDS = 600_000
+"""A count that only a person looks at is not waited for as long as one that a publication stands on."""
+_WRITE = "InsertIntoHadoopFsRelationCommand"
+
+
+@dataclass(slots=True)
+class ExecutedQueries:
+    """Gathers the queries that actions run, in `listening`, and the writes that somebody waits for.
+
+    There is one for an application (`of`): Spark takes a listener away when it is given the same Java object, and py4j
+    makes another of it for each call.
+    """
+
+    spark: SparkSession
+    _is_listening: bool = False
+    _queries: list[tuple[str, Any]] = field(default_factory=list)
+    _sessions: set[str] = field(default_factory=set)
+    _writes: dict[str, Any] = field(default_factory=dict)
+    """The queries of writes, by their folder; None while one is waited for."""
+
+    class Java:
+        """Names the interface, for py4j."""
+
+        implements = ("org.apache.spark.sql.util.QueryExecutionListener",)
+
+    @classmethod
+    def of(cls, spark: SparkSession) -> ExecutedQueries:
+        """Return the application's, listening to this session.
+
+        Spark calls back on a loopback port, with the secret its gateway has.
+        """
+        application_id = spark.sparkContext.applicationId
+        if application_id not in _OF_APPLICATION:
+            ensure_callback_server_started(  # type: ignore[no-untyped-call]  # pyspark's own
+                spark.sparkContext._gateway
+            )
+            _OF_APPLICATION[application_id] = cls(spark)
+        queries = _OF_APPLICATION[application_id]
+        session = str(spark._jsparkSession.sessionUUID())
+        if session not in queries._sessions:
+            spark._jsparkSession.listenerManager().register(queries)
+            queries._sessions.add(session)
+        return queries
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Gather in here."""
+        self._is_listening = True
+        try:
+            yield
+        finally:
+            self._is_listening = False
+            self._queries.clear()
+
+    @contextmanager
+    def writing(self, folder: str) -> Iterator[Callable[[], Any]]:
+        """Write files into a folder in here, then ask for the query; PublicationError where Spark lost it."""
+        self._writes[folder] = None
+        try:
+            yield lambda: self._written(folder)
+        finally:
+            del self._writes[folder]
+
+    def onSuccess(self, _function: str, query: Any, _nanoseconds: int) -> None:  # noqa: N802  # Spark's name
+        """Take a query that has ended, if an action ran it or somebody waits for what it wrote."""
+        if self._is_listening:
+            action = named(query.logical().origin(), ACTION)
+            if action is not None:
+                self._queries.append((action, query))
+        if self._writes and query.logical().productPrefix() == _WRITE:
+            folder = str(query.logical().outputPath().toUri().getPath())
+            if folder in self._writes:
+                self._writes[folder] = query
+
+    def onFailure(self, _function: str, _query: Any, _error: Any) -> None:  # noqa: N802  # Spark's name
+        """Let a failed query go: it has no rows to speak of."""
+
+    def of_action(self, name: str) -> tuple[Any, ...]:
+        """Return the queries of an action, once Spark has delivered all it has to say."""
+        self._wait(_DELIVERY_MILLISECONDS)
+        mine = [query for action, query in self._queries if action == name]
+        self._queries = [found for found in self._queries if found[0] != name]
+        return tuple(mine)
+
+    def _written(self, folder: str) -> Any:
+        self._wait(_WRITE_DELIVERY_MILLISECONDS)
+        if (query := self._writes[folder]) is None:
+            raise PublicationError(
+                f"Spark does not say how many rows it has written to {folder}; nothing of it is visible\n"
+                "  hint: its listener bus has dropped the event (spark.scheduler.listenerbus.eventqueue.capacity), "
+                "or the format is not one of files"
+            )
+        return query
+
+    def _wait(self, milliseconds: int) -> None:
+        context = self.spark.sparkContext._jsc
+        assert context is not None
+        context.sc().listenerBus().waitUntilEmpty(milliseconds)
+
+
+_OF_APPLICATION: dict[str, ExecutedQueries] = {}

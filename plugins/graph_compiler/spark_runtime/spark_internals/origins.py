@@ -1,0 +1,89 @@
+"""Write on the nodes of a plan which operator they are from, and which of them is its output.
+
+Catalyst gives each plan node and expression the origin that is current where it is made, and its rules hand origin and
+tags of what they replace on to what they put there. Origins are for error messages; with an operator's id they say
+
+    of an error                   whose expression failed
+    of an executed plan's nodes   who has a part in them
+
+and a tag on the node an operator ends with says whose output comes out there. Spark does not promise any of this to
+programs outside of it: whoever reads it must do without.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler.spark_runtime.region.region_graph import Output
+from graph_compiler.spark_runtime.spark_internals.java import java_class
+
+OPERATOR = "operator"
+"""An origin's object type where its object name is the node id of one of our operators."""
+ACTION = "action"
+"""The same for what Spark runs: the name is the action's own."""
+
+
+STAGED = "staged"
+"""The same for what another task staged: the name is the result's id, and no operator of this application owns it."""
+
+
+_SAME_ROWS = frozenset({"Project", "SubqueryAlias", "View"})
+
+
+@contextmanager
+def origin(spark: SparkSession, object_type: str, object_name: str) -> Iterator[None]:
+    """Let what this thread makes of plans in here have this origin."""
+    current = java_class(spark, "org.apache.spark.sql.catalyst.trees.CurrentOrigin")
+    option = java_class(spark, "scala.Option")
+    before, none, some = current.get(), option.empty(), option.apply
+    current.set(
+        before.copy(
+            none, none, none, none, none, some(object_type), some(object_name), none, none, none
+        )
+    )
+    try:
+        yield
+    finally:
+        current.set(before)
+
+
+def named(java_origin: Any, object_type: str) -> str | None:
+    """Give the object name of an origin of this type; None where it has another, or none."""
+    kind, name = java_origin.objectType(), java_origin.objectName()
+    is_ours = kind.isDefined() and kind.get() == object_type and name.isDefined()
+    return str(name.get()) if is_ours else None
+
+
+def mark_output(rows: DataFrame, output: Output) -> Output | None:
+    """Tag the nodes these rows come out of: the last one, and below it, past columns and names, the one that counts.
+
+    Gives the output that has been marked there already, and so has as many rows.
+    """
+    plan, tag = rows._jdf.queryExecution().analyzed(), _tag(rows.sparkSession)
+    while not (marked := _outputs(plan, tag)):
+        plan.setTagValue(tag, json.dumps([output]))
+        if plan.productPrefix() not in _SAME_ROWS:
+            return None
+        plan = plan.children().apply(0)
+    return min(marked, key=str)
+
+
+def outputs_at(spark: SparkSession, plan: Any) -> frozenset[Output]:
+    """Give the outputs that come out of a logical node."""
+    return _outputs(plan, _tag(spark))
+
+
+def _outputs(plan: Any, tag: Any) -> frozenset[Output]:
+    found = plan.getTagValue(tag)
+    pairs = json.loads(str(found.get())) if found.isDefined() else []
+    return frozenset((int(node_id), output_tag) for node_id, output_tag in pairs)
+
+
+def _tag(spark: SparkSession) -> Any:
+    tag = java_class(spark, "org.apache.spark.sql.catalyst.trees.TreeNodeTag")
+    return tag("graph_compiler.output")

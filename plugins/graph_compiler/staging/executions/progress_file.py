@@ -1,0 +1,78 @@
+"""Keep a document of an execution's progress beside its descriptor, about a second behind.
+
+A thread of its own writes it: a staging root that is slow or full holds nothing up, and fails nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from graph_compiler.deployment.documents.progress import ExecutionProgress
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.staging.store.private_folders import make_private_folder
+
+EVERY = 1.0
+"""Seconds between two looks at whether there is anything to write."""
+RARITY = 20
+"""It is written more rarely where that takes long: a thousand vertices, a slow disk."""
+
+Tells = Callable[[ExecutionProgress], None]
+
+
+@contextmanager
+def told_in(path: Path, *, every: float = EVERY) -> Iterator[Tells]:
+    """Give what is told of an execution's progress; only the last that was told in a while is written."""
+    file = _ProgressFile(path)
+    writer = threading.Thread(target=file.write_on, args=(every,), name="progress", daemon=True)
+    writer.start()
+    try:
+        yield file.tell
+    finally:
+        file.ended.set()
+        writer.join(
+            every
+        )  # it may be stuck: whoever waits for this execution need not wait for that
+
+
+@dataclass(slots=True)
+class _ProgressFile:
+    path: Path
+    ended: threading.Event = field(default_factory=threading.Event)
+    _latest: ExecutionProgress | None = None
+
+    def tell(self, progress: ExecutionProgress) -> None:
+        self._latest = progress
+
+    def write_on(self, every: float) -> None:
+        """Write what is new until the execution has ended, or it cannot be written."""
+        written, pause = None, every
+        while not self.ended.wait(pause):
+            if (latest := self._latest) is not written and latest is not None:
+                started = time.monotonic()
+                try:
+                    _replace(self.path, to_json(latest).encode())
+                except OSError as error:
+                    print(f"graph_compiler: no more progress is told: {error}", file=sys.stderr)
+                    return
+                written, pause = latest, max(every, RARITY * (time.monotonic() - started))
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Exchange a document for another, so that readers see all of one; a power cut may take it away."""
+    make_private_folder(path.parent)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(content)
+        os.replace(name, path)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise

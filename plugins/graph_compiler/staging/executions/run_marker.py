@@ -1,0 +1,161 @@
+"""The record a run's first task leaves in its folder; a worker that does not see it does not share the staging root.
+
+A task that reads no staged result may be the first: it puts the record if there is none. One that reads some is never
+the first: record and documents of the tasks it reads from must be there. Data may be lost, and is computed again;
+documents lie apart from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from graph_compiler.deployment.documents.descriptor import (
+    RegionDescriptor,
+    StagedInput,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.documents.staging_layout import (
+    DESCRIPTOR,
+    StagingLayout,
+    executions_folder,
+)
+from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.errors import (
+    DamagedDocumentError,
+    StagingError,
+    StagingRootNotSharedError,
+    StaleResultError,
+)
+from graph_compiler.identifiers import RegionId, listing
+from graph_compiler.staging.store.bounded_read import folders_in
+from graph_compiler.staging.store.commit_store import CommitStore
+from graph_compiler.staging.store.read_document import get_document
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunMarker:
+    """What the first task knew: where it was, when (seconds since the epoch), and which plan it ran.
+
+    `time` is what `current_timestamp()` is in all tasks of the run (`run_time.py`). `ttl` is the pipeline's
+    `staging.ttl` in seconds.
+    """
+
+    version: int
+    root: str
+    pipeline: str
+    run_id: str
+    host: str
+    time: float
+    plan_id: str
+    ttl: float
+
+    @classmethod
+    def of(cls, task: TaskDeploymentDescriptor, *, host: str, time: float) -> Self:
+        """Give what a task knows of its run."""
+        return cls(
+            version=VERSION,
+            root=task.staging_root,
+            pipeline=task.region.pipeline,
+            run_id=task.attempt.run_id,
+            host=host,
+            time=time,
+            plan_id=task.region.plan_id,
+            ttl=task.region.retention.ttl,
+        )
+
+
+def find_marker(store: CommitStore, layout: StagingLayout) -> RunMarker | None:
+    """Return a run's marker, None where it has none here.
+
+    Raises DamagedDocumentError for one that cannot be read, StagingError for that of another run.
+    """
+    try:
+        marker = get_document(store, layout.marker, RunMarker, version=VERSION)
+    except DamagedDocumentError as error:
+        raise error.hinting(
+            "remove it, and clear a task of the run that reads no staged result: it puts it again"
+        ) from None
+    # Where a file system does not tell upper from lower case, two run ids may name one folder.
+    if marker and (marker.pipeline, marker.run_id) != (layout.pipeline, layout.run_id):
+        raise StagingError(
+            f"{layout.run} is the folder of run '{marker.run_id}' of '{marker.pipeline}', "
+            f"and of no other: this is run '{layout.run_id}' of '{layout.pipeline}'\n"
+            "  hint: give the run an id that differs in more than the case of its letters"
+        )
+    return marker
+
+
+def same_root(store: CommitStore, layout: StagingLayout) -> Callable[[], bool]:
+    """Return whether the staging root is the one that is there now, whenever it is asked later.
+
+    A root that is unmounted in mid-run leaves an empty folder behind, which takes documents as well. Without a marker
+    by now (a test, a preview) nothing is told.
+    """
+    began = store.get(layout.marker)
+    return lambda: began is None or store.get(layout.marker) == began
+
+
+def mark_run(store: CommitStore, marker: RunMarker) -> None:
+    """Put a run's marker, if it has none."""
+    layout = StagingLayout(root=marker.root, pipeline=marker.pipeline, run_id=marker.run_id)
+    store.put_if_absent(layout.marker, to_json(marker).encode())
+
+
+def see_marker(store: CommitStore, region: RegionDescriptor, mine: RunMarker) -> None:
+    """Put the marker, if a task may be its run's first and there is none, and see that the run is here.
+
+    Raises StagingRootNotSharedError where another worker must have put what is not to be seen, StaleResultError where
+    another version of the pipeline may have had other tasks.
+    """
+    layout = StagingLayout(root=mine.root, pipeline=mine.pipeline, run_id=mine.run_id)
+    before = producers(region)
+    if not before:
+        mark_run(store, mine)
+    marker = check_marker(store, layout, mine.host)
+    if unseen := [region_id for region_id in before if not _has_documents(layout, region_id)]:
+        if marker.plan_id != mine.plan_id:
+            raise StaleResultError(
+                f"the pipeline was changed while this run was on its way: it began with plan {marker.plan_id}, "
+                f"'{region.region_id}' is of plan {mine.plan_id}, and reads from {listing(unseen)}, which has not run\n"
+                f"  hint: either run all of the run again, or deploy the version of plan {marker.plan_id} again"
+            )
+        found = f"the marker of this run, put on {marker.host}, and no documents of {listing(unseen)}, which ran before"
+        raise not_shared(layout.root, mine.host, found)
+
+
+def check_marker(store: CommitStore, layout: StagingLayout, host: str) -> RunMarker:
+    """Give a run's marker; raises StagingRootNotSharedError where it is not to be seen, or names another root."""
+    marker = find_marker(store, layout)
+    if marker is None:
+        raise not_shared(layout.root, host, f"no {layout.marker}")
+    if marker.root != layout.root:
+        found = f"the marker of this run, put on {marker.host}, which calls the root {marker.root}"
+        raise not_shared(layout.root, host, found)
+    return marker
+
+
+def producers(region: RegionDescriptor) -> tuple[RegionId, ...]:
+    """Give the other regions whose results a region reads: they ran before it."""
+    read = (staged.producer for staged in values_within(region, StagedInput))
+    return tuple(dict.fromkeys(found for found in read if found != region.region_id))
+
+
+def _has_documents(layout: StagingLayout, region_id: RegionId) -> bool:
+    folder = executions_folder(layout.run, region_id)
+    return any(Path(folder, name, DESCRIPTOR).exists() for name in folders_in(folder))
+
+
+def not_shared(root: str, host: str, found: str) -> StagingRootNotSharedError:
+    """Give the error in words."""
+    return StagingRootNotSharedError(
+        f"staging root {root} is not shared with this worker ({host})\n"
+        f"  found: {found}\n"
+        "  hint: mount the same folder on every worker, under one path: setting `[graph_compiler] staging_root`; "
+        "if `graph-compiler staging gc` has removed the run, clear its first tasks"
+    )

@@ -1,0 +1,43 @@
+"""The one "now" of a run (DESIGN D22): the time in the record that the run's first task puts.
+
+Clocks of hosts differ, and Spark looks at its own for every action. `run.json` is put if absent, so one clock has
+spoken once; every task has to see it before it starts, every retry, cleared task and recomputation finds it in the same
+place, and a replay takes it along. A document of its own would be a second thing to lose, and would say no more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
+from graph_compiler.staging.executions.run_marker import RunMarker, find_marker, mark_run
+from graph_compiler.staging.store.commit_store import CommitStore
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the clock of a host says: seconds since the epoch."""
+
+    host: str
+    time: float
+
+
+def run_time(store: CommitStore, task: TaskDeploymentDescriptor, mine: Reading) -> datetime:
+    """Return the run's now, to the microsecond, in UTC.
+
+    `mine` counts only where the run has no record yet, as in a test or a preview: then this task is its first.
+    """
+    marker = find_marker(store, task.layout)
+    if marker is None:
+        mark_run(store, RunMarker.of(task, host=mine.host, time=mine.time))
+        marker = find_marker(store, task.layout)
+        assert marker is not None, "it was put, by this task or another"
+    return moment(marker.time)
+
+
+def moment(seconds: float) -> datetime:
+    """Return seconds since the epoch as a time, the same on every host."""
+    return _EPOCH + timedelta(microseconds=round(seconds * 1_000_000))

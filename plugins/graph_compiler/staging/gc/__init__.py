@@ -1,0 +1,1 @@
+"""What in a staging root can go: read, decided, removed."""

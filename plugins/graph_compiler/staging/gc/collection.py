@@ -1,0 +1,265 @@
+"""Decide what `graph-compiler staging gc` removes; nothing is touched here.
+
+    a run that is not live and old enough      all of it, once nothing outside its folder is left
+    any other run that is not live             what nobody can read: losers' data, superseded epochs, prepared rows
+    a live run                                 nothing
+
+Kept in any case: the ledgers of targets; and of every run what an undone publication needs, since the next execution
+that writes the target carries it out. Tables only who may connect can drop: a run with some is kept, less its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from graph_compiler.identifiers import OperatorId, counted, path_segment
+from graph_compiler.staging.gc.inventory import (
+    DataFolder,
+    PreparedRows,
+    StagedResult,
+    StagedRun,
+    StagingInventory,
+)
+from graph_compiler.staging.gc.liveness import (
+    MINIMUM_SILENCE,
+    AirflowRunState,
+    RunState,
+    Verdict,
+    judge,
+)
+from graph_compiler.staging.publications.preparations import PlaceKind, is_beside
+
+RunKey = tuple[str, str]
+"""A pipeline and a run id."""
+
+
+class Waste(StrEnum):
+    """Why something goes."""
+
+    RUN = "the run is old"
+    EXPIRED = "the run is old, and kept for its records only"
+    UNCOMMITTED = "no manifest names it: its writer was killed, or lost"
+    SUPERSEDED = "a later epoch has taken its place"
+    RELEASED = "it was released, and its removal interrupted"
+    FIXED = "one execution fixed these rows for itself, and has ended"
+    PREPARED = "a sink prepared it, and will not publish it"
+    STRAY = "its writer was killed before it had a name"
+    TRASH = "an earlier collection was interrupted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """Something to remove. `pipeline` and `run_id` are empty for what belongs to no run; `changed` is the run's."""
+
+    waste: Waste
+    path: str
+    bytes: int
+    pipeline: str = ""
+    run_id: str = ""
+    changed: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftTable:
+    """A table a sink prepared in a database, as the document `record` says: who may connect drops it."""
+
+    record: str
+    pipeline: str
+    run_id: str
+    operator_id: OperatorId
+    execution_id: str
+    table: str
+    target: str
+
+    @property
+    def statement(self) -> str:
+        """Give what drops it."""
+        return f"DROP TABLE IF EXISTS {self.table}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptRun:
+    """A run that stays, and why."""
+
+    pipeline: str
+    run_id: str
+    state: RunState
+    bytes: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collection:
+    """What goes, what only a person can remove, or says to have removed, and what stays."""
+
+    removals: tuple[Removal, ...]
+    tables: tuple[LeftTable, ...]
+    kept: tuple[KeptRun, ...]
+    forgotten: tuple[LeftTable, ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        """Add up what goes."""
+        return sum(removal.bytes for removal in self.removals)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What is asked for. `older_than` in seconds, None for each run's own ttl; `airflow` is its word on runs it knows.
+
+    `tables_dropped`: somebody says of all tables that were left that they are gone.
+    """
+
+    now: float
+    older_than: float | None = None
+    airflow: Mapping[RunKey, AirflowRunState]
+    tables_dropped: bool = False
+
+
+def verdict(run: StagedRun, policy: Policy) -> Verdict:
+    """Say whether a run is live, by the one rule."""
+    word = policy.airflow.get((run.pipeline, run.run_id))
+    return judge(run.facts, word, silent=policy.now - run.changed, ttl=run.ttl)
+
+
+def collect(inventory: StagingInventory, policy: Policy) -> Collection:
+    """Decide about everything in a staging root."""
+    removals = [Removal(waste=Waste.TRASH, path=path, bytes=0) for path in inventory.trash]
+    removals += [
+        Removal(waste=Waste.STRAY, path=document.path, bytes=document.bytes)
+        for document in inventory.stray
+        if policy.now - document.changed >= MINIMUM_SILENCE
+    ]
+    tables: list[LeftTable] = []
+    forgotten: list[LeftTable] = []
+    kept: list[KeptRun] = []
+    for run in inventory.runs:
+        undone = frozenset(
+            intent.execution_id
+            for intent in inventory.undone
+            if (intent.pipeline, intent.run_id) == (run.pipeline, run.run_id)
+        )
+        found = _collect_run(run, undone, policy)
+        removals += found.removals
+        tables += found.tables
+        forgotten += found.forgotten
+        kept += found.kept
+    return Collection(
+        removals=tuple(removals),
+        tables=tuple(tables),
+        kept=tuple(kept),
+        forgotten=tuple(forgotten),
+    )
+
+
+def _collect_run(run: StagedRun, undone: frozenset[str], policy: Policy) -> Collection:
+    found, silent = verdict(run, policy), policy.now - run.changed
+    if found.state is RunState.LIVE:
+        return Collection(removals=(), tables=(), kept=(_kept(run, found, found.reason),))
+    is_old = silent >= _age_limit(run, policy)
+    if not is_old and silent < MINIMUM_SILENCE:
+        return Collection(removals=(), tables=(), kept=(_kept(run, found, found.reason),))
+    tables, forgotten = tuple(_tables(run, undone)), tuple[LeftTable, ...]()
+    if policy.tables_dropped:
+        tables, forgotten = (), tables
+    prepared = tuple(_prepared_folders(run, undone))
+    if is_old and not undone and not tables:
+        whole = _removal(run, Waste.RUN, run.path, run.bytes)
+        # The records of what lies elsewhere go last: a collection that is interrupted finds them again.
+        return Collection(removals=(*prepared, whole), tables=(), kept=())
+    reason = found.reason
+    if is_old:
+        reason = "a publication was decided and not carried out: the next execution that writes the target does it"
+        if not undone:
+            reason = f"{counted(len(tables), 'table')} of a database must be dropped first"
+    leftovers = () if run.facts.unreadable else tuple(_leftovers(run, undone, is_old=is_old))
+    return Collection(
+        removals=(*prepared, *leftovers),
+        tables=tables,
+        kept=(_kept(run, found, reason),),
+        forgotten=forgotten,
+    )
+
+
+def _age_limit(run: StagedRun, policy: Policy) -> float:
+    """Give the age from which a run goes: what was asked for, but not below an hour without Airflow's word."""
+    asked = run.ttl if policy.older_than is None else policy.older_than
+    is_known = (run.pipeline, run.run_id) in policy.airflow
+    return asked if is_known else max(asked, MINIMUM_SILENCE)
+
+
+def _leftovers(run: StagedRun, undone: frozenset[str], *, is_old: bool) -> Iterator[Removal]:
+    results: Mapping[str, StagedResult] = {result.id: result for result in run.results}
+    for folder in run.data:
+        if waste := _why_waste(folder, results.get(folder.owner), undone, is_old=is_old):
+            yield _removal(run, waste, folder.path, folder.bytes)
+    for document in run.stray:
+        yield _removal(run, Waste.STRAY, document.path, document.bytes)
+
+
+def _why_waste(
+    folder: DataFolder, result: StagedResult | None, undone: frozenset[str], *, is_old: bool
+) -> Waste | None:
+    if folder.owner.endswith("-sink"):
+        return None if folder.name in {path_segment(id) for id in undone} else Waste.PREPARED
+    named = [epoch for epoch in result.epochs if epoch.folder == folder.name] if result else []
+    if result is None or not named:
+        return Waste.UNCOMMITTED
+    (epoch,) = named
+    if epoch.released is not None:
+        return Waste.RELEASED
+    if result.id.endswith(f"-{epoch.execution_id}"):
+        return Waste.FIXED
+    if epoch.epoch < result.epochs[-1].epoch:
+        return Waste.SUPERSEDED
+    return Waste.EXPIRED if is_old else None
+
+
+def _prepared_folders(run: StagedRun, undone: frozenset[str]) -> Iterator[Removal]:
+    for rows in _not_published(run, undone):
+        if is_beside(rows.preparation):
+            yield _removal(run, Waste.PREPARED, rows.preparation.prepared.place, rows.bytes)
+
+
+def _tables(run: StagedRun, undone: frozenset[str]) -> Iterator[LeftTable]:
+    for rows in _not_published(run, undone):
+        record = rows.preparation
+        if record.prepared.kind is PlaceKind.TABLE:
+            yield LeftTable(
+                record=rows.record,
+                pipeline=run.pipeline,
+                run_id=run.run_id,
+                operator_id=record.operator_id,
+                execution_id=record.execution_id,
+                table=record.prepared.place,
+                target=record.prepared.target,
+            )
+
+
+def _not_published(run: StagedRun, undone: frozenset[str]) -> Iterator[PreparedRows]:
+    for rows in run.prepared:
+        if rows.is_there and rows.preparation.execution_id not in undone:
+            yield rows
+
+
+def _removal(run: StagedRun, waste: Waste, path: str, bytes: int) -> Removal:
+    return Removal(
+        waste=waste,
+        path=path,
+        bytes=bytes,
+        pipeline=run.pipeline,
+        run_id=run.run_id,
+        changed=run.changed,
+    )
+
+
+def _kept(run: StagedRun, found: Verdict, reason: str) -> KeptRun:
+    return KeptRun(
+        pipeline=run.pipeline,
+        run_id=run.run_id,
+        state=found.state,
+        bytes=run.bytes,
+        reason=reason,
+    )

@@ -1,0 +1,108 @@
+"""What lies in a staging root, as values: `staging_survey` reads them, `staging_collection` decides about them.
+
+Sizes are bytes on disk, times seconds since the epoch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graph_compiler.identifiers import IntermediateDataSetId, RegionId
+from graph_compiler.staging.gc.liveness import RunFacts
+from graph_compiler.staging.publications.preparations import Preparation
+from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.results.release import ReleasedResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFolder:
+    """A folder below a run's `data`: `owner` is a result or a sink, `name` the epoch's or the execution's."""
+
+    owner: str
+    name: str
+    path: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedEpoch:
+    """A committed epoch; `folder` is the name of its data, `bytes` what its manifest names."""
+
+    epoch: int
+    execution_id: str
+    folder: str
+    location: str
+    rows: int
+    bytes: int
+    committed: float
+    released: ReleasedResult | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedResult:
+    """A result with its epochs, first to last, of which readers read the last.
+
+    `owner` is the task that stages it, None where rows were only fixed for one execution (DESIGN D9). `consumers` read
+    it by the plan, `readers` have read it.
+    """
+
+    id: IntermediateDataSetId
+    owner: RegionId | None
+    consumers: tuple[RegionId, ...]
+    readers: tuple[RegionId, ...]
+    epochs: tuple[StagedEpoch, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedRows:
+    """What a sink prepared outside the run's folder, as the document `record` says.
+
+    `is_there`: of a folder, whether it exists; of a table, whether nothing says that it was dropped.
+    """
+
+    record: str
+    preparation: Preparation
+    is_there: bool
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrayDocument:
+    """A document that has no name yet: it is being written, or its writer was killed."""
+
+    path: str
+    bytes: int
+    changed: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedRun:
+    """A run's folder."""
+
+    pipeline: str
+    run_id: str
+    path: str
+    bytes: int
+    changed: float
+    ttl: float
+    attempts: int
+    facts: RunFacts
+    results: tuple[StagedResult, ...]
+    data: tuple[DataFolder, ...]
+    prepared: tuple[PreparedRows, ...]
+    stray: tuple[StrayDocument, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagingInventory:
+    """A staging root.
+
+    `undone` was decided and not carried out. `trash` is what an earlier collection has not finished removing; `stray`
+    are documents of ledgers.
+    """
+
+    root: str
+    runs: tuple[StagedRun, ...]
+    undone: tuple[Publication, ...]
+    trash: tuple[str, ...]
+    stray: tuple[StrayDocument, ...]

@@ -1,0 +1,246 @@
+"""Bring an execution's prepared files into their target, whoever does it, and however often it was begun before.
+
+    claim      rename the folder with the files to a name of this carrier's own; of several carriers one succeeds
+    bring in   exchange it for the folder it replaces, in one step; where that cannot be, move its files one by one
+    clear      a claimed folder without new files is what came out of the target: delete it
+
+Files that go to another mount are copied there (`folders.moves`). A carrier that dies leaves its claim, which the next
+one claims in turn. One that wakes and finds its claim gone looks again at what there is. Nothing is done to a folder
+but by the name under which it was claimed, and old files are never brought back: names of new ones hold the
+execution's id. What cannot be deleted (other users' files) gets a name that no carrier claims, and waits there for
+`staging gc`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+from graph_compiler.errors import PublicationConflictError, PublicationPendingError
+from graph_compiler.staging.publications.folder_exchange import exchange_folders
+from graph_compiler.staging.publications.intent import WHOLE, Intent
+from graph_compiler.staging.publications.listing import data_files, first_link, is_hidden
+from graph_compiler.staging.publications.mounts import has_mount_inside
+from graph_compiler.staging.publications.moves import move, room_in
+from graph_compiler.staging.store.commit_store import sync_folder
+
+_LEFT = "left-"  # before the name of what came out of the target and could not be deleted
+
+
+def carry_out(intent: Intent) -> None:
+    """Bring the files in, and take away what goes.
+
+    Raises PublicationConflictError where the files are neither prepared nor in the target, PublicationPendingError
+    where the system refuses a step: doing it again goes on from there.
+    """
+    try:
+        for _ in steps(intent, carrier=uuid.uuid4().hex):
+            pass
+    except OSError as error:
+        places = " → ".join(str(name) for name in (error.filename, error.filename2) if name)
+        raise PublicationPendingError(
+            f"{intent.target} does not take what execution {intent.execution_id} of run {intent.run_id} has decided to "
+            f"publish: {error.strerror or error}{f' ({places})' if places else ''}\n"
+            "  hint: mend this, and clear the task: whoever writes the target next finishes it. "
+            f"To give it up, remove {intent.prepared}"
+        ) from error
+
+
+def steps(intent: Intent, carrier: str) -> Iterator[None]:
+    """Do the same step by step: at each yield the carrier may die, and others may have their turn."""
+    target, prepared = Path(intent.target), Path(intent.prepared)
+    rooms = _rooms(intent)
+    for number in count():
+        # What is prepared first, then what was copied of it: see `folders.moves`.
+        folder = next((found for room in rooms for found in _folders(room)), None)
+        if folder is None:
+            break
+        yield
+        with suppress(FileNotFoundError):  # another carrier has claimed it
+            claimed = folder.rename(folder.with_name(f"{carrier}-{number}"))
+            yield
+            yield from _empty(claimed, target, intent)
+    if lost := [name for name in intent.add if not (target / name).exists()]:
+        raise PublicationConflictError(
+            f"{lost[0]} is gone from {prepared}, and is not in {target}: "
+            "another execution has published since, or somebody has removed it"
+        )
+    yield
+    for name in intent.remove:
+        _unlink(target / name)
+        yield
+    for room in rooms:
+        remove_empty(room)
+    for name in intent.remove:
+        _remove_empty_folders(target, (target / name).parent)
+    _sync(target, intent)
+
+
+def _rooms(intent: Intent) -> tuple[Path, ...]:
+    """Give the folders that carriers claim: what is prepared, and what is copied to where it cannot be renamed to."""
+    target, prepared = Path(intent.target), Path(intent.prepared)
+    places = sorted({(target / name).parent for name in intent.add})
+    copied = (room_in(place, prepared.name) for place in places)
+    return (prepared, *(room for room in copied if room != prepared))
+
+
+def remove_empty(prepared: Path) -> None:
+    """Remove an execution's folder, and the one around it when nobody else prepares anything there."""
+    for folder in (prepared, prepared.parent):
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def _folders(room: Path) -> Iterator[Path]:
+    # A folder that is renamed while names are listed may be in no list: it is looked for again.
+    for _ in range(3):
+        with suppress(FileNotFoundError, NotADirectoryError):
+            yield from sorted(
+                folder for folder in room.iterdir() if not folder.name.startswith(_LEFT)
+            )
+
+
+def _empty(claimed: Path, target: Path, intent: Intent) -> Iterator[None]:
+    """Bring in the new files of a claimed folder, or delete it if it has none."""
+    if not any((claimed / name).exists() for name in intent.add):
+        yield
+        yield from _clear(claimed, target, intent)
+        return
+    yield
+    if not target.exists() and _holds(claimed, intent.add):
+        yield
+        if _rename(claimed, target):
+            _sync(target, intent)
+            return
+    for folder in intent.replaces:
+        if _holds(claimed, [name for name in intent.add if _is_in(folder, name)]):
+            yield
+            _put_in_place(claimed / folder, target / folder, is_target=folder == WHOLE)
+            yield
+    for name in intent.add:
+        if (claimed / name).exists():
+            _clear_the_way(target, name, intent.remove)
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            yield
+            mine = room_in((target / name).parent, claimed.parent.name) / claimed.name
+            yield from move(claimed / name, target / name, mine)
+    # What came out is deleted after this: a reader who has just opened the old folder has time to list it.
+    _sync(target, intent)
+
+
+def _clear(claimed: Path, target: Path, intent: Intent) -> Iterator[None]:
+    """Delete what came out of the target, but for what readers do not see: that goes back.
+
+    Of what was behind a link only the link came out.
+    """
+    for folder in intent.replaces:
+        if not (target / folder).is_dir() or (claimed / folder).is_symlink():
+            continue
+        names = {path.name for path in (claimed / folder).glob("*")}
+        for name in sorted(filter(is_hidden, names)):
+            is_checksum = name.endswith(".crc") and name[1:-4] in names
+            if not is_checksum and not (target / folder / name).exists():
+                yield
+                (claimed / folder / name).rename(target / folder / name)
+    yield
+    shutil.rmtree(claimed, ignore_errors=True)
+    yield
+    with suppress(
+        FileNotFoundError
+    ):  # it is deleted, as it should be, or another has claimed the rest
+        left = claimed.rename(claimed.with_name(f"{_LEFT}{claimed.name}"))
+        print(
+            f"graph_compiler: {left} came out of {target} and cannot be deleted by this user: left for `staging gc`",
+            file=sys.stderr,
+        )
+
+
+def _put_in_place(new: Path, place: Path, *, is_target: bool) -> None:
+    """Let a folder take the place of another, or come where none is; leave both where that cannot be.
+
+    A target that is a link stays one; in the place of a link inside it comes the folder.
+    """
+    if place.is_symlink():
+        if is_target or exchange_folders(new, place):
+            return
+        place.unlink()
+    if not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if _rename(new, place) or not place.exists():
+            return
+    if has_mount_inside(place):
+        return
+    _make_alike(new, place)
+    exchange_folders(new, place)
+
+
+def _clear_the_way(target: Path, name: str, remove: tuple[str, ...]) -> None:
+    """Take away what stands where a folder must be, if it goes anyway: a link, or a file."""
+    for folder in list(reversed(Path(name).parents))[1:]:
+        if str(folder) in remove:
+            _unlink(target / folder)
+
+
+def _unlink(path: Path) -> None:
+    """Remove a file or a link; a folder that has come in its place stays."""
+    if path.is_symlink() or not path.is_dir():
+        with suppress(NotADirectoryError):  # a file is where its folder was
+            path.unlink(missing_ok=True)
+
+
+def _rename(new: Path, place: Path) -> bool:
+    """Rename a folder to a name that is free; False if it is not any more, or on another mount."""
+    try:
+        new.rename(place)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EXDEV):
+            raise
+        return False
+    return True
+
+
+def _make_alike(new: Path, place: Path) -> None:
+    """Give a folder the owner, mode and access list of the one it replaces, as far as this process may."""
+    there = place.stat()
+    for owner in ((there.st_uid, -1), (-1, there.st_gid)):
+        with suppress(PermissionError):
+            os.chown(new, *owner)
+    shutil.copystat(place, new)
+    os.utime(new)
+
+
+def _holds(folder: Path, names: tuple[str, ...] | list[str]) -> bool:
+    return all((folder / name).exists() for name in names)
+
+
+def _is_in(folder: str, name: str) -> bool:
+    return folder == WHOLE or str(Path(name).parent) == folder
+
+
+def _remove_empty_folders(target: Path, folder: Path) -> None:
+    """Remove a partition's folder, and those around it, that hold no data; checksums may be left in them.
+
+    File by file, for others may bring new ones in meanwhile. Behind a link nothing is removed.
+    """
+    if first_link(target, str(folder.relative_to(target) / "_")):
+        return
+    while folder != target and not data_files(folder):
+        for path in folder.glob("*"):
+            if path.is_file() and is_hidden(path.name):
+                path.unlink(missing_ok=True)
+        with suppress(OSError):
+            folder.rmdir()
+        folder = folder.parent
+
+
+def _sync(target: Path, intent: Intent) -> None:
+    for folder in sorted({(target / name).parent for name in intent.add} | {target, target.parent}):
+        with suppress(FileNotFoundError):
+            sync_folder(folder)

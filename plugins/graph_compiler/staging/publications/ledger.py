@@ -1,0 +1,262 @@
+"""The publications of a target, in order, whichever run or pipeline makes them.
+
+    settle    carry out what others decided about this target and did not finish, or give up what cannot be; give
+              the next number
+    decide    put, under that number, what will be done; from here on the outcome is certain
+    finish    put: it has been done
+
+Two executions that took the same number cannot both decide: the loser changes nothing, and is tried again. Where what
+it would do does not depend on what others did, it takes the next number instead.
+
+An intent that nobody can read any more (empty, torn, of another kind) stops nobody for good. Once it is done, its order
+is over, and only whose it was matters. Before that no task whose state is success needs it, so it is given up, but not
+while an attempt lives that may have it in its memory. In both cases a run that may have published it itself is told so.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.errors import (
+    DamagedDocumentError,
+    DecisionLostError,
+    PublicationConflictError,
+    PublicationError,
+    StagingRootNotSharedError,
+)
+from graph_compiler.identifiers import OperatorId, listing
+from graph_compiler.staging.publications import unexplained_attempts
+from graph_compiler.staging.publications.ledger_records import GONE, LedgerRecords
+from graph_compiler.staging.publications.publications import GIVEN_UP, Ending, Publication, ending
+from graph_compiler.staging.store.commit_store import CommitStore
+
+Decided = TypeVar("Decided", bound=Publication)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ledger:
+    """The publications of all targets, as one run sees them, by the plan its task has.
+
+    A sink of the run is known by its operator's id only within a plan: a change of the pipeline may move that.
+    """
+
+    store: CommitStore
+    layout: StagingLayout
+    plan_id: str
+    is_same_root: Callable[[], bool] = lambda: True
+
+    @property
+    def records(self) -> LedgerRecords:
+        """Return what was decided, as it is recorded."""
+        return LedgerRecords(store=self.store, layout=self.layout)
+
+    def settle(
+        self,
+        target: str,
+        operator_id: OperatorId,
+        carry_out: Callable[[Publication], None],
+        mine: str | None = None,
+    ) -> int:
+        """Finish what others began with the target, and give the next number; `mine` is the execution that asks.
+
+        Raises PublicationError for a target that another sink of this run and plan wrote last, and where a publication
+        cannot be read that this run may have made; PublicationConflictError while an attempt lives that may have.
+        """
+        intents, ended = self.records.numbers(target)
+        # Behind all that is known: a number whose intent somebody has removed is never taken again.
+        number = max(intents | ended, default=-1) + 1
+        for earlier in sorted(intents - ended):
+            self._settle(target, earlier, carry_out, mine)
+        with suppress(DamagedDocumentError):
+            if number:
+                self._refuse_another_sink(self.records.document(target, number - 1), operator_id)
+        return number
+
+    def of_this_run(
+        self,
+        target: str,
+        operator_id: OperatorId,
+        before: int,
+        *,
+        since: int = 0,
+        given_up: bool = False,
+    ) -> tuple[Publication, ...]:
+        """Give what attempts of this run have published to the target, in order, by this plan or an earlier one.
+
+        With `given_up` also what they decided and was given up, of which parts may be there. Raises
+        PublicationError where another sink of this plan has.
+        """
+        found: list[Publication] = []
+        for number in range(since, before):
+            try:
+                document = self.records.document(target, number)
+            except DamagedDocumentError as error:
+                self._refuse_what_may_be_own(target, error, before)
+                continue
+            # A target that has been written for years has thousands: only those of this run are decoded.
+            if self._is_of_this_run(document) and (
+                given_up
+                or ending(self.store, self.layout.done(target, number)) is not Ending.GIVEN_UP
+            ):
+                self._refuse_another_sink(document, operator_id)
+                found.append(self.records.publication(target, number))
+        return tuple(found)
+
+    def documents(self, target: str, before: int) -> Iterator[Mapping[str, object]]:
+        """Yield what was decided to publish to the target, in order, as it was recorded; not what nobody can read."""
+        for number in range(before):
+            with suppress(DamagedDocumentError):
+                yield self.records.document(target, number)
+
+    def decide(self, publication: Publication) -> None:
+        """Record what will be done.
+
+        Raises DecisionLostError if another execution was first, StagingRootNotSharedError where the record is not in
+        the staging root that this execution began in: then nobody else would ever see it.
+        """
+        key = self.layout.intent(publication.target, publication.number)
+        content = to_json(publication).encode()
+        # In this order: however the root is exchanged for another in between, one of the two is not there.
+        was_put = self.store.put_if_absent(key, content)
+        is_same_root, found = self.is_same_root(), self.store.get(key)
+        if not is_same_root or (was_put and found is None):
+            raise StagingRootNotSharedError(
+                f"staging root {self.layout.root} is not the one this execution began in\n"
+                f"  found: no {self.layout.marker if not is_same_root else key}\n"
+                "  hint: mount it again; nothing of this execution is visible"
+            )
+        if found != content:  # else it is this one's, though the answer said otherwise
+            raise DecisionLostError(
+                f"another execution has published {publication.target} since this one began; "
+                "nothing of this one is visible"
+            )
+
+    def decide_behind_others(
+        self,
+        publication: Decided,
+        carry_out: Callable[[Publication], None],
+        renew: Callable[[Decided, tuple[Publication, ...]], Decided] = lambda own, others: own,  # noqa: ARG005  # most need no look
+    ) -> Decided:
+        """Decide, under the next number if other runs were first; gives what was decided.
+
+        `renew` gives the publication as it must be behind what others have decided meanwhile. Raises
+        DecisionLostError where an execution of this run was first: that one counts.
+        """
+        while True:
+            try:
+                self.decide(publication)
+                return publication
+            except DecisionLostError:
+                target, operator_id = publication.target, publication.operator_id
+                number = self.settle(target, operator_id, carry_out, publication.execution_id)
+                if self.of_this_run(target, operator_id, number, since=publication.number):
+                    raise
+                others = range(publication.number, number)
+                known = tuple(self.records.publication(target, other) for other in others)
+                publication = replace(renew(publication, known), number=number)
+
+    def finish(self, publication: Publication) -> None:
+        """Record that it has been done; raises PublicationConflictError where it was given up, as it cannot be read."""
+        key = self.layout.done(publication.target, publication.number)
+        if self.store.put_if_absent(key, b"{}"):
+            return
+        if ending(self.store, key) is Ending.GIVEN_UP and not self.records.holds(publication):
+            raise PublicationConflictError(
+                f"the record of what this execution decided to publish to {publication.target} cannot be read any "
+                "more, and others have given it up"
+            )
+
+    def give_up(self, publication: Publication) -> None:
+        """Record that it will not be done: the target refuses it for good, or its rows are lost."""
+        key = self.layout.done(publication.target, publication.number)
+        self.store.put_if_absent(key, GIVEN_UP)
+
+    def _carry_out(
+        self, publication: Publication, carry_out: Callable[[Publication], None]
+    ) -> None:
+        """Carry out what another execution decided, or give it up where its rows are in no place any more."""
+        try:
+            carry_out(publication)
+        except PublicationConflictError as error:
+            # Nobody publishes behind an intent that is not done: without the record, they were taken away by hand.
+            key = self.layout.done(publication.target, publication.number)
+            if ending(self.store, key) is Ending.OPEN:
+                print(
+                    f"graph_compiler: gave up what execution {publication.execution_id} of run {publication.run_id} "
+                    f"decided to publish: {error}",
+                    file=sys.stderr,
+                )
+                self.give_up(publication)
+
+    def _settle(
+        self,
+        target: str,
+        number: int,
+        carry_out: Callable[[Publication], None],
+        mine: str | None,
+    ) -> None:
+        """Carry out what another execution decided; give it up where nobody can read it, or has its rows."""
+        try:
+            publication = self.records.publication(target, number)
+        except DamagedDocumentError as error:
+            if (
+                error.why == GONE
+            ):  # it was listed: somebody is removing it, or the root goes away just now
+                raise PublicationConflictError(f"{error.path} was there, and {GONE}") from None
+            self._give_up_unreadable(target, number, error, mine)
+        else:
+            self._carry_out(publication, carry_out)
+
+    def _give_up_unreadable(
+        self, target: str, number: int, error: DamagedDocumentError, mine: str | None
+    ) -> None:
+        explained = {*self.records.explained(target, number), *([mine] if mine else [])}
+        self._refuse_own(target, error, explained)
+        if found := unexplained_attempts.alive(self.layout.root, target, explained):
+            raise DecisionLostError(
+                f"a publication to {target} cannot be read, and execution {found[0].execution_id} may be carrying it "
+                f"out\n  found: {error.path} {error.why}\n  hint: try again when it has ended; if its driver is dead "
+                f"and nothing of it is in the target: {found[0].way_out}"
+            )
+        print(
+            f"graph_compiler: gave up a publication to {target} that nobody can read: {error.path} {error.why}",
+            file=sys.stderr,
+        )
+        self.store.put_if_absent(self.layout.done(target, number), GIVEN_UP)
+
+    def _refuse_what_may_be_own(
+        self, target: str, error: DamagedDocumentError, before: int
+    ) -> None:
+        self._refuse_own(target, error, self.records.explained(target, before))
+
+    def _refuse_own(
+        self, target: str, error: DamagedDocumentError, explained: Collection[str]
+    ) -> None:
+        """Raise PublicationError where this run may have made a publication that cannot be read."""
+        if found := unexplained_attempts.of_run(self.layout, target, explained):
+            ids = [attempt.execution_id for attempt in found]
+            commands = " && ".join(attempt.way_out for attempt in found)
+            raise PublicationError(
+                f"a publication to {target} cannot be read, and {listing(ids)} of this run may have made it: what is "
+                f"written now could double its rows\n  found: {error.path} {error.why}\n"
+                f"  hint: remove files or rows of {listing(ids)} from the target, if there are any; then: {commands}"
+            )
+
+    def _is_of_this_run(self, document: Mapping[str, object]) -> bool:
+        run = (self.layout.pipeline, self.layout.run_id)
+        return (document["pipeline"], document["run_id"]) == run
+
+    def _refuse_another_sink(self, document: Mapping[str, object], operator_id: OperatorId) -> None:
+        if (
+            self._is_of_this_run(document)
+            and document["plan_id"] == self.plan_id
+            and document["operator_id"] != operator_id
+        ):
+            target = document["target"]
+            raise PublicationError(f"its target {target} was written by another sink of this run")

@@ -1,0 +1,91 @@
+"""The records of a target's ledger, as they lie in the staging root: numbered, and readable or not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from graph_compiler.deployment.documents.staging_layout import DONE, INTENT, StagingLayout
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.errors import DamagedDocumentError, OtherVersionError
+from graph_compiler.identifiers import listing
+from graph_compiler.staging.publications.publications import GIVEN_UP, Publication
+from graph_compiler.staging.store.commit_store import CommitStore
+from graph_compiler.staging.store.read_document import decode_object, get_document
+
+GONE = "is gone"
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
+_COMMON = ("pipeline", "run_id", "plan_id", "operator_id", "execution_id", "target")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerRecords:
+    """What was decided about targets, by number.
+
+    Reading a record raises DamagedDocumentError where nobody can read it any more (`why` is GONE where it is not
+    there), OtherVersionError where another version of this program can.
+    """
+
+    store: CommitStore
+    layout: StagingLayout
+
+    def numbers(self, target: str) -> tuple[frozenset[int], frozenset[int]]:
+        """Return the numbers under which something was decided, and those under which it has ended."""
+        names = [PurePath(key).name for key in self.store.keys(self.layout.publications(target))]
+        return _numbered(names, INTENT), _numbered(names, DONE)
+
+    def publication(self, target: str, number: int) -> Publication:
+        """Return what was decided, with what only its kind of target has."""
+        key = self.layout.intent(target, number)
+        try:
+            found = get_document(self.store, key, Publication)
+        except OtherVersionError as error:
+            raise self._of_another_version(target, number, error.why) from None
+        if found is None:
+            raise DamagedDocumentError(key, GONE)
+        return found
+
+    def document(self, target: str, number: int) -> Mapping[str, object]:
+        """Return a publication undecoded: what every kind and version of them has."""
+        key = self.layout.intent(target, number)
+        content = self.store.get(key)
+        if content is None:
+            raise DamagedDocumentError(key, GONE)
+        document = decode_object(content, key)
+        if missing := [name for name in _COMMON if not isinstance(document.get(name), str)]:
+            if isinstance(document.get("type"), str):
+                raise self._of_another_version(target, number, f"it has no {listing(missing)}")
+            raise DamagedDocumentError(key, f"has no {listing(missing)}")
+        return document
+
+    def explained(self, target: str, before: int) -> frozenset[str]:
+        """Return the executions whose publications to a target can be read."""
+        found = set()
+        for number in range(before):
+            with suppress(DamagedDocumentError):
+                found.add(str(self.document(target, number)["execution_id"]))
+        return frozenset(found)
+
+    def holds(self, publication: Publication) -> bool:
+        """Whether the record of a publication is still what was decided."""
+        try:
+            content = self.store.get(self.layout.intent(publication.target, publication.number))
+        except DamagedDocumentError:
+            return False
+        return content == to_json(publication).encode()
+
+    def _of_another_version(self, target: str, number: int, why: str) -> OtherVersionError:
+        done = self.layout.done(target, number)
+        return OtherVersionError(
+            self.layout.intent(target, number),
+            why,
+            f"give it up: echo '{GIVEN_UP.decode()}' > '{done}'",
+        )
+
+
+def _numbered(names: list[str], ending: str) -> frozenset[int]:
+    stems = (name.removesuffix(ending) for name in names if name.endswith(ending))
+    return frozenset(int(stem) for stem in stems if _NUMBER.fullmatch(stem))

@@ -1,0 +1,46 @@
+"""Mounts: nothing can be renamed from one to another, and a folder that holds one must stay where it is."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from graph_compiler.staging.publications.preparations import beside, inside
+
+_MOUNTS = Path("/proc/self/mountinfo")
+_ESCAPED = re.compile(rb"\\([0-7]{3})")
+
+
+def preparation_folder(target: Path) -> Path:
+    """Return the folder of what executions prepare for a target: beside it, or in it where that is another mount.
+
+    A target may be a mount point, or a link to another disk; nothing can be renamed from one mount to another.
+    """
+    if target.is_dir() and _mount(target) != _mount(target.parent):
+        return inside(target)
+    return beside(target)
+
+
+def has_mount_inside(folder: Path) -> bool:
+    """Whether something is mounted below a folder; if it took another's place, the mount would go with it."""
+    if not _MOUNTS.exists():  # not Linux, which alone can exchange folders
+        return False
+    below = os.fsencode(os.path.realpath(folder)) + b"/"
+    points = (line.split(b" ")[4] for line in _MOUNTS.read_bytes().splitlines())
+    return any(_ESCAPED.sub(_letter, point).startswith(below) for point in points)
+
+
+def _letter(found: re.Match[bytes]) -> bytes:
+    return bytes([int(found[1], 8)])
+
+
+def _mount(folder: Path) -> tuple[int, str]:
+    """Return what tells mounts apart: the device, and Linux's number of the mount (one device may have several)."""
+    descriptor = os.open(folder, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY)
+    try:
+        device, known = os.fstat(descriptor).st_dev, Path(f"/proc/self/fdinfo/{descriptor}")
+        lines = known.read_text().splitlines() if known.exists() else []
+        return device, next((line for line in lines if line.startswith("mnt_id:")), "")
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,57 @@
+"""Move a file to its place, also from one mount to another.
+
+    mine/                  a folder of this carrier's own, in the room beside the file's place
+    look for the file      in the folder this carrier has claimed: if another has claimed it since, it is not there
+    copy, flush            into mine/, where no reader looks
+    rename                 to its place, in one step
+
+Who claims the file claims what is in the room after that. So a carrier that sleeps at any point before the last finds
+its folder gone when it wakes, or has not found the file: a copy never comes after another carrier has finished.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from graph_compiler.staging.publications.preparations import inside
+
+
+def room_in(folder: Path, execution: str) -> Path:
+    """Return where carriers of an execution's files copy them to, if they must: hidden in the folder they go to."""
+    return inside(folder) / execution
+
+
+def move(file: Path, place: Path, mine: Path) -> Iterator[None]:
+    """Rename a file, or copy it where it cannot be renamed; `mine` is named by the claim, and made only then.
+
+    Each yield is a step. Raises FileNotFoundError where another carrier has claimed the file.
+    """
+    try:
+        file.rename(place)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        yield from _copy(file, place, mine)
+    yield
+
+
+def _copy(file: Path, place: Path, mine: Path) -> Iterator[None]:
+    mine.mkdir(parents=True, exist_ok=True)
+    yield
+    copied = mine / "copying"
+    with file.open("rb") as source:
+        yield
+        with copied.open("wb") as copy:
+            shutil.copyfileobj(source, copy, length=1 << 20)
+            shutil.copymode(file, copied)
+            copy.flush()
+            os.fsync(copy.fileno())
+    yield
+    copied.rename(place)
+    yield
+    file.unlink()
+    mine.rmdir()

@@ -1,0 +1,107 @@
+"""Folders that no sink may write over: the staging root, the project's own, and those that everybody needs.
+
+A sink replaces files, and makes a folder beside its target: a target that is or contains such a folder takes it away
+with its first overwrite; one that lies in the staging root overwrites what other pipelines staged.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import graph_compiler
+from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.errors import Problem, SourceLocation
+from graph_compiler.identifiers import PIPELINES
+from graph_compiler.staging.publications.local_places import LocalPlace, local_path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnFolder:
+    """A folder, and what it is for people. `takes_targets`: a target may lie in it, and may not be it or contain it."""
+
+    path: str
+    what: str
+    takes_targets: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkPlace:
+    """A sink with its rendered path, and where it was declared."""
+
+    name: str
+    path: str
+    declared_at: SourceLocation | None
+
+    @classmethod
+    def of(
+        cls, name: str, operator: object, declared_at: SourceLocation | None
+    ) -> SinkPlace | None:
+        """Return the place of a sink of files, None for anything else."""
+        if not isinstance(operator, Sink) or not isinstance(operator.connector, FileConnector):
+            return None
+        return cls(name=name, path=operator.connector.path, declared_at=declared_at)
+
+
+def own_folders(
+    staging_root: str, declared: Iterable[SourceLocation | None] = ()
+) -> tuple[OwnFolder, ...]:
+    """Return the folders that are known wherever a task runs; `declared` is where its operators were."""
+    files = dict.fromkeys(Path(place.file) for place in declared if place is not None)
+    folders = dict.fromkeys(file.parent for file in files if file.is_absolute() and file.exists())
+    packages = [
+        parent
+        for folder in folders
+        for parent in (folder, *folder.parents)
+        if parent.name == PIPELINES
+    ]
+    return (
+        OwnFolder(path=staging_root, what="the staging root"),
+        OwnFolder(path=str(Path(graph_compiler.__file__).parent), what="graph_compiler itself"),
+        *(OwnFolder(path=str(folder), what="the pipelines folder") for folder in packages),
+        *(
+            OwnFolder(path=str(folder), what="the folder it is declared in", takes_targets=True)
+            for folder in folders
+        ),
+        OwnFolder(path=str(Path.home()), what="a home folder", takes_targets=True),
+        OwnFolder(
+            path=tempfile.gettempdir(), what="the folder for temporary files", takes_targets=True
+        ),
+        OwnFolder(path=sys.prefix, what="Python's folder", takes_targets=True),
+    )
+
+
+def find_own_folder_problems(
+    sinks: Iterable[SinkPlace], folders: Iterable[OwnFolder]
+) -> Iterator[Problem]:
+    """Find targets that are, contain, or lie in a folder that no sink may write over; one problem for each sink."""
+    known = [
+        (folder, LocalPlace.at(path)) for folder in folders if (path := local_path(folder.path))
+    ]
+    for sink in sinks:
+        path = local_path(sink.path)
+        target = None if path is None or ".." in path.parts else LocalPlace.at(path)
+        words = (_words(target, folder, place) for folder, place in known) if target else ()
+        if path is not None and (found := next((one for one in words if one), None)):
+            yield Problem(
+                operator=sink.name,
+                message=f"its target {path} {found}",
+                allowed="a folder of its own",
+                hint="a sink replaces files of its target, and prepares others beside it",
+                declared_at=sink.declared_at,
+            )
+
+
+def _words(target: LocalPlace, folder: OwnFolder, place: LocalPlace) -> str | None:
+    """Return what a target is to a folder, None where it is far from it."""
+    is_root = target.path == PurePosixPath("/")
+    if target.contains(place):
+        is_it = place.contains(target)
+        verb = "is" if is_it and not is_root else "contains"
+        return f"{verb} {folder.what}" + ("" if is_it else f", {folder.path}")
+    lies_in = place.contains(target) and not folder.takes_targets
+    return f"lies in {folder.what}, {folder.path}" if lies_in else None

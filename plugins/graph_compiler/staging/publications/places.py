@@ -1,0 +1,166 @@
+"""What must hold between the rendered places of a run's tasks, before any row moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from graph_compiler.declaration.connectors import Connector, FileConnector
+from graph_compiler.declaration.operators import Sink, Source
+from graph_compiler.deployment.documents.descriptor import (
+    OperatorDescriptor,
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.errors import DamagedDocumentError, OtherVersionError, Problem
+from graph_compiler.identifiers import RegionId
+from graph_compiler.staging.executions.executions import last_descriptor
+from graph_compiler.staging.publications.local_places import LocalPlace, local_path
+from graph_compiler.staging.publications.own_folders import (
+    OwnFolder,
+    SinkPlace,
+    find_own_folder_problems,
+    own_folders,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """A source or a sink, rendered; `region_id` None where it is of the task that asks."""
+
+    operator: OperatorDescriptor
+    region_id: RegionId | None
+
+    @property
+    def words(self) -> str:
+        """Name it for a message."""
+        of_task = "" if self.region_id is None else f" of task '{self.region_id}'"
+        return f"'{self.operator.name}'{of_task}"
+
+
+def endpoints_of(region: RegionDescriptor) -> tuple[Endpoint, ...]:
+    """Return the sources and sinks of another task."""
+    return tuple(
+        Endpoint(operator=operator, region_id=region.region_id)
+        for operator in _operators(region)
+        if isinstance(operator.operator, Source | Sink)
+    )
+
+
+def sources_of(region: RegionDescriptor) -> tuple[Endpoint, ...]:
+    """Return the sources alone: where each sink asks, two sinks that meet are told once."""
+    return tuple(end for end in endpoints_of(region) if isinstance(end.operator.operator, Source))
+
+
+def recorded_endpoints(
+    layout: StagingLayout, region: RegionDescriptor, others: Iterable[RegionId]
+) -> tuple[Endpoint, ...]:
+    """Return the places that the last attempts at other tasks of a run were told, by the plan that this task has.
+
+    A task of another plan wrote elsewhere for another reason, and whoever deploys again clears it; one that nobody can
+    read says nothing.
+    """
+    found: list[Endpoint] = []
+    for region_id in others:
+        try:
+            task = last_descriptor(layout, region_id)
+        except (DamagedDocumentError, OtherVersionError):
+            continue
+        if task is not None and task.region.plan_id == region.plan_id:
+            found += endpoints_of(task.region)
+    return tuple(found)
+
+
+def find_place_problems(
+    region: RegionDescriptor,
+    *,
+    others: Sequence[Endpoint] = (),
+    folders: Sequence[OwnFolder] = (),
+) -> tuple[Problem, ...]:
+    """Return what is wrong with a region's rendered places.
+
+    Targets we cannot publish to, targets that meet another place of this task or of `others`, targets that no sink may
+    write over (`folders`), and what only a rendered connector can get wrong (bounds that turn out to be no numbers).
+    """
+    operators = _operators(region)
+    own = [Endpoint(operator=operator, region_id=None) for operator in operators]
+    problems = [
+        problem
+        for operator in operators
+        for problem in (
+            *_connector_problems(operator),
+            *_sink_problems(operator, [*own, *others]),
+        )
+    ]
+    places = (SinkPlace.of(one.name, one.operator, one.declared_at) for one in operators)
+    sinks = [place for place in places if place is not None]
+    return (*problems, *find_own_folder_problems(sinks, folders))
+
+
+def task_problems(
+    task: TaskDeploymentDescriptor,
+    *,
+    others: Sequence[Endpoint] = (),
+    folders: Sequence[OwnFolder] = (),
+) -> tuple[Problem, ...]:
+    """Return what is wrong with a task's places, beside the folders that are known wherever it runs."""
+    declared = [operator.declared_at for operator in _operators(task.region)]
+    known = own_folders(task.staging_root, declared)
+    return find_place_problems(task.region, others=others, folders=(*known, *folders))
+
+
+def _operators(region: RegionDescriptor) -> list[OperatorDescriptor]:
+    return [operator for vertex in region.vertices for operator in vertex.operators]
+
+
+def _connector_problems(operator: OperatorDescriptor) -> Iterator[Problem]:
+    if isinstance(operator.operator, Source | Sink):
+        for problem in operator.operator.connector.mistakes():
+            yield replace(problem, operator=operator.name, declared_at=operator.declared_at)
+
+
+def _sink_problems(sink: OperatorDescriptor, endpoints: Sequence[Endpoint]) -> Iterator[Problem]:
+    if not isinstance(sink.operator, Sink):
+        return
+    connector = sink.operator.connector
+    target = _path(connector)
+    if isinstance(connector, FileConnector) and (target is None or ".." in target.parts):
+        yield Problem(
+            operator=sink.name,
+            message=f"its target is '{connector.path}'",
+            allowed="an absolute path or a file: URI, without '..'",
+            declared_at=sink.declared_at,
+        )
+        return
+    said = set()
+    for other in endpoints:
+        there = other.operator.operator
+        if other.operator is sink or not isinstance(there, Sink | Source):
+            continue
+        if _meet(connector, there.connector, is_read=isinstance(there, Source)):
+            verb = "reads" if isinstance(there, Source) else "writes"
+            place = _path(there.connector) or there.connector.place
+            message = f"it {sink.operator.mode.verb} {target or connector.place}, and {other.words} {verb} {place}"
+            if message not in said:
+                yield Problem(
+                    operator=sink.name,
+                    message=message,
+                    hint="give each its own folder, none inside another",
+                    declared_at=sink.declared_at,
+                )
+            said.add(message)
+
+
+def _meet(sink: Connector, other: Connector, *, is_read: bool) -> bool:
+    """Whether a target meets another place: folders as the disk knows them, all else by name."""
+    target, there = _path(sink), _path(other)
+    if target is None or there is None:
+        return sink.meets(other)
+    look = LocalPlace.matching if is_read else LocalPlace.at
+    return LocalPlace.at(target).meets(look(there))
+
+
+def _path(connector: Connector) -> PurePosixPath | None:
+    return local_path(connector.path) if isinstance(connector, FileConnector) else None

@@ -1,0 +1,99 @@
+"""What is published to a target, whatever its kind, and what the ledgers below `.targets` say of it.
+
+`staging/publications/ledger.py` writes them. Each kind of target has a leaf of its own, which only its sink knows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from pathlib import Path
+
+from graph_compiler.deployment.documents.staging_layout import DONE, INTENT, TARGETS, StagingLayout
+from graph_compiler.errors import DamagedDocumentError
+from graph_compiler.identifiers import OperatorId
+from graph_compiler.staging.store.bounded_read import folders_in
+from graph_compiler.staging.store.commit_store import CommitStore
+from graph_compiler.staging.store.read_document import decode, decode_object
+
+GIVEN_UP = b'{"given_up": true}'
+"""What is recorded as done where the target has refused it, or its rows are lost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """What one execution is about to do to a target; the leaves say what."""
+
+    number: int
+    pipeline: str
+    run_id: str
+    plan_id: str
+    operator_id: OperatorId
+    execution_id: str
+    target: str
+    rows: int
+    bytes: int
+
+
+def undone_intents(store: CommitStore, root: str) -> Iterator[Publication]:
+    """Give what was decided and not carried out, of all targets: the next execution that writes one needs its rows.
+
+    What nobody can read any more, nobody can carry out. Raises OtherVersionError for what another version can.
+    """
+    for name in folders_in(str(Path(root, TARGETS))):
+        folder = str(Path(root, TARGETS, name))
+        keys = set(store.keys(folder))
+        for key in sorted(key for key in keys if key.endswith(INTENT)):
+            if key.removesuffix(INTENT) + DONE not in keys:
+                with suppress(DamagedDocumentError):
+                    yield read_publication(store, key)
+
+
+def is_published(store: CommitStore, layout: StagingLayout, target: str, execution_id: str) -> bool:
+    """Whether an execution's publication to a target was carried out, as far as its ledger can be read."""
+    for key in store.keys(layout.publications(target)):
+        if key.endswith(INTENT):
+            with suppress(DamagedDocumentError):
+                is_its = read_publication(store, key).execution_id == execution_id
+                done = key.removesuffix(INTENT) + DONE
+                if is_its and ending(store, done) is Ending.CARRIED_OUT:
+                    return True
+    return False
+
+
+def read_publication(store: CommitStore, key: str) -> Publication:
+    """Read what publications of all kinds have in common; raises DamagedDocumentError and OtherVersionError."""
+    content = store.get(key)
+    if content is None:
+        raise DamagedDocumentError(key, "is gone")
+    document = decode_object(content, key)
+    names = [field.name for field in fields(Publication)]
+    common = {name: document[name] for name in names if name in document}
+    kind = {"type": Publication.__name__} if isinstance(document.get("type"), str) else {}
+    return decode(Publication, json.dumps(kind | common).encode(), key)
+
+
+class Ending(StrEnum):
+    """What became of a publication that was decided."""
+
+    OPEN = "OPEN"
+    CARRIED_OUT = "CARRIED_OUT"
+    GIVEN_UP = "GIVEN_UP"
+
+
+def ending(store: CommitStore, key: str) -> Ending:
+    """Return what the record of an end says; raises DamagedDocumentError, with both ways out."""
+    try:
+        content = store.get(key)
+        document = {} if content is None else decode_object(content, key)
+    except DamagedDocumentError as error:
+        raise error.hinting(
+            f"if the rows are in the target: echo '{{}}' > '{key}'; "
+            f"if they are not: echo '{GIVEN_UP.decode()}' > '{key}'"
+        ) from None
+    if content is None:
+        return Ending.OPEN
+    return Ending.GIVEN_UP if document.get("given_up") is True else Ending.CARRIED_OUT

@@ -1,0 +1,1 @@
+"""Staged results: manifests in order, who has finished reading, what is damaged or released."""

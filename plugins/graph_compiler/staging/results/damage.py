@@ -1,0 +1,55 @@
+"""The record that the data of a committed epoch was found damaged: from then on the epoch counts as lost (DESIGN D11).
+
+What is missing or has another size, whoever reads it sees before Spark does. Changed bytes show in the middle of an
+action, on an executor: that attempt fails and leaves this record, and the next one computes the result again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.errors import DamagedDocumentError, PartitionNotFoundError
+from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.staging.store.commit_store import CommitStore
+from graph_compiler.staging.store.read_document import get_document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DamagedResult:
+    """Which file of an epoch is damaged and how, found by which execution, and when (seconds since the epoch)."""
+
+    result_id: IntermediateDataSetId
+    epoch: int
+    file: str
+    reason: str
+    execution_id: str
+    time: float
+
+    def words(self) -> str:
+        """Return it as one line."""
+        return (
+            f"epoch {self.epoch} of {self.result_id} was found damaged by execution {self.execution_id}: "
+            f"file {self.file}: {self.reason}"
+        )
+
+
+def record_damage(store: CommitStore, layout: StagingLayout, damaged: DamagedResult) -> None:
+    """Put the record; whoever was first has said it already."""
+    store.put_if_absent(layout.damaged(damaged.result_id, damaged.epoch), to_json(damaged).encode())
+
+
+def find_damage(
+    store: CommitStore, layout: StagingLayout, result_id: IntermediateDataSetId, epoch: int
+) -> DamagedResult | None:
+    """Return the record of an epoch's damage, None where none was found.
+
+    Raises PartitionNotFoundError where there is one that cannot be read: somebody has found damage.
+    """
+    try:
+        return get_document(store, layout.damaged(result_id, epoch), DamagedResult)
+    except DamagedDocumentError as error:
+        raise PartitionNotFoundError(
+            f"epoch {epoch} of {result_id} was found damaged, how cannot be read: {error}"
+        ) from None

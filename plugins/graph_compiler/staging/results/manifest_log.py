@@ -1,0 +1,118 @@
+"""The manifests of one run, in the order of their epochs; who commits an epoch is decided here (DESIGN D10).
+
+    begin    an execution looks which epoch comes next, before it reads anything
+    write    it writes its data, in a folder of its own
+    commit   its manifest is put under that epoch, if no other has been
+
+An execution that hangs and wakes after a later one was begun therefore has the same epoch as that one, or an earlier
+one that is taken: it can win it or lose it, and never adds an epoch behind the back of who has read the other.
+
+A manifest that nobody can read any more (empty, torn, of another kind) counts as lost, and so do its data: they are
+computed again as the next epoch. One of another version of this program is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from graph_compiler.deployment.documents.manifest import VERSION, Manifest, upgraded
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.errors import DamagedDocumentError, StagingError
+from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.staging.store.commit_store import CommitStore
+from graph_compiler.staging.store.read_document import decode_object, get_document
+
+_NAME = re.compile(r"(0|[1-9][0-9]*)\.json", re.ASCII)
+_MOST_COUNTED = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestLog:
+    """The committed epochs of a run's results."""
+
+    store: CommitStore
+    layout: StagingLayout
+
+    def next_epoch(self, result_id: IntermediateDataSetId) -> int:
+        """Return the epoch an execution that begins now may commit."""
+        return max(self.epochs(result_id), default=-1) + 1
+
+    def epochs(self, result_id: IntermediateDataSetId) -> tuple[int, ...]:
+        """Return the epochs that were committed, first to last, whether their manifests can be read or not."""
+        keys = self.store.keys(self.layout.manifests(result_id))
+        names = (_NAME.fullmatch(PurePath(key).name) for key in keys)
+        return tuple(sorted(int(name[1]) for name in names if name))
+
+    def latest(self, result_id: IntermediateDataSetId) -> Manifest | None:
+        """Return the manifest of the highest epoch, None where there is none, or where it counts as lost."""
+        try:
+            return self.latest_or_why_not(result_id)
+        except DamagedDocumentError:
+            return None
+
+    def latest_or_why_not(self, result_id: IntermediateDataSetId) -> Manifest | None:
+        """Return the manifest of the highest epoch; raises DamagedDocumentError where it counts as lost."""
+        epochs = self.epochs(result_id)
+        return self.manifest(result_id, epochs[-1]) if epochs else None
+
+    def find(self, result_id: IntermediateDataSetId, epoch: int) -> Manifest | None:
+        """Return the manifest of a committed epoch, None where it counts as lost."""
+        try:
+            return self.manifest(result_id, epoch)
+        except DamagedDocumentError:
+            return None
+
+    def manifest(self, result_id: IntermediateDataSetId, epoch: int) -> Manifest:
+        """Return the manifest of an epoch that is committed.
+
+        Raises DamagedDocumentError where it counts as lost, OtherVersionError for one of another version.
+        """
+        key = self.layout.manifest(result_id, epoch)
+        found = get_document(self.store, key, Manifest, version=VERSION, upgrade=upgraded)
+        if found is None:
+            raise DamagedDocumentError(key, "is gone")
+        if why := _why_damaged(found, result_id, epoch):
+            raise DamagedDocumentError(key, why)
+        return found
+
+    def commit(self, manifest: Manifest) -> Manifest:
+        """Commit an epoch, and return the manifest that holds: this one, or that of an equal winner.
+
+        Raises StagingError where the epoch was committed by another plan, or its manifest cannot be read.
+        """
+        key = self.layout.manifest(manifest.result_id, manifest.epoch)
+        if self.store.put_if_absent(key, to_json(manifest).encode()):
+            return manifest
+        # Not always lost: where the answer to a put got lost and it was sent again, the winner is this one.
+        try:
+            winner = self.manifest(manifest.result_id, manifest.epoch)
+        except DamagedDocumentError as error:
+            raise error.hinting("try again: the next attempt commits the epoch after") from None
+        if (winner.fingerprint, winner.plan_id) != (manifest.fingerprint, manifest.plan_id):
+            raise StagingError(
+                f"epoch {manifest.epoch} of {manifest.result_id} was committed by execution "
+                f"{winner.attempt.execution_id} of another plan ({winner.plan_id}, here {manifest.plan_id})"
+            )
+        return winner
+
+
+def _why_damaged(manifest: Manifest, result_id: IntermediateDataSetId, epoch: int) -> str | None:
+    """Return why a manifest of the right form cannot be that of this epoch, None where it can."""
+    if (manifest.result_id, manifest.epoch) != (result_id, epoch):
+        return f"is of epoch {manifest.epoch} of {manifest.result_id}"
+    counts = [count for file in manifest.files for count in (file.rows, file.bytes)]
+    if not all(0 <= count <= _MOST_COUNTED for count in counts):
+        return "counts rows or bytes that no file has"
+    names = [file.name for file in manifest.files]
+    if odd := [name for name in names if PurePath(name).name != name or name in ("", "..")]:
+        return f"names {odd[0]!r:.200}, which is no file of a staged result"
+    if ".." in PurePath(manifest.location).parts or not manifest.location.startswith("/"):
+        return f"names {manifest.location!r:.200}, which is no folder of a staged result"
+    try:
+        decode_object(manifest.schema.encode(errors="replace"), "its schema")
+    except DamagedDocumentError as error:
+        return f"has a schema that {error.why}"
+    return None

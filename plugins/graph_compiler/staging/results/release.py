@@ -1,0 +1,143 @@
+"""The last consumer of a staged result releases it (DESIGN D13), where `staging.release` says so.
+
+    report.json of this execution  →  have all that read it finished?  →  record  →  data goes
+
+Every reader's report is written before it asks, so of two that finish at once at least one sees both. A reader counts
+if what it has left is of the last epoch: one that was cleared, and has not begun again, has finished from one before.
+Nothing of it can fail a task, and what a crash leaves on the way `graph-compiler staging gc` finds: data whose release
+is recorded is not read again, but computed anew by whoever needs it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from graph_compiler.declaration.retention import StagingRelease
+from graph_compiler.deployment.documents.descriptor import StagedInput, TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.manifest import Manifest
+from graph_compiler.deployment.documents.report import ExecutionReport, RecomputedResult
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.errors import DamagedDocumentError, PartitionNotFoundError
+from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.identifiers import IntermediateDataSetId, RegionId
+from graph_compiler.staging.executions.executions import last_descriptor, last_execution
+from graph_compiler.staging.results.finished_readers import epochs_read, is_read_again
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.commit_store import CommitStore
+from graph_compiler.staging.store.read_document import get_document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedResult:
+    """The record of a release: which epoch, by whom, and when (seconds since the epoch). `bytes` were its data."""
+
+    result_id: IntermediateDataSetId
+    epoch: int
+    region_id: RegionId
+    execution_id: str
+    time: float
+    bytes: int
+
+    def words(self) -> str:
+        """Say it in one line."""
+        return (
+            f"epoch {self.epoch} of {self.result_id} was released by its last consumer, "
+            f"'{self.region_id}' (execution {self.execution_id})"
+        )
+
+
+def release_inputs(
+    task: TaskDeploymentDescriptor, report: ExecutionReport, store: CommitStore
+) -> Iterator[ReleasedResult]:
+    """Release what this execution has read or computed again, and all others have finished with."""
+    if task.region.retention.release is not StagingRelease.LAST_CONSUMER or report.failure:
+        return
+    log = ManifestLog(store=store, layout=task.layout)
+    for result_id, consumers in _consumers(task, report.recomputed).items():
+        latest = log.latest(result_id)
+        if latest is not None and all(_has_read(log, region_id, latest) for region_id in consumers):
+            yield from _release(task, latest, log)
+    _remove_fixed_rows(task)
+
+
+def find_release(
+    store: CommitStore, layout: StagingLayout, result_id: IntermediateDataSetId, epoch: int
+) -> ReleasedResult | None:
+    """Return the record of a release, None where there was none.
+
+    Raises PartitionNotFoundError where there is one that cannot be read: its data are gone, or on their way.
+    """
+    try:
+        return get_document(store, layout.released(result_id, epoch), ReleasedResult)
+    except DamagedDocumentError as error:
+        raise PartitionNotFoundError(
+            f"epoch {epoch} of {result_id} was released, by whom cannot be read: {error}"
+        ) from None
+
+
+def _remove_fixed_rows(task: TaskDeploymentDescriptor) -> None:
+    """Remove what this execution staged for itself (DESIGN D9): no other reads it, and it has ended."""
+    for folder in Path(task.layout.run, "data").glob("*"):
+        if folder.name.endswith(f"-{task.attempt.execution_id}"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _consumers(
+    task: TaskDeploymentDescriptor, recomputed: tuple[RecomputedResult, ...]
+) -> dict[IntermediateDataSetId, tuple[RegionId, ...]]:
+    """Give the readers of what an execution has read, and of what it computed on the way to that.
+
+    Who stages a result and reads it back as well has done with it by the time others read it.
+    """
+    found = {
+        staged.id: _without(staged.consumers, staged.producer)
+        for staged in values_within(task.region, StagedInput)
+    }
+    for again in recomputed:
+        producer = last_descriptor(task.layout, again.producer)
+        for result in producer.region.results if producer else ():
+            if result.id == again.result_id:
+                found.setdefault(result.id, _without(result.consumers, again.producer))
+    return found
+
+
+def _without(consumers: tuple[RegionId, ...], producer: RegionId) -> tuple[RegionId, ...]:
+    return tuple(region_id for region_id in consumers if region_id != producer)
+
+
+def _has_read(log: ManifestLog, region_id: RegionId, latest: Manifest) -> bool:
+    """Say whether all that a consumer has left is of these rows, and no attempt at it is on its way."""
+    last = last_execution(Path(log.layout.run), region_id)
+    if last is None or last.state is not ExecutionState.FINISHED:
+        return False
+    return all(
+        is_read_again(log, latest, epoch) for epoch in epochs_read(log, region_id, latest.result_id)
+    )
+
+
+def _release(
+    task: TaskDeploymentDescriptor, latest: Manifest, log: ManifestLog
+) -> Iterator[ReleasedResult]:
+    """Record the release of the last epoch, then remove the data of all: earlier ones nobody reads any more."""
+    record = ReleasedResult(
+        result_id=latest.result_id,
+        epoch=latest.epoch,
+        region_id=task.region.region_id,
+        execution_id=task.attempt.execution_id,
+        time=time.time(),
+        bytes=latest.bytes,
+    )
+    key = log.layout.released(latest.result_id, latest.epoch)
+    is_first = log.store.put_if_absent(key, to_json(record).encode())
+    manifests = (log.find(latest.result_id, epoch) for epoch in log.epochs(latest.result_id))
+    for location in [Path(manifest.location) for manifest in manifests if manifest]:
+        if Path(log.layout.run) in location.parents:
+            shutil.rmtree(location, ignore_errors=True)
+    if is_first:
+        yield record

@@ -1,0 +1,99 @@
+"""Documents of the staging root as values: absent, readable, damaged, or of another version of this program.
+
+    absent                                               None
+    empty, torn, not JSON, another type, out of range    DamagedDocumentError: nobody can read it any more
+    another version, or fields that we do not know       OtherVersionError: another installation can read it
+    denied, I/O error                                    OSError: nothing is known
+
+A damaged document may be given up, by rules of its own kind. One of another version never is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
+
+from graph_compiler.deployment.documents.wire import Json, from_wire
+from graph_compiler.errors import DamagedDocumentError, DescriptorError, OtherVersionError
+from graph_compiler.staging.store.bounded_read import MOST_BYTES, read_bytes
+from graph_compiler.staging.store.commit_store import CommitStore
+
+Document = TypeVar("Document")
+
+
+Upgrade = Callable[[dict[str, Json]], dict[str, Json]]
+"""Returns a document of an earlier version as one of this version."""
+
+
+def _as_it_is(document: dict[str, Json]) -> dict[str, Json]:
+    return document
+
+
+def get_document(
+    store: CommitStore,
+    key: str,
+    kind: type[Document],
+    *,
+    version: int | None = None,
+    upgrade: Upgrade = _as_it_is,
+) -> Document | None:
+    """Return the document under a key of a store, None where there is none; raises as the table above says."""
+    content = store.get(key)
+    return None if content is None else decode(kind, content, key, version=version, upgrade=upgrade)
+
+
+def read_document(
+    path: str, kind: type[Document], *, version: int | None = None, most: int = MOST_BYTES
+) -> Document | None:
+    """Return the document in a file, None where there is none; raises as the table above says."""
+    content = read_bytes(path, most=most)
+    return None if content is None else decode(kind, content, path, version=version)
+
+
+def decode(
+    kind: type[Document],
+    content: bytes,
+    where: str,
+    *,
+    version: int | None = None,
+    upgrade: Upgrade = _as_it_is,
+) -> Document:
+    """Return the value of a document's content; raises DamagedDocumentError and OtherVersionError."""
+    document = upgrade(decode_object(content, where))
+    found = document.get("version")
+    if version is not None and isinstance(found, int) and found != version:
+        raise OtherVersionError(
+            where, f"it has version {found}, and this program reads version {version}"
+        )
+    try:
+        return from_wire(kind, document)
+    except RecursionError:
+        raise DamagedDocumentError(where, "is nested too deeply") from None
+    except DescriptorError as error:
+        # Of our version, the form is known. Of no version, what has a type is somebody's document.
+        is_ours = version is not None and found == version
+        if not is_ours and isinstance(document.get("type"), str):
+            raise OtherVersionError(where, str(error)) from None
+        raise DamagedDocumentError(where, f"has another form: {error}") from None
+
+
+def decode_object(content: bytes, where: str) -> dict[str, Json]:
+    """Return the JSON object that a document is; raises DamagedDocumentError."""
+    if not content.strip():
+        raise DamagedDocumentError(where, "is empty")
+    try:
+        document = json.loads(content)
+    except RecursionError:
+        raise DamagedDocumentError(where, "is nested too deeply") from None
+    except (
+        ValueError
+    ) as error:  # UnicodeDecodeError, JSONDecodeError, a number of thousands of digits
+        raise DamagedDocumentError(where, f"is not valid JSON: {error}") from None
+    if not isinstance(document, dict):
+        _not_an_object(document, where)
+    return document
+
+
+def _not_an_object(document: Json, where: str) -> NoReturn:
+    raise DamagedDocumentError(where, f"holds {document!r:.80}, not a JSON object")

@@ -1,0 +1,92 @@
+"""The rooms of the package: how large they may be, and what may happen in which."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import graph_compiler
+
+PACKAGE = Path(graph_compiler.__file__).parent
+FOLDERS = sorted({module.parent for module in PACKAGE.rglob("*.py")})
+MOST_MODULES = 15
+PURE = ("compiler", "deployment", "explain", "graphs", "options")
+EFFECTS = frozenset(
+    {"glob", "io", "os", "random", "secrets", "shutil", "socket", "subprocess", "tempfile", "threading", "time", "uuid"}
+)  # fmt: skip
+CLOCKS = frozenset({"now", "today", "utcnow"})
+THIRD_PARTY = {
+    "declaration": set(),
+    "deployment": {"jinja2"},
+    "deployment/documents": set(),
+    "graphs": set(),
+    "staging": set(),
+    "options": {"pydantic", "jsonschema", "croniter"},
+    "projects": {"pydantic", "pydantic_core", "yaml"},
+    "compiler": {"mmh3"},
+    "explain": {"pydantic"},
+    "spark_runtime": {"pyspark", "py4j", "pyarrow"},
+}
+
+
+def room(folder: Path) -> str:
+    """Return a folder's place in the package."""
+    return str(folder.relative_to(PACKAGE))
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=map(room, FOLDERS))
+def test_a_room_is_small_and_says_what_it_is_for(folder: Path) -> None:
+    modules = [path.name for path in folder.glob("*.py") if path.stem != "__init__"]
+    assert len(modules) <= MOST_MODULES
+    words = ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
+    assert words
+    assert words.splitlines()[0].endswith(".")
+
+
+@pytest.mark.parametrize("name", PURE)
+def test_a_pure_room_touches_no_disk_and_no_clock(name: str) -> None:
+    found = {
+        f"{module.relative_to(PACKAGE)}:{line}": what
+        for module in (PACKAGE / name).rglob("*.py")
+        for line, what in effects(ast.parse(module.read_text()))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize("name", THIRD_PARTY)
+def test_a_room_imports_the_packages_it_may(name: str) -> None:
+    imported = {
+        package
+        for module in (PACKAGE / name).rglob("*.py")
+        for package in packages(ast.parse(module.read_text()))
+    }
+    foreign = imported - sys.stdlib_module_names - {"graph_compiler"}
+    assert foreign == THIRD_PARTY[name]
+
+
+def effects(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield lines that could read or change anything outside of their arguments."""
+    for node in ast.walk(tree):
+        for name in packages(node):
+            if name in EFFECTS:
+                yield node.lineno, f"import {name}"  # type: ignore[attr-defined]  # an import has a line
+        match node:
+            case ast.ImportFrom(module="pathlib", names=names):
+                if any(not name.name.startswith("Pure") for name in names):
+                    yield node.lineno, "Path"
+            case ast.Call(func=ast.Name(id="open")):
+                yield node.lineno, "open"
+            case ast.Call(func=ast.Attribute(attr=attribute)) if attribute in CLOCKS:
+                yield node.lineno, attribute
+
+
+def packages(tree: ast.AST) -> Iterator[str]:
+    """Yield the top-level names of what is imported."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (name.name.split(".")[0] for name in names)
+            case ast.ImportFrom(module=str(module), level=0):
+                yield module.split(".")[0]
