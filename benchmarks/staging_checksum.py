@@ -33,7 +33,7 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 
 Rows = Callable[[], DataFrame]
 
@@ -120,7 +120,7 @@ def _area(spark: SparkSession, root: Path) -> StagingArea:
     layout = StagingLayout(root=str(root), pipeline="benchmark", run_id="run")
     return StagingArea(
         spark=spark,
-        log=ManifestLog(store=LocalCommitStore(), layout=layout),
+        log=ManifestLog(store=LocalStore(), layout=layout),
         attempt=ExecutionAttempt(run_id="run", execution_id="e", attempt_number=0),
         plan_id="plan",
         contracts=tuple,

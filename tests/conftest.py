@@ -12,7 +12,7 @@ from graph_compiler.declaration import Pipeline
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.staging.executions.run_marker import VERSION, RunMarker, mark_run
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 
 pytest_plugins = ["graph_compiler.testing.pytest_plugin"]
 
@@ -65,7 +65,7 @@ def mark(task: TaskDeploymentDescriptor) -> None:
         plan_id=task.region.plan_id,
         ttl=task.region.retention.ttl,
     )
-    mark_run(LocalCommitStore(), marker)
+    mark_run(LocalStore(), marker)
 
 
 def word_count() -> StreamExecutionEnvironment:

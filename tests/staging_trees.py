@@ -29,11 +29,11 @@ from graph_compiler.staging.publications.preparations import (
 )
 from graph_compiler.staging.publications.publications import Publication
 from graph_compiler.staging.results.release import ReleasedResult
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.conftest import mark
 
 SINK = OperatorId("ab" * 16)
-STORE = LocalCommitStore()
+STORE = LocalStore()
 
 
 def three_regions() -> tuple[RegionDescriptor, ...]:

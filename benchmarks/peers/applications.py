@@ -24,7 +24,7 @@ from graph_compiler.deployment.documents.session import SESSION
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.spark_runtime import main as spark_runtime_main
 from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 
 HERE = Path(__file__).parent
 RUNTIME = str(spark_runtime_main.__file__)
@@ -81,7 +81,7 @@ def compiled(
             parameters=(),
         )
         mark_run(
-            LocalCommitStore(), RunMarker.of(task, host=socket.gethostname(), time=time.time())
+            LocalStore(), RunMarker.of(task, host=socket.gethostname(), time=time.time())
         )
         descriptor = Path(layout.descriptor(region.region_id, _EXECUTION.execution_id))
         descriptor.parent.mkdir(parents=True)

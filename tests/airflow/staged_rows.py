@@ -21,7 +21,7 @@ from graph_compiler.deployment.documents.manifest import (
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.identifiers import IntermediateDataSetId
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 
 RESULT = IntermediateDataSetId("ab" * 16 + "-0")
 EXECUTION = "e0"
@@ -73,7 +73,7 @@ def stage_rows(
 def commit(layout: StagingLayout, manifest: Manifest) -> None:
     """Put a manifest under its epoch."""
     key = layout.manifest(RESULT, manifest.epoch)
-    assert LocalCommitStore().put_if_absent(key, to_json(manifest).encode())
+    assert LocalStore().put_if_absent(key, to_json(manifest).encode())
 
 
 def recommit(layout: StagingLayout, manifest: Manifest, **changed: Any) -> None:

@@ -7,7 +7,11 @@ import pytest
 from graph_compiler import Parquet, StreamExecutionEnvironment, Values
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.documents.descriptor import RegionDescriptor
+from graph_compiler.deployment.documents.descriptor import VERSION as DESCRIPTOR_VERSION
+from graph_compiler.deployment.documents.descriptor import (
+    ExecutionAttempt,
+    TaskDeploymentDescriptor,
+)
 from graph_compiler.deployment.documents.report import (
     VERSION,
     ExecutionReport,
@@ -15,25 +19,30 @@ from graph_compiler.deployment.documents.report import (
     ThrowableType,
 )
 from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.staging.store.local_store import LocalStore
 
 pytestmark = pytest.mark.airflow
 
 
 @pytest.fixture
-def region() -> RegionDescriptor:
+def task(tmp_path: Path) -> TaskDeploymentDescriptor:
     env = StreamExecutionEnvironment("p")
     env.from_source(Values([(1,)], "x INT"), "in").sink_to(Parquet("/out")).name("out")
-    (found,) = describe_regions(compile_pipeline(env.pipeline()))
-    return found
+    (region,) = describe_regions(compile_pipeline(env.pipeline()))
+    return TaskDeploymentDescriptor(
+        version=DESCRIPTOR_VERSION,
+        region=region,
+        attempt=ExecutionAttempt(run_id="r", execution_id="e", attempt_number=0),
+        staging_root=str(tmp_path),
+        parameters=(),
+    )
 
 
-def why_failed(
-    region: RegionDescriptor, report: Path, submitted: Exception | None
-) -> Exception | None:
+def why_failed(task: TaskDeploymentDescriptor, submitted: Exception | None) -> Exception | None:
     """Return what the task raises; imported here, since Airflow must not be before it has a home of its own."""
     from graph_compiler.airflow_backend.task import driver_end
 
-    return driver_end.why_failed(region, report, submitted, None)  # type: ignore[arg-type]  # what the hook raises
+    return driver_end.why_failed(task, submitted, None)  # type: ignore[arg-type]  # what the hook raises
 
 
 def fails_at_once(error: Exception | None) -> bool:
@@ -42,7 +51,7 @@ def fails_at_once(error: Exception | None) -> bool:
     return isinstance(error, AirflowFailException)
 
 
-def left(folder: Path, failure: Failure | None) -> Path:
+def leave(task: TaskDeploymentDescriptor, failure: Failure | None) -> None:
     report = ExecutionReport(
         version=VERSION,
         application_id="a",
@@ -54,9 +63,8 @@ def left(folder: Path, failure: Failure | None) -> Path:
         recomputed=(),
         failure=failure,
     )
-    path = folder / "report.json"
-    path.write_text(to_json(report))
-    return path
+    key = task.layout.report(task.region.region_id, task.attempt.execution_id)
+    LocalStore().put_if_absent(key, to_json(report).encode())
 
 
 def failure(kind: ThrowableType) -> Failure:
@@ -64,37 +72,36 @@ def failure(kind: ThrowableType) -> Failure:
 
 
 def test_exit_code_0_without_a_report_fails_at_once_in_plain_words(
-    region: RegionDescriptor, tmp_path: Path
+    task: TaskDeploymentDescriptor,
 ) -> None:
-    error = why_failed(region, tmp_path / "report.json", None)
+    error = why_failed(task, None)
     assert fails_at_once(error)
     assert "pipeline 'p', task 'out': Spark's driver ended with exit code 0" in str(error)
     assert "os._exit" in str(error)
 
 
 def test_another_exit_code_without_a_report_is_left_to_the_restart_strategy(
-    region: RegionDescriptor, tmp_path: Path
+    task: TaskDeploymentDescriptor,
 ) -> None:
     from airflow.sdk.exceptions import AirflowException
 
-    error = why_failed(region, tmp_path / "report.json", AirflowException("code 137"))
+    error = why_failed(task, AirflowException("code 137"))
     assert str(error) == "the Spark driver ended without a report: code 137"
     assert not fails_at_once(error)
 
 
 def test_a_failure_in_the_report_counts_whatever_the_exit_code(
-    region: RegionDescriptor, tmp_path: Path
+    task: TaskDeploymentDescriptor,
 ) -> None:
-    path = left(tmp_path, failure(ThrowableType.NON_RECOVERABLE_ERROR))
-    error = why_failed(region, path, None)
+    leave(task, failure(ThrowableType.NON_RECOVERABLE_ERROR))
+    error = why_failed(task, None)
     assert fails_at_once(error)
     assert "it broke" in str(error)
 
 
-def test_a_region_that_came_through_has_not_failed(
-    region: RegionDescriptor, tmp_path: Path
-) -> None:
-    assert why_failed(region, left(tmp_path, None), None) is None
+def test_a_region_that_came_through_has_not_failed(task: TaskDeploymentDescriptor) -> None:
+    leave(task, None)
+    assert why_failed(task, None) is None
 
 
 def test_a_log_keeps_its_beginning_and_its_end() -> None:

@@ -28,7 +28,7 @@ from graph_compiler.errors import StagingError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import JobVertexId, RegionId
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.airflow.staged_rows import RESULT, schema_of, stage_rows
 
 pytestmark = [
@@ -105,7 +105,7 @@ def asked_for_a_run(layout: StagingLayout) -> Any:
         dag_version=1,
     )
     found = RunWithTries(run=row, version=None, tries=())
-    documents = read_documents(Path(layout.run))
+    documents = read_documents(layout)
     view = joined_run("p", found, None, documents, Links(history_server="http://history"))
 
     def refuse(constant: str) -> None:
@@ -155,7 +155,7 @@ def test_only_the_name_of_an_epoch_is_an_epoch(tmp_path: Path, name: str) -> Non
     layout = StagingLayout(root=str(tmp_path), pipeline="p", run_id="r")
     stage_rows(layout, schema_of(("id", "long")), [pa.table({"id": [1]})])
     Path(layout.manifests(RESULT), name).write_text("{}")
-    log = ManifestLog(store=LocalCommitStore(), layout=layout)
+    log = ManifestLog(store=LocalStore(), layout=layout)
     assert log.epochs(RESULT) == (0,)
     assert log.latest(RESULT) is not None
 

@@ -16,8 +16,8 @@ from graph_compiler.deployment.documents.manifest import DataFile
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError, StagingError
 from graph_compiler.staging.results.damage import DamagedResult, record_damage
-from graph_compiler.staging.results.hadoop_checksums import checksum_file, checksums_digest
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.hadoop_checksums import checksum_file, checksums_digest
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.airflow.staged_rows import RESULT, recommit, schema_of, stage_rows
 
 pytestmark = [
@@ -341,7 +341,7 @@ def test_a_page_that_was_changed_is_not_shown(layout: StagingLayout) -> None:
 
 def test_a_record_of_damage_that_cannot_be_read_counts_as_damage(staged: Any) -> None:
     layout, manifest, _ = staged
-    LocalCommitStore().put_if_absent(layout.damaged(RESULT, manifest.epoch), b"{")
+    LocalStore().put_if_absent(layout.damaged(RESULT, manifest.epoch), b"{")
     with pytest.raises(PartitionNotFoundError, match="was found damaged, how cannot be read"):
         sample(layout)
 
@@ -367,6 +367,6 @@ def test_what_a_task_found_damaged_is_not_shown(staged: Any) -> None:
         execution_id="e1",
         time=0.0,
     )
-    record_damage(LocalCommitStore(), layout, damaged)
+    record_damage(LocalStore(), layout, damaged)
     with pytest.raises(PartitionNotFoundError, match="was found damaged by execution e1"):
         sample(layout)

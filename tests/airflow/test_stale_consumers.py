@@ -25,7 +25,7 @@ from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 
 pytestmark = [
     pytest.mark.airflow,
@@ -97,7 +97,7 @@ class Run:
         self.dag = build_dag(env, schedule=None, start_date=datetime(2020, 1, 1))
         regions = describe_regions(compile_pipeline(env.pipeline()))
         self.layout = StagingLayout(root=str(root), pipeline="p", run_id="r/1")
-        self.log = ManifestLog(store=LocalCommitStore(), layout=self.layout)
+        self.log = ManifestLog(store=LocalStore(), layout=self.layout)
         self.tasks = {
             region.region_id.removesuffix("_out"): TaskDeploymentDescriptor(
                 version=VERSION,
@@ -141,10 +141,10 @@ class Run:
         )
         self.tasks[name] = task = replace(self.tasks[name], attempt=attempt)
         key = self.layout.descriptor(task.region.region_id, attempt.execution_id)
-        LocalCommitStore().put_if_absent(key, task.to_json().encode())
+        LocalStore().put_if_absent(key, task.to_json().encode())
 
     def finish(self, name: str, *, reads: int | None = None) -> None:
-        task, store = self.tasks[name], LocalCommitStore()
+        task, store = self.tasks[name], LocalStore()
         (result,) = self.tasks["first"].region.results
         read = () if reads is None else (StagedRead(result_id=result.id, epoch=reads),)
         report = ExecutionReport(

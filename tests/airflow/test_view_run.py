@@ -29,7 +29,7 @@ from graph_compiler.deployment.documents.report import (
     ThrowableType,
     VertexMetrics,
 )
-from graph_compiler.deployment.documents.staging_layout import StagingLayout, executions_folder
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import to_json, to_wire
 from graph_compiler.graphs.execution import ExecutionState
@@ -271,7 +271,7 @@ def layout(tmp_path: Path) -> StagingLayout:
 
 
 def leave(layout: StagingLayout, **documents: object) -> Path:
-    folder = Path(executions_folder(layout.run, RegionId("late")), "e1")
+    folder = Path(layout.executions(RegionId("late")), "e1")
     folder.mkdir(parents=True, exist_ok=True)
     attempt = ExecutionAttempt(run_id=RUN_ID, execution_id="e1", attempt_number=0)
     for name, document in {"descriptor": {"attempt": to_wire(attempt)}, **documents}.items():
@@ -282,8 +282,7 @@ def leave(layout: StagingLayout, **documents: object) -> Path:
 def test_documents_are_read_again_when_one_is_added(layout: StagingLayout) -> None:
     from graph_compiler.airflow_backend.web.runs.attempts import read_documents
 
-    run = Path(layout.run)
-    assert not read_documents(run).are_there
+    assert not read_documents(layout).are_there
     leave(layout)
     states = []
     for more in (
@@ -292,8 +291,8 @@ def test_documents_are_read_again_when_one_is_added(layout: StagingLayout) -> No
         {"outcome": Outcome(state=ExecutionState.FAILED, ended=2.0, reason="no")},
     ):
         leave(layout, **more)
-        found = read_documents(run)
-        assert found.attempts == read_documents(run).attempts
+        found = read_documents(layout)
+        assert found.attempts == read_documents(layout).attempts
         states.append(found.attempts["late"][0].state.value)
     assert states == ["DEPLOYING", "RUNNING", "FAILED"]
 
@@ -312,7 +311,7 @@ def test_progress_is_read_again_when_it_goes_on(layout: StagingLayout) -> None:
             actions=(),
         )
         leave(layout, progress=told)
-        (found,) = read_documents(Path(layout.run)).attempts["late"]
+        (found,) = read_documents(layout).attempts["late"]
         assert found.progress == told
 
 
@@ -320,9 +319,9 @@ def test_what_cannot_be_read_is_left_out(layout: StagingLayout) -> None:
     from graph_compiler.airflow_backend.web.runs.attempts import read_documents
 
     folder = leave(layout, report={"version": 0})
-    assert read_documents(Path(layout.run)).attempts == {"late": ()}
+    assert read_documents(layout).attempts == {"late": ()}
     (folder / "report.json").unlink()
-    assert len(read_documents(Path(layout.run)).attempts["late"]) == 1
+    assert len(read_documents(layout).attempts["late"]) == 1
 
 
 def test_what_is_no_document_is_left_out_and_waited_for_by_nobody(
@@ -333,7 +332,7 @@ def test_what_is_no_document_is_left_out_and_waited_for_by_nobody(
     folder = leave(layout)
 
     def found() -> RegionExecution | None:
-        (attempt,) = attempts.read_documents(Path(layout.run)).attempts["late"] or (None,)
+        (attempt,) = attempts.read_documents(layout).attempts["late"] or (None,)
         return attempt
 
     (folder / "submission.json").write_bytes(b"{}")
@@ -356,7 +355,7 @@ def test_what_is_no_document_is_left_out_and_waited_for_by_nobody(
     (folder / "descriptor.json").write_bytes(before)
     assert found() is not None
     monkeypatch.setattr(attempts, "_MOST_BYTES", 10)
-    assert attempts.read_documents(Path(layout.run)).attempts == {"late": ()}
+    assert attempts.read_documents(layout).attempts == {"late": ()}
 
 
 def test_a_staged_result_is_described_by_its_last_commit(layout: StagingLayout) -> None:

@@ -15,7 +15,7 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.results.release import ReleasedResult
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.airflow.staged_rows import RESULT, schema_of, stage_rows
 from tests.airflow.web_server import API, application, client, make_database, start_run, store
 
@@ -217,7 +217,7 @@ def test_a_released_result_says_who_released_it(app: Any, layout: StagingLayout)
     record = ReleasedResult(
         result_id=RESULT, epoch=0, region_id=RegionId("out"), execution_id="e1", time=1.0, bytes=1
     )
-    LocalCommitStore().put_if_absent(layout.released(RESULT, 0), to_json(record).encode())
+    LocalStore().put_if_absent(layout.released(RESULT, 0), to_json(record).encode())
     assert "was released by its last consumer, 'out'" in refusal(app)
 
 

@@ -66,12 +66,53 @@ def test_a_room_imports_the_packages_it_may(name: str) -> None:
     assert foreign == THIRD_PARTY[name]
 
 
+LOCAL = ("bounded_read", "hadoop_checksums", "in_memory_store", "local_store", "private_folders")
+KNOW_THE_DISK = {
+    "airflow_backend/web/rows/staged_files.py": "rows of files that lie on this server's disk",
+    "cli/commands/ui.py": "the folder of a password",
+    "cli/running/embedded_airflow.py": "Airflow's own home",
+    "staging/publications/file_publication.py": "targets that are folders of a disk",
+}
+TAKE_PATHS = {
+    "cli/running/in_process_run.py": "the lock of a run is the machine's own",
+}
+
+
+def test_a_store_is_made_in_one_place_and_asked_for_all_it_holds() -> None:
+    users = {
+        str(module.relative_to(PACKAGE))
+        for module in PACKAGE.rglob("*.py")
+        for name in LOCAL
+        if f"staging.store.{name} import" in module.read_text()
+    }
+    assert {user for user in users if not user.startswith("staging/store/")} == set(KNOW_THE_DISK)
+    makers = [module for module in PACKAGE.rglob("*.py") if "LocalStore()" in module.read_text()]
+    assert [maker.name for maker in makers] == ["stores.py"]
+
+
+def test_nobody_makes_a_path_of_what_lies_in_a_staging_root() -> None:
+    found = {
+        str(module.relative_to(PACKAGE))
+        for module in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(module.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Path"
+        if any("layout" in ast.unparse(argument) for argument in node.args)
+    }
+    assert found == set(TAKE_PATHS)
+    by_path = [
+        str(module.relative_to(PACKAGE))
+        for room in ("staging/results", "staging/executions", "staging/gc")
+        for module in (PACKAGE / room).glob("*.py")
+        if any(what == "Path" for _, what in effects(ast.parse(module.read_text())))
+    ]
+    assert by_path == []
+
+
 def effects(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield lines that could read or change anything outside of their arguments."""
     for node in ast.walk(tree):
-        for name in packages(node):
-            if name in EFFECTS:
-                yield node.lineno, f"import {name}"  # type: ignore[attr-defined]  # an import has a line
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from ((node.lineno, name) for name in packages(node) if name in EFFECTS)
         match node:
             case ast.ImportFrom(module="pathlib", names=names):
                 if any(not name.name.startswith("Pure") for name in names):

@@ -20,7 +20,7 @@ from graph_compiler.cli.diagnosis.programs import (
 )
 from graph_compiler.cli.diagnosis.staging_root import StagingRoot, judge_staging_root
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 
 ROOT = "/staging"
 HEALTHY: dict[str, dict[str, object]] = {
@@ -174,7 +174,7 @@ def test_a_staging_root_that_is_open_to_others_is_a_warning(tmp_path: Path) -> N
 def test_a_file_system_that_gives_a_name_twice_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(LocalCommitStore, "put_if_absent", lambda *_: True)
+    monkeypatch.setattr(LocalStore, "put_if_absent", lambda *_: True)
     found = {
         answer.name: answer.finding for answer in judge_staging_root(StagingRoot(folder=tmp_path))
     }

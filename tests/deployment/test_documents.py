@@ -11,10 +11,10 @@ import pytest
 
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError
 from graph_compiler.staging.store.bounded_read import folders_in, names_in, read_bytes
-from graph_compiler.staging.store.commit_store import LocalCommitStore
-from graph_compiler.staging.store.read_document import read_document
+from graph_compiler.staging.store.local_store import LocalStore
+from graph_compiler.staging.store.read_document import get_document
 
-STORE = LocalCommitStore()
+STORE = LocalStore()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ def test_what_is_no_regular_file_of_a_documents_size_is_never_opened(
 def test_what_nobody_can_read_is_damaged(tmp_path: Path, content: bytes, why: str) -> None:
     (tmp_path / "note.json").write_bytes(content)
     with pytest.raises(DamagedDocumentError, match=why):
-        read_document(str(tmp_path / "note.json"), Note, version=1)
+        get_document(LocalStore(), str(tmp_path / "note.json"), Note, version=1)
 
 
 @pytest.mark.parametrize(
@@ -91,11 +91,11 @@ def test_what_another_version_wrote_is_not_damaged(
 ) -> None:
     (tmp_path / "note.json").write_text(json.dumps(document))
     with pytest.raises(OtherVersionError, match="use the version that wrote it"):
-        read_document(str(tmp_path / "note.json"), Note, version=1)
+        get_document(LocalStore(), str(tmp_path / "note.json"), Note, version=1)
 
 
 def test_what_is_not_there_is_neither(tmp_path: Path) -> None:
-    assert read_document(str(tmp_path / "note.json"), Note, version=1) is None
+    assert get_document(LocalStore(), str(tmp_path / "note.json"), Note, version=1) is None
     assert names_in(str(tmp_path / "nowhere")) == []
 
 

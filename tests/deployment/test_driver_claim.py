@@ -15,7 +15,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.errors import ExecutionClaimedError
 from graph_compiler.staging.executions.driver_claim import claim_execution
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 
 
 def test_who_comes_second_is_told_who_was_first(tmp_path: Path) -> None:
@@ -29,8 +29,8 @@ def test_who_comes_second_is_told_who_was_first(tmp_path: Path) -> None:
         staging_root=str(tmp_path),
         parameters=(),
     )
-    claim_execution(LocalCommitStore(), task)
+    claim_execution(LocalStore(), task)
     with pytest.raises(
         ExecutionClaimedError, match=f"'out' has a driver already: process {os.getpid()} on "
     ):
-        claim_execution(LocalCommitStore(), task)
+        claim_execution(LocalStore(), task)

@@ -10,7 +10,6 @@ from graph_compiler.deployment.documents.descriptor import (
     ExecutionAttempt,
     TaskDeploymentDescriptor,
 )
-from graph_compiler.deployment.documents.staging_layout import order_folder
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
@@ -22,7 +21,7 @@ from graph_compiler.staging.executions.executions import (
     last_execution,
     regions_of,
 )
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.staging_trees import FIRST, REGIONS, Run
 
 REGION = RegionId(FIRST)
@@ -47,24 +46,24 @@ def task(run: Run, execution_id: str, number: int) -> TaskDeploymentDescriptor:
 
 def deploy(run: Run, execution_id: str, number: int, at: float) -> None:
     """Begin an execution when the clock says `at`."""
-    assert begin(LocalCommitStore(), task(run, execution_id, number))
+    assert begin(LocalStore(), task(run, execution_id, number))
     os.utime(run.layout.descriptor(REGION, execution_id), (at, at))
 
 
 def names(run: Run) -> list[str]:
-    return [one.execution_id for one in executions(run.path, REGION)]
+    return [one.execution_id for one in executions(LocalStore(), run.layout, REGION)]
 
 
 def test_a_clock_that_is_set_back_makes_no_zombie_the_valid_attempt(run: Run) -> None:
     deploy(run, "hangs", 0, at=2_000)
     deploy(run, "valid", 1, at=1_000)
-    assert is_superseded(run.path, REGION, "hangs")
-    assert not is_superseded(run.path, REGION, "valid")
+    assert is_superseded(LocalStore(), run.layout, REGION, "hangs")
+    assert not is_superseded(LocalStore(), run.layout, REGION, "valid")
     assert names(run) == ["hangs", "valid"]
-    last = last_descriptor(run.layout, REGION)
+    last = last_descriptor(LocalStore(), run.layout, REGION)
     assert last is not None
     assert last.attempt.execution_id == "valid"
-    hangs, valid = executions(run.path, REGION)
+    hangs, valid = executions(LocalStore(), run.layout, REGION)
     assert (hangs.state, valid.state) == (ExecutionState.FAILED, ExecutionState.DEPLOYING)
 
 
@@ -72,10 +71,10 @@ def test_a_run_that_is_created_again_comes_after_its_former_self(run: Run) -> No
     for number in range(3):
         deploy(run, f"former{number}", number, at=5_000 + number)
     deploy(run, "again", 0, at=1_000)
-    last = last_execution(run.path, REGION)
+    last = last_execution(LocalStore(), run.layout, REGION)
     assert last is not None
     assert last.execution_id == "again"
-    assert is_superseded(run.path, REGION, "former2")
+    assert is_superseded(LocalStore(), run.layout, REGION, "former2")
 
 
 def test_executions_of_an_earlier_version_come_before_all_others(run: Run) -> None:
@@ -84,24 +83,24 @@ def test_executions_of_an_earlier_version_come_before_all_others(run: Run) -> No
         os.utime(run.layout.descriptor(REGION, name), (at, at))
     deploy(run, "a", 0, at=1_000)
     assert names(run) == ["z", "y", "a"]
-    assert regions_of(run.path) == (REGION,)
+    assert regions_of(LocalStore(), run.layout) == (REGION,)
 
 
 def test_an_execution_that_is_started_twice_keeps_its_turn(run: Run) -> None:
     deploy(run, "first", 0, at=1)
     deploy(run, "second", 1, at=2)
-    assert not begin(LocalCommitStore(), task(run, "first", 0))
+    assert not begin(LocalStore(), task(run, "first", 0))
     assert names(run) == ["first", "second"]
 
 
 def test_a_turn_that_cannot_be_read_is_not_guessed(run: Run) -> None:
     deploy(run, "first", 0, at=1)
     deploy(run, "second", 1, at=2)
-    turn = Path(order_folder(run.layout.run, REGION), "1.json")
+    turn = Path(run.layout.order(REGION), "1.json")
     turn.write_text("")
     with pytest.raises(DamagedDocumentError, match="is empty\n  hint: remove it, and clear"):
-        is_superseded(run.path, REGION, "first")
+        is_superseded(LocalStore(), run.layout, REGION, "first")
     turn.unlink()
     deploy(run, "third", 2, at=3)
-    assert is_superseded(run.path, REGION, "first")
-    assert is_superseded(run.path, REGION, "second")
+    assert is_superseded(LocalStore(), run.layout, REGION, "first")
+    assert is_superseded(LocalStore(), run.layout, REGION, "second")

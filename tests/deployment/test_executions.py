@@ -22,7 +22,7 @@ from graph_compiler.deployment.documents.report import (
     Phase,
     ThrowableType,
 )
-from graph_compiler.deployment.documents.staging_layout import StagingLayout, executions_folder
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import to_json, to_wire
 from graph_compiler.graphs.execution import ExecutionState
@@ -35,6 +35,7 @@ from graph_compiler.staging.executions.executions import (
     find_run,
     regions_of,
 )
+from graph_compiler.staging.store.local_store import LocalStore
 
 REGION = RegionId("late routes")
 SUBMITTED = Submission(command=(), shown="", environment=(), host="worker-1")
@@ -73,7 +74,7 @@ def layout(tmp_path: Path) -> StagingLayout:
 
 def leave(layout: StagingLayout, number: int, **documents: object) -> None:
     """Leave the documents of attempt `number`, which began that many seconds after the epoch."""
-    folder = Path(executions_folder(layout.run, REGION), f"e{number}")
+    folder = Path(layout.executions(REGION), f"e{number}")
     folder.mkdir(parents=True)
     attempt = ExecutionAttempt(
         run_id=layout.run_id, execution_id=f"e{number}", attempt_number=number
@@ -109,7 +110,7 @@ def test_the_documents_say_the_state(
     layout: StagingLayout, documents: dict[str, object], state: ExecutionState, reason: str | None
 ) -> None:
     leave(layout, 0, **documents)
-    (found,) = executions(find_run(layout), REGION)
+    (found,) = executions(LocalStore(), layout, REGION)
     assert (found.state, found.reason) == (state, reason)
     assert found.host == ("worker-1" if "submission" in documents else None)
     assert (found.ended is None) is not state.is_terminal
@@ -118,7 +119,7 @@ def test_the_documents_say_the_state(
 def test_an_attempt_without_an_end_that_has_a_successor_has_died(layout: StagingLayout) -> None:
     leave(layout, 0, submission=SUBMITTED)
     leave(layout, 1, submission=SUBMITTED)
-    first, second = executions(Path(layout.run), REGION)
+    first, second = executions(LocalStore(), layout, REGION)
     assert (first.state, first.reason) == (ExecutionState.FAILED, DIED)
     assert second.state is ExecutionState.RUNNING
 
@@ -129,7 +130,7 @@ def test_progress_says_what_an_attempt_is_at_until_there_is_a_report(
     leave(layout, 0, submission=SUBMITTED, progress=PROGRESS)
     leave(layout, 1, submission=SUBMITTED, progress=PROGRESS, report=report(None))
     leave(layout, 2, submission=SUBMITTED, progress=PROGRESS)
-    died, finished, running = executions(Path(layout.run), REGION)
+    died, finished, running = executions(LocalStore(), layout, REGION)
     assert [died.progress, finished.progress, running.progress] == [PROGRESS, None, PROGRESS]
     shown = Console(file=StringIO(), width=200)
     show_history(layout, run_history(layout), shown)
@@ -163,14 +164,14 @@ def test_progress_that_cannot_be_read_is_none(layout: StagingLayout, content: by
         path.mkdir()
     else:
         path.write_bytes(content)
-    (found,) = executions(Path(layout.run), REGION)
+    (found,) = executions(LocalStore(), layout, REGION)
     assert (found.state, found.progress) == (ExecutionState.RUNNING, None)
 
 
 def test_the_last_sixteen_before_the_current_one_are_kept(layout: StagingLayout) -> None:
     for number in range(20):
         leave(layout, number)
-    kept = executions(Path(layout.run), REGION)
+    kept = executions(LocalStore(), layout, REGION)
     assert [execution.attempt_number for execution in kept] == list(range(3, 20))
 
 
@@ -179,15 +180,16 @@ def test_failures_are_those_of_the_other_attempts(layout: StagingLayout) -> None
     leave(layout, 1, report=report(None))
     leave(layout, 2, submission=SUBMITTED)  # died
     leave(layout, 3)
-    assert failure_times(Path(layout.run), REGION, but="e3") == (0.5, 2)
+    assert failure_times(LocalStore(), layout, REGION, but="e3") == (0.5, 2)
 
 
 def test_a_run_is_found_by_its_name_and_a_missing_one_named(layout: StagingLayout) -> None:
     leave(layout, 0)
-    assert regions_of(find_run(layout)) == (REGION,)
+    find_run(LocalStore(), layout)
+    assert regions_of(LocalStore(), layout) == (REGION,)
     other = StagingLayout(root=layout.root, pipeline="flights", run_id="other")
     with pytest.raises(ExecutionNotFoundError, match="found: manual__2013-01-01"):
-        find_run(other)
+        find_run(LocalStore(), other)
 
 
 def test_history_as_json_has_no_reports(layout: StagingLayout) -> None:
@@ -205,7 +207,7 @@ def test_history_shows_as_many_earlier_attempts_as_the_pipeline_wants(
         leave(layout, number, submission=SUBMITTED, report=report(BROKEN))
     shown = run_history(layout)[REGION]
     assert [attempt.attempt_number for attempt in shown] == [2, 3, 4, 5]
-    descriptor = Path(executions_folder(layout.run, REGION), "e5", "descriptor.json")
+    descriptor = Path(layout.executions(REGION), "e5", "descriptor.json")
     document = json.loads(descriptor.read_text())
     del document["region"]["retention"]["attempts_history_size"]
     descriptor.write_text(json.dumps(document))

@@ -11,7 +11,7 @@ from graph_compiler.identifiers import name_of_segment, path_segment
 from graph_compiler.staging.executions.executions import find_run, run_id_of
 from graph_compiler.staging.executions.run_marker import find_marker
 from graph_compiler.staging.gc.survey import survey
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.staging_trees import FIRST, Run
 
 LONG = "manual__" + "2013-01-01T00:00:00+00:00," * 9
@@ -44,9 +44,9 @@ def test_names_that_fit_keep_the_folder_they_had(name: str) -> None:
 def test_a_run_whose_quoted_id_is_too_long_has_a_folder_and_is_found_again(tmp_path: Path) -> None:
     run = Run(tmp_path, LONG)
     run.end(FIRST, "e1")
-    assert find_run(run.layout) == run.path
-    assert run_id_of(run.path) == LONG
-    (found,) = survey(str(tmp_path)).runs
+    find_run(LocalStore(), run.layout)
+    assert run_id_of(LocalStore(), str(run.path)) == LONG
+    (found,) = survey(LocalStore(), str(tmp_path)).runs
     assert (found.run_id, found.path) == (LONG, str(run.path))
 
 
@@ -56,4 +56,4 @@ def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
     run.begin(FIRST, "e1")
     other.path.symlink_to(run.path)
     with pytest.raises(StagingError, match="is the folder of run 'run 1' of 'p', and of no other"):
-        find_marker(LocalCommitStore(), other.layout)
+        find_marker(LocalStore(), other.layout)

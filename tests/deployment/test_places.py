@@ -29,7 +29,7 @@ from graph_compiler.staging.publications.places import (
     find_place_problems,
     recorded_endpoints,
 )
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 
 PARAMS = {"a": "a", "b": "b"}
 
@@ -137,7 +137,7 @@ def begin_task(root: Path, found: RegionDescriptor, execution_id: str, plan_id: 
         staging_root=str(root),
         parameters=(),
     )
-    assert begin(LocalCommitStore(), task)
+    assert begin(LocalStore(), task)
 
 
 def test_what_the_last_attempt_at_another_task_was_told_counts(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from graph_compiler.errors import StaleResultError
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.plan_log import check_inputs, find_plan, record_plan
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 
 
 def described(
@@ -59,7 +59,7 @@ def task(pipeline: PipelineDescriptor, name: str) -> TaskDeploymentDescriptor:
 @pytest.fixture
 def log(tmp_path: Path) -> ManifestLog:
     layout = StagingLayout(root=str(tmp_path), pipeline="p", run_id="r")
-    return ManifestLog(store=LocalCommitStore(), layout=layout)
+    return ManifestLog(store=LocalStore(), layout=layout)
 
 
 def run_producer(pipeline: PipelineDescriptor, log: ManifestLog) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.private_folders import make_private_folder
 
 
@@ -37,5 +37,5 @@ def test_a_file_in_the_way_is_said(tmp_path: Path) -> None:
 
 def test_documents_are_private_with_their_folders(tmp_path: Path) -> None:
     key = tmp_path / "p" / "run" / "run.json"
-    assert LocalCommitStore().put_if_absent(str(key), b"{}")
+    assert LocalStore().put_if_absent(str(key), b"{}")
     assert (mode(key), mode(key.parent), mode(key.parent.parent)) == (0o600, 0o700, 0o700)

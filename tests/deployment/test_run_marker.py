@@ -20,9 +20,9 @@ from graph_compiler.staging.executions.run_marker import (
     producers,
     see_marker,
 )
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 
-STORE = LocalCommitStore()
+STORE = LocalStore()
 
 
 def regions() -> tuple[RegionDescriptor, ...]:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 from graph_compiler.cli.app import app
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.gc.survey import survey
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.staging_trees import FIRST, OUT, SECOND, Run, age
 
 DAY = 86400.0
@@ -102,13 +103,13 @@ def test_a_table_that_was_dropped_is_not_named_again(run: Run) -> None:
     run.end(OUT, "e4", ExecutionState.FAILED)
     run.prepare("e4", "jdbc:sales in jdbc:postgresql://db/dw", table="graph_compiler_0123")
     age(run.root, time.time(), DAY)
-    (before,) = survey(str(run.root)).runs
+    (before,) = survey(LocalStore(), str(run.root)).runs
     call("gc", exit_code=1)
     call("gc", "--tables-dropped", "--dry-run")
     call("gc", exit_code=1)
     call("gc", "--tables-dropped")
     call("gc")
-    (after,) = survey(str(run.root)).runs
+    (after,) = survey(LocalStore(), str(run.root)).runs
     assert after.changed == before.changed, "no change of the run"
 
 

@@ -12,6 +12,7 @@ from graph_compiler.staging.gc.collection import Collection, Policy, RunKey, Was
 from graph_compiler.staging.gc.liveness import AirflowRunState, RunState
 from graph_compiler.staging.gc.removal import forget, remove
 from graph_compiler.staging.gc.survey import survey
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.staging_trees import FIRST, OUT, SECOND, Run, age
 
 NOW = 1_700_000_000.0
@@ -47,7 +48,7 @@ def found(
     if airflow is not None:
         words["p", run.run_id] = AirflowRunState(airflow)
     policy = Policy(now=NOW, older_than=older_than, airflow=words, tables_dropped=tables_dropped)
-    return collect(survey(str(run.root)), policy)
+    return collect(survey(LocalStore(), str(run.root)), policy)
 
 
 def wastes(collection: Collection) -> dict[str, Waste]:
@@ -60,10 +61,12 @@ def test_a_run_goes_when_its_ttl_is_over(run: Run) -> None:
     collection = found(run, old=7 * DAY)
     assert wastes(collection) == {str(run.path): Waste.RUN}
     assert collection.bytes > 0
-    assert [removal.path for removal in remove(collection, str(run.root))] == [str(run.path)]
+    assert [removal.path for removal in remove(LocalStore(), collection, str(run.root))] == [
+        str(run.path)
+    ]
     assert not run.path.exists()
     assert list((run.root / TRASH).iterdir()) == []
-    assert survey(str(run.root)).runs == ()
+    assert survey(LocalStore(), str(run.root)).runs == ()
 
 
 def test_what_is_asked_for_counts_but_not_below_an_hour_without_airflows_word(run: Run) -> None:
@@ -112,16 +115,16 @@ def test_a_failed_run_keeps_what_a_clear_reads_and_nothing_else(run: Run) -> Non
         str(waiting): Waste.PREPARED,
         str(stray): Waste.STRAY,
     }
-    assert len(list(remove(collection, str(run.root)))) == 5
+    assert len(list(remove(LocalStore(), collection, str(run.root)))) == 5
     assert second.exists()
     assert not any(path.exists() for path in (first, loser, private, waiting, stray))
     assert found_again(run) == {}
-    (tidied,) = survey(str(run.root)).runs
+    (tidied,) = survey(LocalStore(), str(run.root)).runs
     assert tidied.changed == NOW - 2 * HOUR, "to be tidied makes no run younger"
 
 
 def found_again(run: Run) -> dict[str, Waste]:
-    return wastes(collect(survey(str(run.root)), Policy(now=NOW, airflow={})))
+    return wastes(collect(survey(LocalStore(), str(run.root)), Policy(now=NOW, airflow={})))
 
 
 def test_the_data_of_a_release_that_was_interrupted_goes(run: Run) -> None:
@@ -136,7 +139,7 @@ def test_a_root_under_another_name_is_the_same_root(run: Run, tmp_path: Path) ->
     age(run.root, NOW, 2 * HOUR)
     (tmp_path / "link").symlink_to(run.root)
     policy = Policy(now=NOW, airflow={})
-    assert collect(survey(str(tmp_path / "link")), policy).removals == ()
+    assert collect(survey(LocalStore(), str(tmp_path / "link")), policy).removals == ()
 
 
 def test_what_a_sink_prepared_beside_its_target_goes_before_its_record(
@@ -147,7 +150,7 @@ def test_what_a_sink_prepared_beside_its_target_goes_before_its_record(
     assert wastes(found(run, old=2 * HOUR)) == {str(folder): Waste.PREPARED}
     collection = found(run, old=8 * DAY)
     assert list(wastes(collection)) == [str(folder), str(run.path)]
-    assert len(list(remove(collection, str(run.root)))) == 2
+    assert len(list(remove(LocalStore(), collection, str(run.root)))) == 2
     assert not folder.parent.exists()
 
 
@@ -186,7 +189,7 @@ def test_what_was_decided_after_a_collection_looked_stays(
     collection = found(run, old=seconds)
     assert str(folder) in wastes(collection)
     run.decide("e3", target)
-    list(remove(collection, str(run.root)))
+    list(remove(LocalStore(), collection, str(run.root)))
     assert folder.exists()
     assert run.path.exists()
 
@@ -196,7 +199,7 @@ def test_a_run_whose_publications_are_done_goes(run: Run, tmp_path: Path) -> Non
     run.decide("e3", f"{tmp_path}/late", done=b"{}")
     assert Waste.RUN in wastes(found(run, old=8 * DAY)).values()
     ledgers = list(run.root.rglob("*.intent.json"))
-    for _ in remove(found(run, old=8 * DAY), str(run.root)):
+    for _ in remove(LocalStore(), found(run, old=8 * DAY), str(run.root)):
         pass
     assert all(path.exists() for path in ledgers), "ledgers are for ever"
 
@@ -243,13 +246,13 @@ def test_documents_of_another_version_say_nothing_of_what_is_waste(run: Run) -> 
 def test_folders_that_are_no_runs_are_not_looked_at(tmp_path: Path) -> None:
     for name in ("photos/2013", ".targets/ab", "p/empty/data/x"):
         (tmp_path / name).mkdir(parents=True)
-    assert survey(str(tmp_path)).runs == ()
+    assert survey(LocalStore(), str(tmp_path)).runs == ()
 
 
 def test_a_run_that_changed_since_it_was_looked_at_is_left_alone(run: Run) -> None:
     collection = found(whole(run), old=8 * DAY)
     run.begin(OUT, "e4")
-    assert list(remove(collection, str(run.root))) == []
+    assert list(remove(LocalStore(), collection, str(run.root))) == []
     assert run.path.exists()
 
 
@@ -262,56 +265,36 @@ def test_a_collection_that_was_killed_is_finished_by_the_next(
     collection = found(whole(run), old=8 * DAY)
     monkeypatch.setattr("shutil.rmtree", die)
     with pytest.raises(KeyboardInterrupt):
-        list(remove(collection, str(run.root)))
+        list(remove(LocalStore(), collection, str(run.root)))
     monkeypatch.undo()
     assert not run.path.exists(), "in one step"
-    again = collect(survey(str(run.root)), Policy(now=NOW, airflow={}))
+    again = collect(survey(LocalStore(), str(run.root)), Policy(now=NOW, airflow={}))
     assert [removal.waste for removal in again.removals] == [Waste.TRASH]
-    assert len(list(remove(again, str(run.root)))) == 1
+    assert len(list(remove(LocalStore(), again, str(run.root)))) == 1
     assert list((run.root / TRASH).iterdir()) == []
 
 
 def test_two_collections_at_once_remove_a_run_once(run: Run) -> None:
     collection = found(whole(run), old=8 * DAY)
-    assert len(list(remove(collection, str(run.root)))) == 1
-    assert list(remove(collection, str(run.root))) == []
-
-
-def test_another_collection_may_take_the_trash_from_under_this_one(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    collection = found(whole(run), old=8 * DAY)
-    rename = Path.rename
-
-    def rename_too_late(path: Path, to: Path) -> Path:
-        to.parent.rmdir()  # the other one found it in the trash, still empty
-        return rename(path, to)
-
-    monkeypatch.setattr(Path, "rename", rename_too_late)
-    assert list(remove(collection, str(run.root))) == []
-    monkeypatch.undo()
-    assert len(list(remove(collection, str(run.root)))) == 1
+    assert len(list(remove(LocalStore(), collection, str(run.root)))) == 1
+    assert list(remove(LocalStore(), collection, str(run.root))) == []
 
 
 def test_another_collection_may_remove_the_folder_around_what_this_one_removes(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tmp_path: Path
 ) -> None:
     run.end(OUT, "e1", ExecutionState.FAILED)
     folder = run.prepare("e1", f"{tmp_path}/late")
     collection = found(run, old=8 * DAY)
-    exists = Path.exists
 
-    def exists_for_the_last_time(path: Path) -> bool:
-        answer = exists(path)
-        if path == folder and answer:
-            shutil.rmtree(folder.parent)
-        return answer
+    class Shared(LocalStore):
+        def delete(self, key: str) -> bool:
+            if key == str(folder):
+                shutil.rmtree(folder.parent)
+            return super().delete(key)
 
-    monkeypatch.setattr(Path, "exists", exists_for_the_last_time)
-    assert [removal.waste for removal in remove(collection, str(run.root))] == [
-        Waste.PREPARED,
-        Waste.RUN,
-    ]
+    removed = [removal.waste for removal in remove(Shared(), collection, str(run.root))]
+    assert removed == [Waste.PREPARED, Waste.RUN]
 
 
 def test_a_table_is_forgotten_while_another_collection_removes_its_run(
@@ -322,7 +305,7 @@ def test_a_table_is_forgotten_while_another_collection_removes_its_run(
     tables = found(run, old=DAY, tables_dropped=True).forgotten
     assert tables
     shutil.rmtree(run.path)
-    forget(tables)
+    forget(LocalStore(), tables)
     assert not run.path.exists()
 
 
@@ -333,5 +316,5 @@ def test_a_run_of_which_something_could_not_be_removed_keeps_its_records(
     run.prepare("e1", f"{tmp_path}/late")
     collection = found(run, old=8 * DAY)
     monkeypatch.setattr("shutil.rmtree", lambda *_, **__: None)
-    assert list(remove(collection, str(run.root))) == []
+    assert list(remove(LocalStore(), collection, str(run.root))) == []
     assert run.path.exists()

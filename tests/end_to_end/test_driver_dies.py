@@ -12,8 +12,11 @@ from typing import TypeVar
 
 import pytest
 
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.executions.executions import executions as attempts_of
+from graph_compiler.staging.executions.executions import run_id_of
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.end_to_end.conftest import ROOT, Home
 from tests.reference import LATE_ROUTES, assert_same_rows, expected, published
 
@@ -74,12 +77,15 @@ def test_the_retry_reuses_the_committed_result(home: Home, tmp_path: Path) -> No
     reports = [(folder / "report.json").exists() for folder in executions["late_routes"]]
     assert sorted(reports) == [False, True]
     (run,) = (home.folder / "staging" / "flights").iterdir()
+    run_id = run_id_of(LocalStore(), str(run))
+    assert run_id is not None
+    layout = StagingLayout(root=str(home.folder / "staging"), pipeline="flights", run_id=run_id)
     states = [
-        [attempt.state.value for attempt in attempts_of(run, RegionId(task))]
+        [attempt.state.value for attempt in attempts_of(LocalStore(), layout, RegionId(task))]
         for task in ("with_weather", "late_routes")
     ]
     assert states == [["FINISHED"], ["FAILED", "FINISHED"]]
-    (first, _) = attempts_of(run, RegionId("late_routes"))
+    (first, _) = attempts_of(LocalStore(), layout, RegionId("late_routes"))
     assert "the Spark driver ended without a report" in str(first.reason)
     (manifests,) = home.folder.glob("staging/flights/*/manifests/*")
     assert [path.name for path in manifests.iterdir()] == ["0.json"]

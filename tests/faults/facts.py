@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.executions.executions import executions, regions_of
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.faults.cases import KILLS, Case, every_order
 from tests.faults.plan import LOSSES, OUTAGES, Fault, Point
 from tests.faults.points import is_visible
@@ -66,7 +68,7 @@ class Facts:
 NO_FACTS = Facts(fired=False, state="unknown", attempts={}, cleared={}, rows="", beside=(), alive=0)
 
 
-def attempts_of(run: Path) -> dict[str, tuple[Attempt, ...]]:
+def attempts_of(layout: StagingLayout) -> dict[str, tuple[Attempt, ...]]:
     """Read the history of a run."""
     return {
         str(region_id): tuple(
@@ -77,9 +79,9 @@ def attempts_of(run: Path) -> dict[str, tuple[Attempt, ...]]:
                     str(one.producer) for one in (found.report.recomputed if found.report else ())
                 ),
             )
-            for found in executions(run, region_id, size=_ALL)
+            for found in executions(LocalStore(), layout, region_id, size=_ALL)
         )
-        for region_id in regions_of(run)
+        for region_id in regions_of(LocalStore(), layout)
     }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.faults.plan import Point
 from tests.faults.points import FilePoints, is_visible, made_file
 
@@ -75,7 +75,7 @@ def test_a_store_makes_the_events_that_are_looked_for(tmp_path: Path) -> None:
             events.append(Path(made).name)
 
     sys.addaudithook(hook)
-    LocalCommitStore().put_if_absent(f"{tmp_path}/manifests/d/0.json", b"{}")
+    LocalStore().put_if_absent(f"{tmp_path}/manifests/d/0.json", b"{}")
     looks = False
     assert "0.json" in events
 

@@ -79,7 +79,7 @@ class Trial:
         facts = Facts(
             fired=self._firing() is not None,
             state=state,
-            attempts=attempts_of(self.run),
+            attempts=attempts_of(self.layout),
             cleared=cleared,
             rows=difference(self.workload.compare, self.input, self.output),
             beside=leftovers(self.output),
@@ -207,7 +207,7 @@ class Trial:
 
     def _clear_as_told(self) -> dict[str, int]:
         """Clear what the failed task's message says; give all that runs again, and how often it has run."""
-        history = attempts_of(self.run)
+        history = attempts_of(self.layout)
         reasons = [attempt.reason for attempts in history.values() for attempt in attempts]
         told = [
             found[1]

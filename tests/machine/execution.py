@@ -22,7 +22,7 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.spark_runtime.connectors import SinkContext, open_sink
 from graph_compiler.spark_runtime.region.coordination import SinkCommitter
-from graph_compiler.staging.store.commit_store import CommitStore
+from graph_compiler.staging.store.staging_store import StagingStore
 from tests.machine.faults import Died, Fate
 from tests.machine.proxy import Proxy
 from tests.machine.seam import meeting
@@ -37,7 +37,7 @@ class Place:
 
     spark: SparkSession
     root: Path
-    store: CommitStore
+    store: StagingStore
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,14 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.connectors import Csv, FileConnector, Json, Orc, Parquet
 from graph_compiler.identifiers import OperatorId
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.machine.alphabet import PLAIN_VALUES
 from tests.machine.execution import Execution, Place, Request
 from tests.machine.faults import Fate
 from tests.machine.frames import frame, schema, table
 from tests.machine.model import Row, State, Written, in_folders
 from tests.machine.reading import rows_in
-from tests.spark.stepping import InMemoryStore
+from tests.spark.stepping import SteppedStore
 
 FORMATS: dict[str, type[FileConnector]] = {
     "parquet": Parquet,
@@ -65,7 +65,7 @@ class FilesWorld:
         disks = [disk for disk in _DISKS if Path(disk).is_dir()] or [tempfile.gettempdir()]
         self.folder = Path(tempfile.mkdtemp(prefix="machine-", dir=disks[0]))
         self.elsewhere = Path(tempfile.mkdtemp(prefix="machine-", dir=disks[-1]))
-        store = LocalCommitStore() if self.ground.store == "local" else InMemoryStore()
+        store = LocalStore() if self.ground.store == "local" else SteppedStore()
         self.place = Place(self.spark, self.folder / "staging", store)
         self.target.parent.mkdir()
         if self.ground.link != "none":

@@ -30,7 +30,7 @@ from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.machine.alphabet import drawn
 from tests.machine.damage import DAMAGES, damage
 from tests.machine.faults import CALLS, KINDS, Died, Fate, Fault
@@ -152,7 +152,7 @@ class StagingMachine(RuleBasedStateMachine):
         number = next(self.numbers)
         return StagingArea(
             spark=type(self).session(),
-            log=ManifestLog(store=FatefulStore(LocalCommitStore(), fate), layout=self.layout),
+            log=ManifestLog(store=FatefulStore(LocalStore(), fate), layout=self.layout),
             attempt=ExecutionAttempt(run_id="r", execution_id=f"e{number}", attempt_number=number),
             plan_id="plan",
             contracts=tuple,

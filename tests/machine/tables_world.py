@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.connectors import Jdbc, Secret
 from graph_compiler.identifiers import OperatorId
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.machine.alphabet import PLAIN_VALUES
 from tests.machine.execution import Execution, Place, Request
 from tests.machine.faults import Fate
@@ -25,7 +25,7 @@ from tests.machine.frames import frame, schema
 from tests.machine.model import Row, State, Written
 from tests.machine.proxy import Proxy
 from tests.postgres import DRIVER, Postgres
-from tests.spark.stepping import InMemoryStore
+from tests.spark.stepping import SteppedStore
 
 PASSWORD = Secret("machine", "password")
 _PATIENCE = "-c lock_timeout=150"
@@ -48,7 +48,7 @@ class TablesWorld:
 
     def __post_init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="machine-"))
-        store = LocalCommitStore() if self.store == "local" else InMemoryStore()
+        store = LocalStore() if self.store == "local" else SteppedStore()
         self.place = Place(self.spark, self.folder / "staging", store)
         self.server.sql(
             "DROP SCHEMA public CASCADE; CREATE SCHEMA public;"

@@ -15,7 +15,7 @@ from graph_compiler.spark_runtime.publishing.written_files import (
     WrittenFile,
     write_files,
 )
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.machine.looking import Look, sessions
 
 pytestmark = pytest.mark.spark
@@ -73,8 +73,8 @@ def test_a_sink_that_loses_or_doubles_a_row_is_found(
 def test_a_store_that_lets_two_executions_decide_is_found(
     quiet: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = LocalCommitStore.put_if_absent
-    monkeypatch.setattr(LocalCommitStore, "put_if_absent", lambda *call: real(*call) or True)
+    real = LocalStore.put_if_absent
+    monkeypatch.setattr(LocalStore, "put_if_absent", lambda *call: real(*call) or True)
     with sessions(["staging"], quiet):
         look = Look("staging", seed=1, examples=_ENOUGH, shrink=False)
         words = look.find()

@@ -22,7 +22,7 @@ from graph_compiler.staging.publications.file_publication import carry_out
 from graph_compiler.staging.publications.intent import Intent
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import Publication
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.spark.folders import SINK, prepare, put, seen
 
 FILES = 6
@@ -95,7 +95,7 @@ def _is_whole(view: list[str]) -> bool:
 
 def _ledger(folder: Path, run: str) -> Ledger:
     layout = StagingLayout(root=str(folder / "staging"), pipeline="p", run_id=run)
-    return Ledger(store=LocalCommitStore(), layout=layout, plan_id="plan")
+    return Ledger(store=LocalStore(), layout=layout, plan_id="plan")
 
 
 def _fork(work: Callable[[], None]) -> int:

@@ -13,7 +13,7 @@ from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.spark_runtime.connectors import OpenSink, PreparedSink, SinkContext, open_sink
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 
 SINK = OperatorId("ab" * 16)
 
@@ -36,7 +36,7 @@ class Sinks:
     ) -> OpenSink:
         context = SinkContext(
             spark=self.spark,
-            store=LocalCommitStore(),
+            store=LocalStore(),
             layout=StagingLayout(root=str(self.root), pipeline="p", run_id=run),
             plan_id="plan",
             region_id=RegionId("writer"),

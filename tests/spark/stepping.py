@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
-from pathlib import PurePath
 from typing import Any, TypeVar
+
+from graph_compiler.staging.store.in_memory_store import InMemoryStore
 
 Answer = TypeVar("Answer")
 
@@ -97,32 +98,12 @@ class Scheduler:
         return index
 
 
-@dataclass
-class InMemoryStore:
-    """A commit store of one process, whose every call is a step; listings come in any order but the right one."""
+class SteppedStore(InMemoryStore):
+    """A store of one process, whose every call is a step; of a scheduler, where there is one."""
 
-    scheduler: Scheduler | None = None
-    content: dict[str, bytes] = field(default_factory=dict)
-
-    def put_if_absent(self, key: str, content: bytes) -> bool:
-        def put() -> bool:
-            is_first = key not in self.content
-            self.content.setdefault(key, content)
-            return is_first
-
-        return self._step(f"put {PurePath(key).name}", put)
-
-    def get(self, key: str) -> bytes | None:
-        return self._step(f"get {PurePath(key).name}", lambda: self.content.get(key))
-
-    def keys(self, folder: str) -> list[str]:
-        def listed() -> list[str]:
-            return sorted(
-                (key for key in self.content if PurePath(key).parent == PurePath(folder)),
-                reverse=True,
-            )
-
-        return self._step("list", listed)
+    def __init__(self, scheduler: Scheduler | None = None) -> None:
+        super().__init__()
+        self.scheduler = scheduler
 
     def _step(self, what: str, do: Callable[[], Answer]) -> Answer:
         return self.scheduler.step(what, do) if self.scheduler else do()

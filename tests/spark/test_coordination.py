@@ -27,7 +27,7 @@ from graph_compiler.spark_runtime.region.coordination import (
 )
 from graph_compiler.spark_runtime.region.master_hooks import HOOKS
 from graph_compiler.staging.publications.preparations import Preparation
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark
@@ -249,7 +249,7 @@ def committers(
     layout = StagingLayout(root=str(tmp_path / "staging"), pipeline="p", run_id="r")
     context = SinkContext(
         spark=spark,
-        store=LocalCommitStore(),
+        store=LocalStore(),
         layout=layout,
         plan_id=region.plan_id,
         region_id=region.region_id,

@@ -22,9 +22,9 @@ from graph_compiler.spark_runtime.failures.causes import Cause
 from graph_compiler.spark_runtime.results.damage import find_damaged_file
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.staging.results.damage import find_damage
-from graph_compiler.staging.results.hadoop_checksums import checksum_file, why_damaged
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.hadoop_checksums import checksum_file, why_damaged
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.reference import published
 from tests.spark.test_region_failover import Tasks
 
@@ -56,7 +56,7 @@ def area_of(spark: SparkSession, root: Path) -> StagingArea:
     return StagingArea(
         spark=spark,
         log=ManifestLog(
-            store=LocalCommitStore(),
+            store=LocalStore(),
             layout=StagingLayout(root=str(root), pipeline="p", run_id="r"),
         ),
         attempt=ExecutionAttempt(run_id="r", execution_id="one", attempt_number=0),
@@ -195,9 +195,9 @@ def test_a_failure_that_is_not_of_staged_bytes_records_no_damage(
         kind="IOException", message=words, condition="FAILED_READ_FILE.NO_HINT", sql_state="KD001",
         parameters={}, contexts=(), chain=(words,), frames=(),
     )  # fmt: skip
-    assert find_damaged_file(cause, [staged.manifest], "e") is None
+    assert find_damaged_file(LocalStore(), cause, [staged.manifest], "e") is None
     flip(staged.file, 600)
-    found = find_damaged_file(cause, [staged.manifest], "e")
+    found = find_damaged_file(LocalStore(), cause, [staged.manifest], "e")
     assert found is not None
     assert found.reason == "its bytes from 512 on were changed"
 

@@ -25,6 +25,7 @@ from graph_compiler.spark_runtime.in_process import Progress, run_in_process
 from graph_compiler.spark_runtime.region.seams import Surroundings
 from graph_compiler.spark_runtime.rehearsal.preview import Previewer
 from graph_compiler.staging.executions.executions import executions
+from graph_compiler.staging.store.local_store import LocalStore
 
 pytestmark = pytest.mark.spark
 
@@ -59,7 +60,7 @@ def test_each_region_leaves_what_its_airflow_task_would(
     report = run_in_process(asked, spark, Surroundings(begins=Progress(progress).begins))
     assert report.failure is None
     for task in asked.tasks:
-        (execution,) = executions(Path(task.layout.run), task.region.region_id)
+        (execution,) = executions(LocalStore(), task.layout, task.region.region_id)
         assert execution.state is ExecutionState.FINISHED
         assert (execution.reason, execution.host is None) == (None, False)
     assert spark.read.parquet(f"{tmp_path}/out").count() == 3
@@ -78,10 +79,10 @@ def test_a_region_that_fails_is_the_last_and_its_outcome_says_why(
     assert report.failure is not None
     assert report.failure.operator == "divided"
     first, second = asked.tasks
-    (execution,) = executions(Path(first.layout.run), first.region.region_id)
+    (execution,) = executions(LocalStore(), first.layout, first.region.region_id)
     assert execution.state is ExecutionState.FAILED
     assert "DIVIDE_BY_ZERO" in str(execution.reason)
-    assert executions(Path(second.layout.run), second.region.region_id) == ()
+    assert executions(LocalStore(), second.layout, second.region.region_id) == ()
 
 
 def test_an_attempt_that_is_ended_from_outside_is_canceled(
@@ -93,7 +94,7 @@ def test_an_attempt_that_is_ended_from_outside_is_canceled(
     asked = request(rows.environment, tmp_path / "staging")
     with pytest.raises(KeyboardInterrupt):
         run_in_process(asked, spark, Surroundings(looks=interrupted))
-    (execution,) = executions(Path(asked.tasks[0].layout.run), asked.tasks[0].region.region_id)
+    (execution,) = executions(LocalStore(), asked.tasks[0].layout, asked.tasks[0].region.region_id)
     assert execution.state is ExecutionState.CANCELED
 
 

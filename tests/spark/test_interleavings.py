@@ -19,8 +19,8 @@ from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.preparations import PlaceKind, Preparation, PreparedPlace
 from graph_compiler.staging.publications.publications import Publication
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.commit_store import LocalCommitStore
-from tests.spark.stepping import InMemoryStore, Run, Scheduler, every_order
+from graph_compiler.staging.store.local_store import LocalStore
+from tests.spark.stepping import Run, Scheduler, SteppedStore, every_order
 
 pytestmark = pytest.mark.spark  # it needs pyspark, and starts no Spark
 
@@ -42,7 +42,7 @@ NO_ROWS: DataFrame = None  # type: ignore[assignment]  # nothing looks at them
 class World:
     """What outlives writers."""
 
-    store: InMemoryStore
+    store: SteppedStore
     disk: set[str] = field(default_factory=set)
     committed: list[str] = field(default_factory=list)
 
@@ -107,7 +107,7 @@ def runs_of(
     worlds: list[World] = []
 
     def make(scheduler: Scheduler) -> dict[str, Callable[[], object]]:
-        worlds.append(World(InMemoryStore(scheduler)))
+        worlds.append(World(SteppedStore(scheduler)))
         return work(worlds[-1])
 
     return [(worlds[-1], run) for run in every_order(make, faults=faults)]
@@ -149,7 +149,7 @@ def test_writers_that_overlap_never_commit_two_epochs() -> None:
     worlds: list[World] = []
 
     def make(scheduler: Scheduler) -> dict[str, Callable[[], object]]:
-        world = World(InMemoryStore())
+        world = World(SteppedStore())
         worlds.append(world)
         writers = work(world)
         world.store.scheduler = scheduler
@@ -224,7 +224,7 @@ def test_a_run_counts_once_in_a_target_whatever_the_order(faults: int) -> None:
     targets: list[Target] = []
 
     def make(scheduler: Scheduler) -> dict[str, Callable[[], object]]:
-        target = Target(World(InMemoryStore(scheduler)))
+        target = Target(World(SteppedStore(scheduler)))
         targets.append(target)
         return {
             "one": lambda: target.publish("one"),
@@ -262,7 +262,7 @@ class Replaced:
             prepared=PreparedPlace(kind=PlaceKind.FOLDER, place="f", target="t"),
         )
         key = layout.preparation(RegionId("out"), run_id, OperatorId("o"))
-        LocalCommitStore().put_if_absent(key, to_json(note).encode())
+        LocalStore().put_if_absent(key, to_json(note).encode())
         self.prepared.add(run_id)
         publication = Publication(
             number=number,
@@ -283,7 +283,7 @@ class Replaced:
             self._carry_out(publication)
             ledger.finish(publication)
         finally:
-            LocalCommitStore().put_if_absent(
+            LocalStore().put_if_absent(
                 layout.descriptor(RegionId("out"), run_id).replace(DESCRIPTOR, OUTCOME), b"{}"
             )
         return number
@@ -310,7 +310,7 @@ def test_rows_of_a_run_that_succeeded_stay_whoever_tears_an_intent(tmp_path: Pat
 
     def make(scheduler: Scheduler) -> dict[str, Callable[[], object]]:
         root = tmp_path / str(len(targets))
-        target = Replaced(World(InMemoryStore(scheduler)), root)
+        target = Replaced(World(SteppedStore(scheduler)), root)
         targets.append(target)
         return {
             "torn": lambda: target.publish("torn", is_torn=True),

@@ -15,7 +15,7 @@ from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.databases.carrying import TablePublication
 from graph_compiler.spark_runtime.connectors.databases.resolving import is_there, resolve
 from graph_compiler.spark_runtime.connectors.jdbc_sink import JdbcSink
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.postgres import JAR, Postgres, running_postgres
 from tests.spark.conftest import RunPipeline
 from tests.spark.sinks import Sinks
@@ -168,9 +168,7 @@ def test_what_was_decided_before_tables_were_resolved_is_finished_under_its_old_
             "rows": 1,
         }
     )
-    LocalCommitStore().put_if_absent(
-        opened.ledger.layout.intent(old.target, 0), to_json(old).encode()
-    )
+    LocalStore().put_if_absent(opened.ledger.layout.intent(old.target, 0), to_json(old).encode())
     assert sinks.write(table, "SELECT 5L AS id", run="r1", mode="append").rows == 1
     assert postgres.sql("SELECT id FROM sales") == [("1",)]
     assert tables(postgres) == ["sales"]

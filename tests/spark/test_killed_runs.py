@@ -21,6 +21,7 @@ from graph_compiler.staging.gc.removal import remove
 from graph_compiler.staging.gc.survey import survey
 from graph_compiler.staging.publications import file_publication as carry_out
 from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.reference import published
 from tests.spark.test_region_failover import Tasks
 from tests.staging_trees import age
@@ -75,8 +76,8 @@ def collected(tasks: Tasks) -> list[Waste]:
     """Collect what a run of eight days ago has left."""
     now = time.time()
     age(tasks.root, now, 8 * DAY)
-    collection = collect(survey(str(tasks.root)), Policy(now=now, airflow={}))
-    removed = list(remove(collection, str(tasks.root)))
+    collection = collect(survey(LocalStore(), str(tasks.root)), Policy(now=now, airflow={}))
+    removed = list(remove(LocalStore(), collection, str(tasks.root)))
     assert len(removed) == len(collection.removals)
     return [removal.waste for removal in removed]
 

@@ -37,7 +37,8 @@ from graph_compiler.staging.publications.preparations import (
 )
 from graph_compiler.staging.publications.publications import Publication
 from graph_compiler.staging.publications.unexplained_attempts import TAKEN_AWAY
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
+from graph_compiler.staging.store.staging_store import MOST_BYTES
 from tests.spark.folders import SINK, prepare
 
 MOVED = OperatorId("cd" * 16)
@@ -47,7 +48,7 @@ MOVED = OperatorId("cd" * 16)
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
     layout = StagingLayout(root=str(tmp_path / "staging"), pipeline="p", run_id="r")
-    return Ledger(store=LocalCommitStore(), layout=layout, plan_id="plan")
+    return Ledger(store=LocalStore(), layout=layout, plan_id="plan")
 
 
 @pytest.fixture
@@ -131,25 +132,21 @@ def test_the_number_of_an_intent_that_somebody_has_removed_is_never_taken_again(
     assert {path.name for path in target.iterdir()} == {"part-first", "part-second", "part-third"}
 
 
-class Unmounted:
+class Unmounted(LocalStore):
     """A staging root whose file system goes away at a call, leaving an empty folder, and may come back at another."""
 
     def __init__(self, root: Path, *, goes_at: int, comes_at: int) -> None:
         self._root, self._away = root, root.with_name("away")
         self._goes_at, self._comes_at = goes_at, comes_at
         self._calls = 0
-        self._store = LocalCommitStore()
 
     def put_if_absent(self, key: str, content: bytes) -> bool:
         self._turn()
-        return self._store.put_if_absent(key, content)
+        return super().put_if_absent(key, content)
 
-    def get(self, key: str) -> bytes | None:
+    def get(self, key: str, *, most: int = MOST_BYTES) -> bytes | None:
         self._turn()
-        return self._store.get(key)
-
-    def keys(self, folder: str) -> list[str]:
-        return self._store.keys(folder)
+        return super().get(key, most=most)
 
     def give_back(self) -> None:
         if self._away.exists():

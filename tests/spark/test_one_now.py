@@ -12,7 +12,7 @@ from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment, Tabl
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.staging.executions.run_marker import VERSION, RunMarker, find_marker, mark_run
 from graph_compiler.staging.executions.run_time import moment
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.reference import published
 from tests.spark.conftest import RunPipeline
 from tests.spark.test_region_failover import Tasks, remove_data
@@ -68,7 +68,7 @@ def begin(folder: Path) -> None:
         plan_id="plan",
         ttl=60.0,
     )
-    mark_run(LocalCommitStore(), marker)
+    mark_run(LocalStore(), marker)
 
 
 def test_every_spelling_of_the_current_time_is_the_runs(
@@ -162,7 +162,7 @@ def test_two_sinks_and_the_next_task_see_the_same_time(
     ((_, staged, later),) = published(tmp_path / "three")[1]
     assert first == second == staged == later
     layout = StagingLayout(root=f"{tmp_path}/staging", pipeline="p", run_id="run")
-    marker = find_marker(LocalCommitStore(), layout)
+    marker = find_marker(LocalStore(), layout)
     assert marker is not None
     assert utc(first) == moment(marker.time)
 

@@ -22,7 +22,7 @@ from graph_compiler.spark_runtime.exchange.pointwise_read import _is_cheaper_apa
 from graph_compiler.spark_runtime.region.shared_rows import is_deterministic
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 
 pytestmark = pytest.mark.spark
 
@@ -55,7 +55,7 @@ def area(spark: SparkSession, tmp_path: Path) -> StagingArea:
     return StagingArea(
         spark=spark,
         log=ManifestLog(
-            store=LocalCommitStore(),
+            store=LocalStore(),
             layout=StagingLayout(root=str(tmp_path), pipeline="p", run_id="r"),
         ),
         attempt=ExecutionAttempt(run_id="r", execution_id="one", attempt_number=0),

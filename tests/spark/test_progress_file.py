@@ -10,6 +10,7 @@ import pytest
 from graph_compiler.deployment.documents.progress import VERSION, CurrentStep, ExecutionProgress
 from graph_compiler.deployment.documents.report import Phase
 from graph_compiler.staging.executions.progress_file import told_in
+from graph_compiler.staging.store.local_store import LocalStore
 
 
 def at(operator: str) -> ExecutionProgress:
@@ -32,7 +33,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 def test_what_was_told_last_is_in_the_document(tmp_path: Path) -> None:
     path = tmp_path / "progress.json"
-    with told_in(path, every=0.01) as tell:
+    with told_in(LocalStore(), str(path), every=0.01) as tell:
         for operator in ("flown", "lateness", "flown"):
             tell(at(operator))
             wait_until(
@@ -55,7 +56,7 @@ def test_much_that_is_told_at_once_is_written_once_and_nothing_is_not_written(
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", counted)
-    with told_in(path, every=0.05) as tell:
+    with told_in(LocalStore(), str(path), every=0.05) as tell:
         time.sleep(0.2)
         assert replaced == []
         for number in range(1000):
@@ -70,7 +71,7 @@ def test_a_folder_that_cannot_be_written_to_is_said_once_and_fails_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").touch()
-    with told_in(tmp_path / "file" / "progress.json", every=0.01) as tell:
+    with told_in(LocalStore(), str(tmp_path / "file" / "progress.json"), every=0.01) as tell:
         for operator in ("flown", "lateness"):
             tell(at(operator))
             time.sleep(0.2)
@@ -80,7 +81,7 @@ def test_a_folder_that_cannot_be_written_to_is_said_once_and_fails_nothing(
 def test_a_document_that_cannot_take_its_name_leaves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "progress.json"
     path.mkdir()
-    with told_in(path, every=0.01) as tell:
+    with told_in(LocalStore(), str(path), every=0.01) as tell:
         tell(at("flown"))
         time.sleep(0.2)
     assert [one.name for one in tmp_path.iterdir()] == ["progress.json"]
@@ -96,7 +97,7 @@ def test_what_takes_long_to_write_is_written_rarely(
         time.sleep(0.02)
 
     monkeypatch.setattr(os, "replace", slow)
-    with told_in(tmp_path / "progress.json", every=0.01) as tell:
+    with told_in(LocalStore(), str(tmp_path / "progress.json"), every=0.01) as tell:
         tell(at("flown"))
         wait_until(lambda: len(begun) == 1)
         tell(at("lateness"))
@@ -114,7 +115,7 @@ def test_what_hangs_in_a_write_is_not_waited_for(
         time.sleep(3)
 
     monkeypatch.setattr(os, "replace", hang)
-    with told_in(tmp_path / "progress.json", every=0.01) as tell:
+    with told_in(LocalStore(), str(tmp_path / "progress.json"), every=0.01) as tell:
         tell(at("flown"))
         wait_until(lambda: bool(hangs))
         tell(at("lateness"))

@@ -13,7 +13,7 @@ from graph_compiler.identifiers import OperatorId
 from graph_compiler.spark_runtime.publishing.publication import Publisher
 from graph_compiler.staging.publications.intent import Intent
 from graph_compiler.staging.publications.ledger import Ledger
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 
 pytestmark = pytest.mark.spark
 SINK = OperatorId("ab" * 16)
@@ -22,7 +22,7 @@ SINK = OperatorId("ab" * 16)
 @pytest.fixture
 def publisher(spark: SparkSession, tmp_path: Path) -> Publisher:
     layout = StagingLayout(root=str(tmp_path / "staging"), pipeline="p", run_id="r")
-    ledger = Ledger(store=LocalCommitStore(), layout=layout, plan_id="plan")
+    ledger = Ledger(store=LocalStore(), layout=layout, plan_id="plan")
     return Publisher(spark=spark, ledger=ledger, execution_id="one")
 
 

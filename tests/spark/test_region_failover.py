@@ -33,7 +33,7 @@ from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.staging.executions.executions import executions
 from graph_compiler.staging.results.finished_readers import stale_readers
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.conftest import with_options
 from tests.reference import published
 
@@ -64,7 +64,7 @@ class Tasks:
         }
         self.root, self.spark, self.clears_others = folder / "staging", spark, clears_others
         self.layout = StagingLayout(root=str(self.root), pipeline="p", run_id="run")
-        self.log = ManifestLog(store=LocalCommitStore(), layout=self.layout)
+        self.log = ManifestLog(store=LocalStore(), layout=self.layout)
         self._attempts: Iterator[int] = iter(range(100))
         self._life = ""
 
@@ -349,7 +349,7 @@ def test_a_run_that_is_deleted_and_created_again_counts_anew(
         assert report.failure is None
     assert [read.epoch for read in report.reads] == [1]
     assert sorted(published(tmp_path / "out")[1]) == [("a", 2), ("b", 7)], "replaced, not added to"
-    history = executions(Path(tasks.layout.run), RegionId("out"))
+    history = executions(LocalStore(), tasks.layout, RegionId("out"))
     assert [one.attempt_number for one in history] == [1, 1]
 
 

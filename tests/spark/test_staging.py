@@ -16,7 +16,7 @@ from graph_compiler.errors import PartitionNotFoundError, StagingError, StaleRes
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.local_store import LocalStore
 
 pytestmark = pytest.mark.spark
 
@@ -40,7 +40,7 @@ def area(spark: SparkSession, tmp_path: Path) -> StagingArea:
     return StagingArea(
         spark=spark,
         log=ManifestLog(
-            store=LocalCommitStore(),
+            store=LocalStore(),
             layout=StagingLayout(root=str(tmp_path), pipeline="p", run_id="r"),
         ),
         attempt=ExecutionAttempt(run_id="r", execution_id="one", attempt_number=0),
@@ -124,7 +124,7 @@ def test_an_empty_result_keeps_its_schema(area: StagingArea) -> None:
 
 
 def test_one_writer_wins_a_key(tmp_path: Path) -> None:
-    store, key = LocalCommitStore(), str(tmp_path / "deep" / "key")
+    store, key = LocalStore(), str(tmp_path / "deep" / "key")
     assert store.put_if_absent(key, b"first")
     assert not store.put_if_absent(key, b"second")
     assert store.get(key) == b"first"

@@ -36,7 +36,6 @@ from graph_compiler.deployment.documents.in_process_run import (
 )
 from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.report import ExecutionReport, Phase
-from graph_compiler.deployment.documents.staging_layout import OUTCOME, SUBMISSION
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import from_json, to_json, to_wire
 from graph_compiler.graphs.execution import ExecutionState
@@ -48,7 +47,7 @@ from graph_compiler.spark_runtime.rehearsal.preview import Previewer
 from graph_compiler.spark_runtime.secret_values import hide_options
 from graph_compiler.staging.executions.driver_claim import claim_execution
 from graph_compiler.staging.executions.execution_order import begin
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.stores import store_of
 
 SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 """Where a Python process says which Spark it starts."""
@@ -103,9 +102,9 @@ class _Ended:
 @contextmanager
 def _attempt(task: TaskDeploymentDescriptor) -> Iterator[_Ended]:
     """Leave the documents of an attempt: what it was told, how it was started, how it ended."""
-    store = LocalCommitStore()
-    descriptor = Path(task.layout.descriptor(task.region.region_id, task.attempt.execution_id))
-    command = (sys.executable, str(Path(application.__file__)), str(descriptor))
+    store, layout = store_of(task.staging_root), task.layout
+    which = task.region.region_id, task.attempt.execution_id
+    command = (sys.executable, str(Path(application.__file__)), layout.descriptor(*which))
     settings = {name: os.environ[name] for name in (SUBMIT_ARGUMENTS,) if name in os.environ}
     submission = Submission(
         command=command,
@@ -114,13 +113,13 @@ def _attempt(task: TaskDeploymentDescriptor) -> Iterator[_Ended]:
         host=socket.gethostname(),
     )
     begin(store, task)
-    store.put_if_absent(str(descriptor.with_name(SUBMISSION)), to_json(submission).encode())
+    store.put_if_absent(layout.submission(*which), to_json(submission).encode())
     claim_execution(store, task)
     ended = _Ended()
 
     def leave_outcome() -> None:
         outcome = Outcome(state=ended.state, ended=time.time(), reason=ended.reason or None)
-        store.put_if_absent(str(descriptor.with_name(OUTCOME)), to_json(outcome).encode())
+        store.put_if_absent(layout.outcome(*which), to_json(outcome).encode())
 
     def end_at_once(*_: object) -> None:
         # What is raised in the middle of an answer of the JVM's comes out as something else.

@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 from graph_compiler.deployment.describe.resource_profiles import ignored_words
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, ThrowableType
+from graph_compiler.deployment.documents.staging_layout import root_of
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import (
     ExecutionClaimedError,
@@ -38,14 +39,14 @@ from graph_compiler.staging.executions.executions import told
 from graph_compiler.staging.executions.progress_file import told_in
 from graph_compiler.staging.executions.run_marker import check_marker, not_shared
 from graph_compiler.staging.results.release import release_inputs
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.stores import store_of
 
 
 def main(descriptor_path: str) -> int:
     """Run the region a descriptor describes; gives the exit code."""
     bound_output()
     try:
-        task = told(Path(descriptor_path).parent)
+        task = told(store_of(descriptor_path), descriptor_path)
     except StagingError as error:
         print(f"graph_compiler: {error}", file=sys.stderr)
         return ThrowableType.NON_RECOVERABLE_ERROR.exit_code
@@ -53,12 +54,12 @@ def main(descriptor_path: str) -> int:
         print(f"graph_compiler: {_unseen(descriptor_path)}", file=sys.stderr)
         return ThrowableType.ENVIRONMENT_ERROR.exit_code
     try:
-        claim_execution(LocalCommitStore(), task)
+        claim_execution(store_of(task.staging_root), task)
     except ExecutionClaimedError as error:  # the report is the other driver's to leave
         print(f"graph_compiler: {error}", file=sys.stderr)
         return ThrowableType.RECOVERABLE_ERROR.exit_code
     try:
-        check_marker(LocalCommitStore(), task.layout, socket.gethostname())
+        check_marker(store_of(task.staging_root), task.layout, socket.gethostname())
         spark = session(task)
     except Exception as error:  # no root, no master, no memory: there is no one else to tell
         print(redact(traceback.format_exc()), file=sys.stderr)
@@ -94,13 +95,14 @@ def execute(
     """Run the region in a session and leave the report, whatever happens."""
     _say_what_is_ignored(task, spark)
     application_id = spark.sparkContext.applicationId
-    progress = Path(task.layout.progress(task.region.region_id, task.attempt.execution_id))
+    store = store_of(task.staging_root)
+    progress = task.layout.progress(task.region.region_id, task.attempt.execution_id)
     metrics: RegionMetrics | None = None
     try:
-        with told_in(progress) as tells:
+        with told_in(store, progress) as tells:
             metrics = RegionMetrics(spark, task.region, surroundings.begins, tells)
             with metrics.listening():
-                result = run_region(task, spark, LocalCommitStore(), metrics, surroundings)
+                result = run_region(task, spark, store, metrics, surroundings)
         report = ExecutionReport(
             version=VERSION,
             application_id=application_id,
@@ -144,22 +146,19 @@ def _failed(
 
 
 def _unseen(descriptor_path: str) -> StagingRootNotSharedError:
-    root = Path(descriptor_path).parents[
-        5
-    ]  # <root>/<pipeline>/<run>/tasks/<region>/<execution id>/
-    return not_shared(str(root), socket.gethostname(), f"no {descriptor_path}")
+    return not_shared(root_of(descriptor_path), socket.gethostname(), f"no {descriptor_path}")
 
 
 def _leave(task: TaskDeploymentDescriptor, report: ExecutionReport) -> ExecutionReport:
     key = task.layout.report(task.region.region_id, task.attempt.execution_id)
-    LocalCommitStore().put_if_absent(key, to_json(report).encode())
+    store_of(task.staging_root).put_if_absent(key, to_json(report).encode())
     return report
 
 
 def _release(task: TaskDeploymentDescriptor, report: ExecutionReport) -> None:
     """Take away what no task will read any more; all work is done by now, and this may not undo it."""
     try:
-        for released in release_inputs(task, report, LocalCommitStore()):
+        for released in release_inputs(task, report, store_of(task.staging_root)):
             print(f"graph_compiler: {released.words()}: {released.bytes:,} bytes")
     except Exception:  # whatever it is, `staging gc` finds what is left
         print(f"graph_compiler: nothing released: {traceback.format_exc()}", file=sys.stderr)

@@ -30,14 +30,14 @@ from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.staging.executions.executions import told
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.stores import store_of
 
 
 def named_rows(task: TaskDeploymentDescriptor, spark: SparkSession) -> dict[str, DataFrame]:
     """Give the outputs of a region's operators by name: `flown`, `flown_cancelled` for a side output."""
     area = StagingArea(
         spark=spark,
-        log=ManifestLog(store=LocalCommitStore(), layout=task.layout),
+        log=ManifestLog(store=store_of(task.staging_root), layout=task.layout),
         attempt=task.attempt,
         plan_id=task.region.plan_id,
         contracts=tuple,
@@ -74,7 +74,7 @@ def _add(found: dict[str, DataFrame], name: str, rows: DataFrame) -> None:
 
 def main(descriptor_path: str) -> int:
     """Open the session; ends with the terminal's end of file."""
-    task = told(Path(descriptor_path).parent)
+    task = told(store_of(descriptor_path), descriptor_path)
     assert task is not None, "it was written just now"
     spark = session(task)
     try:

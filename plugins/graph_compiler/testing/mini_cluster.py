@@ -29,7 +29,7 @@ from graph_compiler.spark_runtime.rehearsal.local_session import Frame, Session
 from graph_compiler.spark_runtime.rehearsal.rehearsal import Rehearsal, rehearsed
 from graph_compiler.spark_runtime.rehearsal.test_rows import GivenRow, given_rows
 from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.stores import store_of
 from graph_compiler.testing.pipeline_result import PipelineFailedError, PipelineResult
 from graph_compiler.testing.sources import REAL, Place, Rows, match_sources
 
@@ -87,7 +87,7 @@ class MiniCluster:
         )
         tasks = [desk_task(region, run, execution_id="test") for region in regions]
         marker = RunMarker.of(tasks[0], host=_HOST, time=_now(day).timestamp())
-        mark_run(LocalCommitStore(), marker)
+        mark_run(store_of(root), marker)
         failure = rehearsal.run(tasks)
         if failure is not None:
             region = regions[len(rehearsal.reports) - 1]

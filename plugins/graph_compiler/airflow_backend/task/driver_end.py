@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-from graph_compiler.airflow_backend.task.execution_files import read_report
-from graph_compiler.deployment.documents.descriptor import RegionDescriptor
+from graph_compiler.airflow_backend.task.execution_files import has_report, read_report
+from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import ThrowableType
 
 _ENDED_ITSELF = (
@@ -18,8 +16,7 @@ _ENDED_ITSELF = (
 
 
 def why_failed(
-    region: RegionDescriptor,
-    report_path: Path,
+    task: TaskDeploymentDescriptor,
     error: AirflowException | None,
     hook: SparkSubmitHook | None,
 ) -> AirflowException | None:
@@ -28,12 +25,13 @@ def why_failed(
     `error` is that of an exit code that is not 0. A driver on this host that ended with 0 and without a report was
     ended by its own code: no retry would mend that.
     """
-    if not report_path.exists():
+    region = task.region
+    if not has_report(task):
         if error is not None:
             return AirflowException(f"the Spark driver ended without a report: {error}")
         words = f"pipeline '{region.pipeline}', task '{region.region_id}': {_ENDED_ITSELF}"
         return AirflowException(words) if _is_elsewhere(hook) else AirflowFailException(words)
-    failure = read_report(report_path).failure
+    failure = read_report(task).failure
     if failure is None:
         return error
     message = failure.words(region.pipeline, region.region_id)

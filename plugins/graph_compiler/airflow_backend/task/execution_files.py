@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import time
-from pathlib import Path
 
 from airflow.sdk.exceptions import AirflowException
 
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.report import VERSION, ExecutionReport
+from graph_compiler.deployment.documents.staging_layout import OUTCOME, execution_of
+from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import StagingError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.executions.execution_order import begin
-from graph_compiler.staging.store.commit_store import LocalCommitStore
-from graph_compiler.staging.store.read_document import read_document
+from graph_compiler.staging.store.read_document import get_document
+from graph_compiler.staging.store.stores import store_of
 
 
-def deploy(task: TaskDeploymentDescriptor) -> Path:
+def deploy(task: TaskDeploymentDescriptor) -> str:
     """Leave the descriptor where the driver finds it; raises AirflowException if this very try has done so before."""
-    descriptor = Path(task.layout.descriptor(task.region.region_id, task.attempt.execution_id))
-    if not begin(LocalCommitStore(), task):
+    descriptor = task.layout.descriptor(task.region.region_id, task.attempt.execution_id)
+    if not begin(store_of(task.staging_root), task):
         raise AirflowException(
             f"execution {task.attempt.execution_id} of '{task.region.region_id}' was begun before, and may be alive: "
             f"this one leaves everything to it\n  found: {descriptor}"
@@ -30,24 +30,32 @@ def deploy(task: TaskDeploymentDescriptor) -> Path:
     return descriptor
 
 
-def leave_outcome(path: Path, state: ExecutionState, reason: str | None) -> None:
-    """Leave how an attempt ended; the first word stands."""
+def leave_submission(task: TaskDeploymentDescriptor, submission: Submission) -> None:
+    """Leave how an attempt is submitted, for its owner alone."""
+    key = task.layout.submission(task.region.region_id, task.attempt.execution_id)
+    store_of(task.staging_root).put_if_absent(key, to_json(submission).encode())
+
+
+def leave_outcome(descriptor: str, state: ExecutionState, reason: str | None) -> None:
+    """Leave how the attempt of a descriptor ended; the first word stands."""
     ended = Outcome(state=state, ended=time.time(), reason=reason)
-    LocalCommitStore().put_if_absent(str(path), to_json(ended).encode())
+    key = f"{execution_of(descriptor)}/{OUTCOME}"
+    store_of(descriptor).put_if_absent(key, to_json(ended).encode())
 
 
-def write_privately(path: Path, text: str) -> None:
-    """Write a file that only its owner reads."""
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
+def has_report(task: TaskDeploymentDescriptor) -> bool:
+    """Whether the driver has left a report, readable or not."""
+    key = task.layout.report(task.region.region_id, task.attempt.execution_id)
+    return store_of(task.staging_root).is_there(key)
 
 
-def read_report(path: Path) -> ExecutionReport:
+def read_report(task: TaskDeploymentDescriptor) -> ExecutionReport:
     """Read what the driver has left; raises AirflowException where that is not there, or cannot be read."""
+    key = task.layout.report(task.region.region_id, task.attempt.execution_id)
     try:
-        report = read_document(str(path), ExecutionReport, version=VERSION)
+        report = get_document(store_of(task.staging_root), key, ExecutionReport, version=VERSION)
     except StagingError as error:
         raise AirflowException(f"what the Spark driver reported cannot be read: {error}") from None
     if report is None:
-        raise AirflowException(f"the Spark driver ended without a report: there is no {path}")
+        raise AirflowException(f"the Spark driver ended without a report: there is no {key}")
     return report

@@ -8,7 +8,6 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, ClassVar
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
@@ -27,8 +26,8 @@ from graph_compiler.airflow_backend.task.driver_environment import PACKAGE, driv
 from graph_compiler.airflow_backend.task.execution_files import (
     deploy,
     leave_outcome,
+    leave_submission,
     read_report,
-    write_privately,
 )
 from graph_compiler.airflow_backend.task.log_limit import limit_log
 from graph_compiler.airflow_backend.task.other_places import check_places, check_recorded_places
@@ -49,13 +48,9 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.staging_layout import (
-    OUTCOME,
-    REPORT,
-    SUBMISSION,
     StagingLayout,
 )
 from graph_compiler.deployment.documents.submission import Submission
-from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.deployment.plans.plan_record import PlanRecord
 from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.errors import (
@@ -68,7 +63,7 @@ from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.staging.executions.executions import failure_times
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.plan_log import check_inputs, record_plan
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.stores import store_of
 
 APPLICATION = PACKAGE / "spark_runtime" / "main.py"
 
@@ -142,13 +137,13 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         self.env_vars = driver_environment(task.region)
         see_run(task)
         descriptor = deploy(task)
-        self.application_args = [str(descriptor)]
-        with self._recording(descriptor.with_name(OUTCOME)):
+        self.application_args = [descriptor]
+        with self._recording(descriptor):
             # Once more: of two tasks that begin at the same moment, one sees what the other was told.
             check_recorded_places(task, self.others)
             self._check_plan(task)
             try:
-                summary = self._submit(task, descriptor.parent, context)
+                summary = self._submit(task, context)
             except AirflowException:  # it may have computed something again, and stopped there
                 rerun_stale_consumers(task, self, self._api_conn_id, self.log)
                 raise
@@ -168,34 +163,33 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
 
     def _check_plan(self, task: TaskDeploymentDescriptor) -> None:
         """Record the plan; raises AirflowFailException where what the task reads was computed by another one."""
-        log = ManifestLog(store=LocalCommitStore(), layout=task.layout)
+        log = ManifestLog(store=store_of(task.staging_root), layout=task.layout)
         record_plan(log.store, task.layout, self._plan)
         try:
             check_inputs(log, task, self._plan)
         except StaleResultError as error:
             raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
 
-    def _submit(
-        self, task: TaskDeploymentDescriptor, folder: Path, context: Context
-    ) -> RegionSummary:
-        report_path = folder / REPORT
+    def _submit(self, task: TaskDeploymentDescriptor, context: Context) -> RegionSummary:
         try:
             self._secrets = secret_values(task.region)
-            write_privately(folder / SUBMISSION, to_json(self._submission()))
+            leave_submission(task, self._submission())
             super().execute(context)
         except SecretError as error:
             raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
         except AirflowException as error:
-            raise why_failed(self._region, report_path, error, self._hook) or error from None
-        if (failed := why_failed(self._region, report_path, None, self._hook)) is not None:
+            raise why_failed(task, error, self._hook) or error from None
+        if (failed := why_failed(task, None, self._hook)) is not None:
             raise failed
-        report = read_report(report_path)
+        report = read_report(task)
         for line in log_lines(report):
             self.log.info("graph_compiler: %s", line)
-        return summarize(report, str(report_path))
+        return summarize(
+            report, task.layout.report(task.region.region_id, task.attempt.execution_id)
+        )
 
     @contextmanager
-    def _recording(self, outcome: Path) -> Iterator[None]:
+    def _recording(self, descriptor: str) -> Iterator[None]:
         """Leave how the attempt ended, whatever ends it but the death of this process."""
         state, reason = ExecutionState.FINISHED, None
         try:
@@ -205,7 +199,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             reason = str(error) or type(error).__name__
             raise
         finally:
-            leave_outcome(outcome, state, reason)
+            leave_outcome(descriptor, state, reason)
 
     def on_kill(self) -> None:
         """End the whole application: when the task was marked, cleared, or took too long."""
@@ -213,8 +207,9 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         if (
             self.application_args
         ):  # the supervisor may kill this process before it comes to an end by itself
-            outcome = Path(self.application_args[0]).with_name(OUTCOME)
-            leave_outcome(outcome, ExecutionState.CANCELED, "it was ended while it ran")
+            leave_outcome(
+                self.application_args[0], ExecutionState.CANCELED, "it was ended while it ran"
+            )
         if self._hook is None or not end_driver(self._hook):
             super().on_kill()
 
@@ -222,7 +217,9 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         """Give when earlier tries of this task failed."""
         instance = context["ti"]
         layout = self._layout(str(instance.run_id))
-        return failure_times(Path(layout.run), self._region.region_id, but=str(instance.id))
+        return failure_times(
+            store_of(layout.root), layout, self._region.region_id, but=str(instance.id)
+        )
 
     def _layout(self, run_id: str) -> StagingLayout:
         return StagingLayout(root=self._staging_root, pipeline=self._region.pipeline, run_id=run_id)

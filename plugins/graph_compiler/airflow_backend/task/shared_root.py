@@ -10,8 +10,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.errors import StagingRootNotSharedError, StaleResultError
 from graph_compiler.staging.executions.run_marker import RunMarker, not_shared, see_marker
-from graph_compiler.staging.store.bounded_read import folders_in
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.stores import store_of
 
 
 def see_run(task: TaskDeploymentDescriptor) -> None:
@@ -21,13 +20,14 @@ def see_run(task: TaskDeploymentDescriptor) -> None:
     where the run began with another version of the pipeline.
     """
     root = task.staging_root
-    if task.attempt.attempt_number and not folders_in(root):  # an earlier attempt was here
+    store = store_of(root)
+    if task.attempt.attempt_number and not store.folders(root):  # an earlier attempt was here
         found = "an empty folder, though this task has run before: as a file system leaves it that is not mounted"
         error = not_shared(root, socket.gethostname(), found)
         raise AirflowException(f"pipeline '{task.region.pipeline}': {error}")
     marker = RunMarker.of(task, host=socket.gethostname(), time=time.time())
     try:
-        see_marker(LocalCommitStore(), task.region, marker)
+        see_marker(store, task.region, marker)
     except StagingRootNotSharedError as error:
         raise AirflowException(f"pipeline '{task.region.pipeline}': {error}") from None
     except StaleResultError as error:

@@ -20,7 +20,7 @@ from graph_compiler.deployment.plans.clear_command import clear_command
 from graph_compiler.identifiers import RegionId, listing
 from graph_compiler.staging.results.finished_readers import stale_readers
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.stores import store_of
 
 
 def rerun_stale_consumers(
@@ -64,7 +64,7 @@ def _stale_consumers(task: TaskDeploymentDescriptor) -> tuple[RegionId, ...]:
     consumers = {
         staged.id: staged.consumers for staged in values_within(task.region, StagedInput)
     } | {result.id: result.consumers for result in task.region.results}
-    log = ManifestLog(store=LocalCommitStore(), layout=task.layout)
+    log = ManifestLog(store=store_of(task.staging_root), layout=task.layout)
     return stale_readers(log, consumers)
 
 

@@ -24,6 +24,7 @@ from graph_compiler.staging.executions.executions import (
     history_size,
     regions_of,
 )
+from graph_compiler.staging.store.stores import store_of
 
 _STYLE = {
     ExecutionState.FINISHED: "green",
@@ -50,10 +51,11 @@ def run_history(layout: StagingLayout) -> History:
 
     Raises ExecutionNotFoundError.
     """
-    run = find_run(layout)
+    store = store_of(layout.root)
+    find_run(store, layout)
     return {
-        region_id: executions(run, region_id, size=history_size(run, region_id))
-        for region_id in regions_of(run)
+        region_id: executions(store, layout, region_id, size=history_size(store, layout, region_id))
+        for region_id in regions_of(store, layout)
     }
 
 

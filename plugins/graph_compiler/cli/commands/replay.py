@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import shlex
-import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp
 from typing import Annotated
 
@@ -32,6 +32,7 @@ from graph_compiler.deployment.documents.staging_layout import (
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import Json, to_json
 from graph_compiler.deployment.plans.replay import redirect, staged_inputs
+from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.identifiers import RegionId, listing
 from graph_compiler.staging.executions.execution_order import in_order
 from graph_compiler.staging.executions.executions import (
@@ -41,9 +42,9 @@ from graph_compiler.staging.executions.executions import (
     told,
 )
 from graph_compiler.staging.executions.run_marker import find_marker, mark_run
-from graph_compiler.staging.store.commit_store import LocalCommitStore
-from graph_compiler.staging.store.private_folders import make_private_folder
-from graph_compiler.staging.store.read_document import read_document
+from graph_compiler.staging.store.read_document import get_document
+from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.staging.store.stores import store_of
 
 APPLICATION, SHELL = "spark_runtime/main.py", "spark_runtime/shell.py"
 
@@ -86,7 +87,9 @@ def replay(
         raise typer.BadParameter("--shell is for a person: leave out --json")
     with speaking_plainly():
         layout = layout_of(dag, run_id)
-        found = prepare_replay(find_execution(layout, task, attempt), layout, into, shell=shell)
+        store = store_of(layout.root)
+        execution = find_execution(store, layout, task, attempt)
+        found = prepare_replay(store, execution, layout, into, shell=shell)
         environment = EmbeddedAirflow(Path.cwd()).child_environment() | dict(found.environment)
     typer.echo(found.shown, err=as_json)
     # What Spark says goes to standard error with --json: standard output holds the document.
@@ -106,14 +109,16 @@ def replay(
     raise typer.Exit(exit_code)
 
 
-def find_execution(layout: StagingLayout, task: str, attempt: int | None) -> Path:
-    """Give the folder of an execution; raises ExecutionNotFoundError naming what there is."""
-    run, region_id = find_run(layout), RegionId(task)
+def find_execution(
+    store: StagingStore, layout: StagingLayout, task: str, attempt: int | None
+) -> str:
+    """Return the folder of an execution; raises ExecutionNotFoundError naming what there is."""
+    find_run(store, layout)
     # Of two with one number (a run that was created again), the later one is meant.
-    begun = in_order(run, region_id)
-    found = {_task(folder).attempt.attempt_number + 1: folder for folder in begun}
+    begun = in_order(store, layout, RegionId(task))
+    found = {_task(store, folder).attempt.attempt_number + 1: folder for folder in begun}
     if not found:
-        known = sorted(regions_of(run))
+        known = sorted(regions_of(store, layout))
         raise ExecutionNotFoundError(
             f"task '{task}' was not run in '{layout.run_id}'\n  found: {listing(known)}"
         )
@@ -125,15 +130,15 @@ def find_execution(layout: StagingLayout, task: str, attempt: int | None) -> Pat
 
 
 def prepare_replay(
-    execution: Path, layout: StagingLayout, into: Path | None, *, shell: bool
+    store: StagingStore, execution: str, layout: StagingLayout, into: Path | None, *, shell: bool
 ) -> Replay:
     """Bring what an execution needs into a scratch folder, for the application or the shell."""
-    submission = read_document(str(execution / SUBMISSION), Submission)
+    submission = get_document(store, f"{execution}/{SUBMISSION}", Submission)
     if submission is None:
         raise ExecutionNotFoundError(f"{execution} was never submitted: it holds no {SUBMISSION}")
     scratch = Path(mkdtemp(prefix="replay-") if into is None else into).resolve()
-    descriptor = prepare_scratch(execution, layout, scratch)
-    replaced = {str(execution / DESCRIPTOR): str(descriptor)}
+    descriptor = prepare_scratch(store, execution, layout, scratch)
+    replaced = {f"{execution}/{DESCRIPTOR}": descriptor}
     if shell:
         application = next(word for word in submission.command if word.endswith(APPLICATION))
         replaced[application] = application.removesuffix(APPLICATION) + SHELL
@@ -148,28 +153,30 @@ def prepare_replay(
     )
 
 
-def prepare_scratch(execution: Path, layout: StagingLayout, scratch: Path) -> Path:
-    """Write the redirected descriptor, and bring the manifests it needs; gives the descriptor's path."""
-    task = redirect(_task(execution), str(scratch))
+def prepare_scratch(
+    store: StagingStore, execution: str, layout: StagingLayout, scratch: Path
+) -> str:
+    """Write the redirected descriptor, and bring the manifests it needs; return the descriptor's path."""
+    task = redirect(_task(store, execution), str(scratch))
     replayed = StagingLayout(root=task.staging_root, pipeline=layout.pipeline, run_id=layout.run_id)
+    copies = store_of(task.staging_root)
     for result_id in staged_inputs(task.region):
-        manifests = Path(layout.manifests(result_id))
-        if manifests.is_dir():
-            shutil.copytree(manifests, replayed.manifests(result_id), dirs_exist_ok=True)
-    if marker := find_marker(LocalCommitStore(), layout):
-        mark_run(LocalCommitStore(), replace(marker, root=task.staging_root))
-    path = Path(replayed.descriptor(task.region.region_id, task.attempt.execution_id))
-    if path.parent.exists():
+        for key in store.keys(layout.manifests(result_id)):
+            copy = f"{replayed.manifests(result_id)}/{PurePosixPath(key).name}"
+            with suppress(DamagedDocumentError):  # it counts as lost there, too
+                copies.put_if_absent(copy, store.get(key) or b"")
+    if marker := find_marker(store, layout):
+        mark_run(copies, replace(marker, root=task.staging_root))
+    key = replayed.descriptor(task.region.region_id, task.attempt.execution_id)
+    if not copies.put_if_absent(key, to_json(task).encode()):
         raise ExecutionNotFoundError(
             f"{scratch} holds a replay already\n  hint: name another folder"
         )
-    make_private_folder(path.parent)
-    path.write_text(to_json(task))
-    return path
+    return key
 
 
-def _task(execution: Path) -> TaskDeploymentDescriptor:
-    found = told(execution)
+def _task(store: StagingStore, execution: str) -> TaskDeploymentDescriptor:
+    found = told(store, f"{execution}/{DESCRIPTOR}")
     assert found is not None, "it has a descriptor"
     return found
 

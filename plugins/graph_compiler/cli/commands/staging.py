@@ -32,6 +32,7 @@ from graph_compiler.staging.gc.collection import Policy, collect
 from graph_compiler.staging.gc.liveness import MINIMUM_SILENCE
 from graph_compiler.staging.gc.removal import forget, remove
 from graph_compiler.staging.gc.survey import survey, survey_run
+from graph_compiler.staging.store.stores import store_of
 
 staging = typer.Typer(
     name="staging", help="See what runs have staged, and remove what is left.", no_args_is_help=True
@@ -43,7 +44,8 @@ def list_runs(as_json: AsJson = False) -> None:
     """List every run: size, age, state, attempts, results that are kept."""
     with speaking_plainly():
         airflow = EmbeddedAirflow(Path.cwd())
-        inventory = survey(_root(airflow))
+        root = _root(airflow)
+        inventory = survey(store_of(root), root)
         word = ask_airflow(airflow, (run.pipeline for run in inventory.runs))
         policy = Policy(now=time.time(), airflow=word.states)
         if as_json:
@@ -65,8 +67,8 @@ def show(
     with speaking_plainly():
         layouts = [layout_of(dag, run_id) for run_id in run_ids]
         for layout in layouts:
-            find_run(layout)
-        runs = [survey_run(layout) for layout in layouts]
+            find_run(store_of(layout.root), layout)
+        runs = [survey_run(store_of(layout.root), layout) for layout in layouts]
         if as_json:
             typer.echo(json.dumps([run_json(run) for run in runs], indent=1))
         else:
@@ -95,7 +97,8 @@ def gc(
     with speaking_plainly():
         airflow = EmbeddedAirflow(Path.cwd())
         root = _root(airflow)
-        inventory = survey(root)
+        store = store_of(root)
+        inventory = survey(store, root)
         word = ask_airflow(airflow, (run.pipeline for run in inventory.runs))
         policy = Policy(
             now=time.time(),
@@ -105,8 +108,8 @@ def gc(
         )
         found = collect(inventory, policy)
         if not dry_run:
-            found = replace(found, removals=tuple(remove(found, root)))
-            forget(found.forgotten)
+            found = replace(found, removals=tuple(remove(store, found, root)))
+            forget(store, found.forgotten)
         if as_json:
             typer.echo(collection_json(found, is_dry=dry_run))
         else:

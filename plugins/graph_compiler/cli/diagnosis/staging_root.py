@@ -21,7 +21,7 @@ from graph_compiler.cli.diagnosis.check import (
     ok,
     warning,
 )
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.stores import store_of
 
 _SKEW = 5.0
 _GIGABYTE = 10**9
@@ -77,7 +77,7 @@ def private(root: StagingRoot) -> Finding:
 
 def commits(root: StagingRoot) -> Finding:
     """Try what decides between two writers: a name is given once, with its whole content."""
-    store = LocalCommitStore()
+    store = store_of(str(root.folder))
     with _scratch(root) as folder:
         key = str(folder / "manifest")
         try:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from urllib.parse import unquote
 
 from rich.console import Console
 
@@ -16,9 +14,11 @@ from graph_compiler.cli.running.following import Followed, follow
 from graph_compiler.cli.running.published_preview import published_preview
 from graph_compiler.cli.running.run_view import failure_words, skipped_words
 from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import path_segment
-from graph_compiler.staging.executions.executions import executions
+from graph_compiler.staging.executions.executions import executions, run_id_of
+from graph_compiler.staging.store.stores import store_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +38,15 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
     log.write_text("")
     with console.status("preparing Airflow's database (the first time only)"):
         airflow.prepare(log)
-    runs = airflow.staging_root / path_segment(name)
-    known = set(_entries(runs))
+    root = str(airflow.staging_root)
+    store, runs = store_of(root), f"{root}/{path_segment(name)}"
+    known = set(store.folders(runs))
     tasks = task_words(run.compiled)
 
-    def folder() -> Path | None:
-        return next(iter(sorted(set(_entries(runs)) - known)), None)
+    def layout() -> StagingLayout | None:
+        folders = sorted(set(store.folders(runs)) - known)
+        run_id = run_id_of(store, f"{runs}/{folders[0]}") if folders else None
+        return StagingLayout(root=root, pipeline=name, run_id=run_id) if run_id else None
 
     followed = Followed(
         pipeline=name,
@@ -52,7 +55,8 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
         process=airflow.start_test_run(name, run.day, run.params, log),
         starting="Airflow",
         look=lambda: {
-            task.id: executions(where, task.id) if (where := folder()) else () for task in tasks
+            task.id: executions(store, where, task.id) if (where := layout()) else ()
+            for task in tasks
         },
         step=lambda: None,
     )
@@ -65,10 +69,10 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
     sinks = [
         output for each in found.values() for output in outputs_of(each) if output.kind == "sink"
     ]
-    where = folder()
+    where = layout()
     return FinishedRun(
         compiled=run.compiled,
-        run_id=None if where is None else unquote(where.name),
+        run_id=None if where is None else where.run_id,
         seconds=time.time() - followed.started,
         found=found,
         failure=failure,
@@ -77,7 +81,3 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
         else None,
         log=log,
     )
-
-
-def _entries(folder: Path) -> list[Path]:
-    return list(folder.iterdir()) if folder.is_dir() else []

@@ -54,7 +54,7 @@ from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
 from graph_compiler.staging.publications.own_folders import OwnFolder
 from graph_compiler.staging.publications.places import endpoints_of, sources_of, task_problems
 from graph_compiler.staging.results.plan_log import record_plan
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.stores import store_of
 
 _PROGRAM = Path(graph_compiler.__file__).parent / "spark_runtime" / "in_process.py"
 SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
@@ -122,7 +122,7 @@ def _tasks(
     tasks = []
     for region in regions:
         task = desk_task(region, desk, execution_id=uuid4().hex)
-        earlier = executions(Path(task.layout.run), region.region_id, size=ALL)
+        earlier = executions(store_of(root), task.layout, region.region_id, size=ALL)
         tasks.append(
             desk_task(
                 region,
@@ -154,7 +154,8 @@ def _place_problems(
 
 def _announce(tasks: Sequence[TaskDeploymentDescriptor], described: PipelineDescriptor) -> None:
     """Leave what the first task of a run leaves under Airflow: whose run it is, and what its plan computes."""
-    store, first = LocalCommitStore(), tasks[0]
+    first = tasks[0]
+    store = store_of(first.staging_root)
     marker = RunMarker.of(first, host=socket.gethostname(), time=time.time())
     mark_run(store, marker)
     record_plan(store, first.layout, described.plan)
@@ -237,7 +238,7 @@ def _came_through(attempts: Sequence[RegionExecution]) -> bool:
 
 def _own(task: TaskDeploymentDescriptor) -> tuple[RegionExecution, ...]:
     """Give this run's attempt at a region; those of earlier runs of the day are in the same folder."""
-    found = executions(Path(task.layout.run), task.region.region_id, size=0)
+    found = executions(store_of(task.staging_root), task.layout, task.region.region_id, size=0)
     return tuple(each for each in found if each.execution_id == task.attempt.execution_id)
 
 

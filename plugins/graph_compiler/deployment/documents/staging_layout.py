@@ -35,16 +35,6 @@ PREPARED, REMOVED = "prepared", ".removed.json"
 ORDER = "order"
 
 
-def executions_folder(run: str, region_id: RegionId) -> str:
-    """Give the folder of a region's executions, one folder each, below the folder of a run."""
-    return f"{run}/tasks/{path_segment(region_id)}"
-
-
-def order_folder(run: str, region_id: RegionId) -> str:
-    """Return the folder of the order in which a region's executions began."""
-    return f"{executions_folder(run, region_id)}/{ORDER}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagingLayout:
     """Paths of one run. `root` is an absolute path, as `local_root` gives it."""
@@ -54,9 +44,36 @@ class StagingLayout:
     run_id: str
 
     @property
+    def runs(self) -> str:
+        """Return the folder of all runs of the pipeline."""
+        return f"{self.root}/{path_segment(self.pipeline)}"
+
+    @property
     def run(self) -> str:
-        """Give the folder of this run."""
-        return f"{self.root}/{path_segment(self.pipeline)}/{path_segment(self.run_id)}"
+        """Return the folder of this run."""
+        return f"{self.runs}/{path_segment(self.run_id)}"
+
+    @property
+    def tasks(self) -> str:
+        """Return the folder of the documents of tasks, one folder for each region."""
+        return f"{self.run}/tasks"
+
+    @property
+    def results(self) -> str:
+        """Return the folder of all data, one folder for each result or sink."""
+        return f"{self.run}/data"
+
+    def executions(self, region_id: RegionId) -> str:
+        """Return the folder of a region's executions, one folder each."""
+        return f"{self.tasks}/{path_segment(region_id)}"
+
+    def order(self, region_id: RegionId) -> str:
+        """Return the folder of the order in which a region's executions began."""
+        return f"{self.executions(region_id)}/{ORDER}"
+
+    def execution(self, region_id: RegionId, execution_id: str) -> str:
+        """Return the folder of an execution's documents."""
+        return f"{self.executions(region_id)}/{path_segment(execution_id)}"
 
     @property
     def marker(self) -> str:
@@ -69,23 +86,31 @@ class StagingLayout:
 
     def descriptor(self, region_id: RegionId, execution_id: str) -> str:
         """Give the path of the document that crosses to Spark."""
-        return f"{executions_folder(self.run, region_id)}/{path_segment(execution_id)}/{DESCRIPTOR}"
+        return f"{self.execution(region_id, execution_id)}/{DESCRIPTOR}"
 
     def driver(self, region_id: RegionId, execution_id: str) -> str:
         """Give the key that the one driver of an execution puts."""
-        return f"{executions_folder(self.run, region_id)}/{path_segment(execution_id)}/{DRIVER}"
+        return f"{self.execution(region_id, execution_id)}/{DRIVER}"
+
+    def submission(self, region_id: RegionId, execution_id: str) -> str:
+        """Return the key of how an execution was submitted."""
+        return f"{self.execution(region_id, execution_id)}/{SUBMISSION}"
+
+    def outcome(self, region_id: RegionId, execution_id: str) -> str:
+        """Return the key of how an execution ended, as its task saw it."""
+        return f"{self.execution(region_id, execution_id)}/{OUTCOME}"
 
     def report(self, region_id: RegionId, execution_id: str) -> str:
         """Give the path of the document that comes back."""
-        return f"{executions_folder(self.run, region_id)}/{path_segment(execution_id)}/{REPORT}"
+        return f"{self.execution(region_id, execution_id)}/{REPORT}"
 
     def progress(self, region_id: RegionId, execution_id: str) -> str:
         """Give the path of the document that says how far an execution is."""
-        return f"{executions_folder(self.run, region_id)}/{path_segment(execution_id)}/{PROGRESS}"
+        return f"{self.execution(region_id, execution_id)}/{PROGRESS}"
 
     def data(self, result_id: IntermediateDataSetId, *, epoch: int, execution_id: str) -> str:
         """Give the folder for one epoch's data."""
-        return f"{self.run}/data/{result_id}/epoch-{epoch}-{path_segment(execution_id)}"
+        return f"{self.results}/{result_id}/epoch-{epoch}-{path_segment(execution_id)}"
 
     def manifests(self, result_id: IntermediateDataSetId) -> str:
         """Give the folder of a result's manifests."""
@@ -107,12 +132,11 @@ class StagingLayout:
         self, region_id: RegionId, execution_id: str, operator_id: OperatorId, ending: str = ".json"
     ) -> str:
         """Give the key of what a sink is about to prepare; with REMOVED, of the record that nothing of it is left."""
-        execution = f"{executions_folder(self.run, region_id)}/{path_segment(execution_id)}"
-        return f"{execution}/{PREPARED}/{operator_id}{ending}"
+        return f"{self.execution(region_id, execution_id)}/{PREPARED}/{operator_id}{ending}"
 
     def prepared(self, operator_id: OperatorId, execution_id: str) -> str:
         """Give the folder for rows of a sink whose target is no folder."""
-        return f"{self.run}/data/{operator_id}-sink/{path_segment(execution_id)}"
+        return f"{self.results}/{operator_id}-sink/{path_segment(execution_id)}"
 
     def publications(self, target: str) -> str:
         """Give the folder of what was published to a target."""
@@ -125,6 +149,16 @@ class StagingLayout:
     def done(self, target: str, number: int) -> str:
         """Give the key that says an intent was carried out."""
         return f"{self.publications(target)}/{number}{DONE}"
+
+
+def execution_of(descriptor: str) -> str:
+    """Return the folder of the execution that a descriptor is of."""
+    return descriptor.removesuffix(f"/{DESCRIPTOR}")
+
+
+def root_of(descriptor: str) -> str:
+    """Return the staging root that a descriptor lies in."""
+    return descriptor.rsplit("/", 6)[0]
 
 
 def local_root(uri: str) -> str:

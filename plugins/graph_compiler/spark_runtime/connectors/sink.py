@@ -34,7 +34,7 @@ from graph_compiler.spark_runtime.columns.schema_change import (
 from graph_compiler.spark_runtime.publishing.merge_keys import key_columns
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.preparations import PreparedPlace
-from graph_compiler.staging.store.commit_store import CommitStore
+from graph_compiler.staging.store.staging_store import StagingStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class SinkContext:
     """The execution a sink belongs to. `is_same_root`: whether the staging root is still the one it began in."""
 
     spark: SparkSession
-    store: CommitStore
+    store: StagingStore
     layout: StagingLayout
     plan_id: str
     region_id: RegionId

@@ -11,7 +11,6 @@ import shutil
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -39,7 +38,6 @@ from graph_compiler.spark_runtime.publishing.written_files import PARQUET, write
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import Publication
-from graph_compiler.staging.store.private_folders import make_private_folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +74,7 @@ class TableSink:
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
         """Write the rows where they survive the driver."""
-        make_private_folder(Path(self.publication.prepared).parent)
+        self.ledger.store.make_folder(self.publication.prepared.rpartition("/")[0])
         files, count = write_files(rows, self.publication.prepared, PARQUET)
         written = replace(self.publication, rows=count, bytes=sum(file.bytes for file in files))
         return PreparedSink(

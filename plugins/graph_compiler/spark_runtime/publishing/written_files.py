@@ -23,7 +23,7 @@ from graph_compiler.staging.publications.listing import files_with_rows
 # part-00003-<uuid>-c000.snappy.parquet, part-00003-<uuid>.c000.csv.gz: how the name ends, for readers
 _ENDING = re.compile(r"[-.]c\d+(\..+)")
 _EMPTY = "empty"
-_ROWS_IN_FOOTERS: Mapping[str, Callable[[SparkSession], Callable[[Path], int]]] = {
+_ROWS_IN_FOOTERS: Mapping[str, Callable[[SparkSession], Callable[[str], int]]] = {
     "parquet": footer_rows,
     "orc": orc_rows,
 }
@@ -121,7 +121,7 @@ def _compare(
     count_rows = _ROWS_IN_FOOTERS.get(format.name.lower())
     if count_rows is not None:
         rows_in = count_rows(spark)
-        found = sum(rows_in(Path(folder, file.name)) for file in files)
+        found = sum(rows_in(f"{folder}/{file.name}") for file in files)
         is_same = found == rows
     else:
         found = 0

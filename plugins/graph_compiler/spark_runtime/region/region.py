@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -42,7 +41,7 @@ from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.staging.executions.executions import is_superseded
 from graph_compiler.staging.executions.run_marker import same_root
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.commit_store import CommitStore
+from graph_compiler.staging.store.staging_store import StagingStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +57,7 @@ class RegionResult:
 def run_region(
     task: TaskDeploymentDescriptor,
     spark: SparkSession,
-    store: CommitStore,
+    store: StagingStore,
     metrics: RegionMetrics,
     surroundings: Surroundings = PRODUCTION,
 ) -> RegionResult:
@@ -76,7 +75,7 @@ def run_region(
 def _run(
     task: TaskDeploymentDescriptor,
     spark: SparkSession,
-    store: CommitStore,
+    store: StagingStore,
     metrics: RegionMetrics,
     surroundings: Surroundings,
     pin: Pin,
@@ -124,7 +123,7 @@ def _run(
     outputs: list[Output] = []
     with coordinators.attempt(attempt.attempt_number):
         # Behind all that was begun here: who is deployed from now on finds it, or takes the same numbers.
-        _check_current(task)
+        _check_current(task, store)
         for operator in operators:
             if not isinstance(operator.operator, Sink):
                 run.evaluate(operator)
@@ -152,10 +151,10 @@ def _run(
     )
 
 
-def _check_current(task: TaskDeploymentDescriptor) -> None:
+def _check_current(task: TaskDeploymentDescriptor, store: StagingStore) -> None:
     """Raise SupersededError where a later attempt at the region has begun: this one hung, and commits nothing."""
     region_id, execution_id = task.region.region_id, task.attempt.execution_id
-    if is_superseded(Path(task.layout.run), region_id, execution_id):
+    if is_superseded(store, task.layout, region_id, execution_id):
         raise SupersededError(
             f"a later attempt at '{region_id}' has begun; execution {execution_id} commits nothing"
         )

@@ -144,7 +144,7 @@ class RegionFailover:
     def _recompute(self, copy: LostCopy) -> Manifest:
         staged, started = copy.staged, time.monotonic()
         area = self.area.beginning(staged.id)
-        producer = last_descriptor(self.area.layout, staged.producer)
+        producer = last_descriptor(self.area.log.store, self.area.layout, staged.producer)
         if producer is None:
             raise copy.lost
         result = _result(producer, copy)
@@ -261,7 +261,9 @@ class RegionFailover:
         waiting = [staged.producer for staged in values_within(region, StagedInput)]
         while waiting:
             region_id = waiting.pop()
-            if region_id not in found and (task := last_descriptor(self.area.layout, region_id)):
+            if region_id not in found and (
+                task := last_descriptor(self.area.log.store, self.area.layout, region_id)
+            ):
                 found.add(region_id)
                 waiting += [staged.producer for staged in values_within(task.region, StagedInput)]
         return frozenset(found)

@@ -12,10 +12,10 @@ from pyspark.sql import SparkSession
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.spark_runtime.repeatability.current_time import RunClock
 from graph_compiler.staging.executions.run_time import Reading, run_time
-from graph_compiler.staging.store.commit_store import CommitStore
+from graph_compiler.staging.store.staging_store import StagingStore
 
 
-def run_clock(store: CommitStore, task: TaskDeploymentDescriptor, spark: SparkSession) -> RunClock:
+def run_clock(store: StagingStore, task: TaskDeploymentDescriptor, spark: SparkSession) -> RunClock:
     """Return the clock of the run a task belongs to."""
 
     @cache

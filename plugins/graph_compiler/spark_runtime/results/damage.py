@@ -11,12 +11,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable
-from pathlib import Path
 
 from graph_compiler.deployment.documents.manifest import DataFile, Manifest
 from graph_compiler.spark_runtime.failures.causes import Cause
 from graph_compiler.staging.results.damage import DamagedResult
-from graph_compiler.staging.results.hadoop_checksums import checksum_file, why_damaged
+from graph_compiler.staging.store.staging_store import StagingStore
 
 _NAME = re.compile(r"part-\d+-[\w-]+[\w.-]*?\.parquet\b")
 _CHECKSUM = "org.apache.hadoop.fs.ChecksumException"
@@ -24,13 +23,13 @@ _UNREADABLE = re.compile(r"org\.apache\.parquet\.|is not a Parquet file|CANNOT_R
 
 
 def find_damaged_file(
-    cause: Cause, read: Iterable[Manifest], execution_id: str
+    store: StagingStore, cause: Cause, read: Iterable[Manifest], execution_id: str
 ) -> DamagedResult | None:
     """Return the damaged file that caused a failure, of the manifests that were read; None where none did."""
     names = {name for link in cause.chain for name in _NAME.findall(link)}
     for manifest in read if names else ():
         for file in manifest.files:
-            if file.name in names and (reason := _why(cause, manifest, file)):
+            if file.name in names and (reason := _why(store, cause, manifest, file)):
                 return DamagedResult(
                     result_id=manifest.result_id,
                     epoch=manifest.epoch,
@@ -42,14 +41,16 @@ def find_damaged_file(
     return None
 
 
-def _why(cause: Cause, manifest: Manifest, file: DataFile) -> str | None:
-    path = Path(manifest.location, file.name)
+def _why(store: StagingStore, cause: Cause, manifest: Manifest, file: DataFile) -> str | None:
+    key = f"{manifest.location}/{file.name}"
     for link in cause.chain:
         kind, _, message = link.partition(": ")
         if kind == _CHECKSUM and file.name in message:
             return f"its bytes do not match their checksums{_place(message)}"
-    if checksum_file(path).exists():
-        return why_damaged(path) if path.exists() else "it is missing"
+    if not store.is_there(key):
+        return "it is missing"
+    if store.digest(key) is not None:
+        return store.why_damaged(key)
     unreadable = next((link for link in cause.chain if _UNREADABLE.search(link)), None)
     return None if unreadable is None else unreadable.splitlines()[0][:200]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -12,13 +11,13 @@ from pyspark.sql import SparkSession
 from graph_compiler.deployment.documents.manifest import DataFile, ManifestPartition
 from graph_compiler.errors import StagingError
 from graph_compiler.spark_runtime.spark_internals.java import java_class
-from graph_compiler.staging.results.hadoop_checksums import checksum_file, checksums_digest
+from graph_compiler.staging.store.staging_store import StagingStore, StoredFile
 
 _PART = re.compile(r"part-(\d+)-.*\.parquet")
 
 
 def written_partitions(
-    spark: SparkSession, folder: str, *, partitions: int | None
+    spark: SparkSession, store: StagingStore, folder: str, *, partitions: int | None
 ) -> tuple[ManifestPartition, ...]:
     """List partitions 0 to n-1 with their files; n is what the files show, and at least `partitions`.
 
@@ -26,12 +25,14 @@ def written_partitions(
     """
     rows_in = footer_rows(spark)
     found: dict[int, list[DataFile]] = {}
-    for path in sorted(Path(folder).iterdir()):
-        if part := _PART.fullmatch(path.name):
-            found.setdefault(int(part[1]), []).append(_data_file(path, rows_in(path)))
-        elif not path.name.startswith(("_", ".")):
+    for file in sorted(store.files(folder), key=lambda each: each.key):
+        name = file.key.removeprefix(f"{folder}/")
+        if part := _PART.fullmatch(name):
+            rows = rows_in(file.key)
+            found.setdefault(int(part[1]), []).append(_data_file(store, file, name, rows))
+        elif not name.startswith(("_", ".")):
             raise StagingError(
-                f"{path} is not named as Spark names what it writes: part-00000-….parquet"
+                f"{file.key} is not named as Spark names what it writes: part-00000-….parquet"
             )
     count = max(partitions or 0, max(found, default=-1) + 1)
     return tuple(
@@ -39,22 +40,22 @@ def written_partitions(
     )
 
 
-def _data_file(path: Path, rows: int) -> DataFile:
-    checksums = checksums_digest(path)
+def _data_file(store: StagingStore, file: StoredFile, name: str, rows: int) -> DataFile:
+    checksums = store.digest(file.key)
     if checksums is None:
         raise StagingError(
-            f"{path} was written without checksums ({checksum_file(path).name} is missing)\n"
+            f"{file.key} was written without checksums: nothing would vouch for its bytes\n"
             "  hint: a commit protocol or an output committer of your own does not keep them"
         )
-    return DataFile(name=path.name, rows=rows, bytes=path.stat().st_size, checksums=checksums)
+    return DataFile(name=name, rows=rows, bytes=file.bytes, checksums=checksums)
 
 
-def footer_rows(spark: SparkSession) -> Callable[[Path], int]:
-    """Give a function that counts a Parquet file's rows by its footer, on the driver: no Spark job, and exact."""
+def footer_rows(spark: SparkSession) -> Callable[[str], int]:
+    """Return a function that counts a Parquet file's rows by its footer, on the driver: no Spark job, and exact."""
     open_file = _opener(spark)
 
-    def rows(path: Path) -> int:
-        reader = open_file(str(path))
+    def rows(path: str) -> int:
+        reader = open_file(path)
         try:
             return int(reader.getRecordCount())
         finally:
@@ -63,16 +64,16 @@ def footer_rows(spark: SparkSession) -> Callable[[Path], int]:
     return rows
 
 
-def orc_rows(spark: SparkSession) -> Callable[[Path], int]:
+def orc_rows(spark: SparkSession) -> Callable[[str], int]:
     """Return a function that counts an ORC file's rows by its footer, on the driver: no Spark job, and exact."""
     assert spark._jsc is not None
     hadoop_path = java_class(spark, "org.apache.hadoop.fs.Path")
     orc = java_class(spark, "org.apache.orc.OrcFile")
     configuration = spark._jsc.hadoopConfiguration()
 
-    def rows(path: Path) -> int:
+    def rows(path: str) -> int:
         # A reader leaves its file's footer in its options: each file has its own.
-        reader = orc.createReader(hadoop_path(str(path)), orc.readerOptions(configuration))
+        reader = orc.createReader(hadoop_path(path), orc.readerOptions(configuration))
         try:
             return int(reader.getNumberOfRows())
         finally:

@@ -9,10 +9,8 @@ but files no one reads.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -48,10 +46,9 @@ from graph_compiler.spark_runtime.results.reading import read_staged_files
 from graph_compiler.spark_runtime.results.row_checksum import ObservedChecksum
 from graph_compiler.spark_runtime.results.session_settings import pinned
 from graph_compiler.staging.results.damage import find_damage, record_damage
-from graph_compiler.staging.results.hadoop_checksums import why_checksums_differ
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.release import find_release
-from graph_compiler.staging.store.private_folders import make_private_folder
+from graph_compiler.staging.store.staging_store import StagingStore
 
 
 def _any(_: Manifest) -> None:
@@ -105,11 +102,13 @@ class StagingArea:
         check_columns(rows.schema, "parquet", ())
         epoch = self.epochs[result.id]
         location = self.layout.data(result.id, epoch=epoch, execution_id=self.attempt.execution_id)
-        make_private_folder(Path(location).parent)
+        self.log.store.make_folder(location.rpartition("/")[0])
         observed = ObservedChecksum.of(rows) if result.is_compared else ObservedChecksum.none(rows)
         with pinned(self.spark, WRITE_SESSION):
             observed.rows.write.options(**WRITE_OPTIONS).parquet(location)
-        partitions = written_partitions(self.spark, location, partitions=result.partitions)
+        partitions = written_partitions(
+            self.spark, self.log.store, location, partitions=result.partitions
+        )
         return Manifest(
             version=VERSION,
             result_id=result.id,
@@ -160,7 +159,7 @@ class StagingArea:
         gone = find_release(*key) or find_damage(*key)
         if gone is not None:
             raise PartitionNotFoundError(f"{gone.words()}; clear the task that staged it")
-        _verify(manifest)
+        _verify(self.log.store, manifest)
         self.read_manifests[manifest.location] = manifest
         schema = _schema(manifest)
         if partitions is not None:
@@ -174,7 +173,7 @@ class StagingArea:
         if not self.read_manifests or isinstance(error, GraphCompilerError):
             return error
         read, execution_id = self.read_manifests.values(), self.attempt.execution_id
-        damaged = find_damaged_file(read_cause(error), read, execution_id)
+        damaged = find_damaged_file(self.log.store, read_cause(error), read, execution_id)
         if damaged is None:
             return error
         record_damage(self.log.store, self.layout, damaged)
@@ -184,7 +183,7 @@ class StagingArea:
 
     def drop(self, manifest: Manifest) -> None:
         """Remove the data of an epoch nobody reads any more; its manifest stays."""
-        shutil.rmtree(manifest.location, ignore_errors=True)
+        self.log.store.delete(manifest.location)
 
 
 def _schema(manifest: Manifest) -> StructType:
@@ -198,16 +197,16 @@ def _schema(manifest: Manifest) -> StructType:
         ) from None
 
 
-def _verify(manifest: Manifest) -> None:
+def _verify(store: StagingStore, manifest: Manifest) -> None:
+    sizes = {file.key: file.bytes for file in store.files(manifest.location)}
     for file in manifest.files:
-        path = Path(manifest.location, file.name)
-        size = path.stat().st_size if path.is_file() else None
-        found = None
+        key = f"{manifest.location}/{file.name}"
+        size, found = sizes.get(key), None
         if size != file.bytes:
             found = "is missing" if size is None else f"has {size} bytes, not {file.bytes}"
-        elif file.checksums is not None and (why := why_checksums_differ(path, file.checksums)):
+        elif file.checksums is not None and (why := store.why_differs(key, file.checksums)):
             found = f"cannot be trusted: {why}"
         if found is not None:
             raise PartitionNotFoundError(
-                f"{path} {found} (epoch {manifest.epoch} of {manifest.result_id}); clear the task that staged it"
+                f"{key} {found} (epoch {manifest.epoch} of {manifest.result_id}); clear the task that staged it"
             )

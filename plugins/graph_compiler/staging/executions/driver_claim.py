@@ -14,8 +14,8 @@ from graph_compiler.errors import (
     ExecutionClaimedError,
     OtherVersionError,
 )
-from graph_compiler.staging.store.commit_store import CommitStore
 from graph_compiler.staging.store.read_document import get_document
+from graph_compiler.staging.store.staging_store import StagingStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class DriverClaim:
     time: float
 
 
-def claim_execution(store: CommitStore, task: TaskDeploymentDescriptor) -> None:
+def claim_execution(store: StagingStore, task: TaskDeploymentDescriptor) -> None:
     """Put this process' claim; raises ExecutionClaimedError where another one has."""
     key = task.layout.driver(task.region.region_id, task.attempt.execution_id)
     mine = DriverClaim(host=socket.gethostname(), process_id=os.getpid(), time=time.time())
@@ -41,7 +41,7 @@ def claim_execution(store: CommitStore, task: TaskDeploymentDescriptor) -> None:
         )
 
 
-def _claimed_by(store: CommitStore, key: str, mine: DriverClaim) -> str | None:
+def _claimed_by(store: StagingStore, key: str, mine: DriverClaim) -> str | None:
     """Return who has put a claim, None where it is this process: its answer was lost, and asked for again."""
     try:
         other = get_document(store, key, DriverClaim)

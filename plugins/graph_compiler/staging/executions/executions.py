@@ -12,7 +12,6 @@ An attempt is that of every subtask of the region: its ExecutionVertices share o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
 from graph_compiler.declaration.retention import HISTORY_SIZE
@@ -46,8 +45,8 @@ from graph_compiler.errors import (
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, listing, name_of_segment, path_segment
 from graph_compiler.staging.executions.execution_order import in_order
-from graph_compiler.staging.store.bounded_read import folders_in, read_bytes
-from graph_compiler.staging.store.read_document import decode_object, read_document
+from graph_compiler.staging.store.read_document import decode_object, get_document
+from graph_compiler.staging.store.staging_store import StagingStore
 
 Document = TypeVar("Document")
 
@@ -87,120 +86,133 @@ class ExecutionNotFoundError(GraphCompilerError):
     """There is no such run, task or attempt in the staging root."""
 
 
-def find_run(layout: StagingLayout) -> Path:
-    """Give the folder of a run; raises ExecutionNotFoundError naming what there is."""
-    run = Path(layout.run)
-    if run.is_dir():
-        return run
-    names = folders_in(str(run.parent))
-    known = sorted(found for name in names if (found := run_id_of(run.parent / name)) is not None)
+def find_run(store: StagingStore, layout: StagingLayout) -> None:
+    """Raise ExecutionNotFoundError, naming what there is, where a run has left nothing."""
+    if store.is_there(layout.run):
+        return
+    names = store.folders(layout.runs)
+    ids = (run_id_of(store, f"{layout.runs}/{name}") for name in names)
+    known = sorted(found for found in ids if found is not None)
     raise ExecutionNotFoundError(
         f"there is no run '{layout.run_id}' of '{layout.pipeline}' in {layout.root}\n"
         f"  found: {listing(known)}"
     )
 
 
-def run_id_of(run: Path) -> str | None:
+def run_id_of(store: StagingStore, run: str) -> str | None:
     """Return the id of the run whose folder this is, None where it was shortened and no document has it.
 
     Raises OSError.
     """
-    if (known := name_of_segment(run.name)) is not None:
+    name = run.rpartition("/")[2]
+    if (known := name_of_segment(name)) is not None:
         return known
     try:
-        marker = decode_object(read_bytes(str(run / MARKER)) or b"", str(run / MARKER))
+        marker = decode_object(store.get(f"{run}/{MARKER}") or b"", f"{run}/{MARKER}")
     except DamagedDocumentError:
         return None
     found = marker.get("run_id")
-    return found if isinstance(found, str) and path_segment(found) == run.name else None
+    return found if isinstance(found, str) and path_segment(found) == name else None
 
 
-def regions_of(run: Path) -> tuple[RegionId, ...]:
+def regions_of(store: StagingStore, layout: StagingLayout) -> tuple[RegionId, ...]:
     """Return the regions of which a run has attempts, by when the first began as far as clocks tell."""
     begun: dict[RegionId, float] = {}
-    for name in folders_in(str(run / "tasks")):
+    for name in store.folders(layout.tasks):
         region_id = RegionId(name_of_segment(name) or name)
-        times = [_time(folder / DESCRIPTOR) for folder in in_order(run, region_id)]
+        begins = in_order(store, layout, region_id)
+        times = [store.written(f"{folder}/{DESCRIPTOR}") for folder in begins]
         if found := [time for time in times if time is not None]:
             begun[region_id] = min(found)
     return tuple(sorted(begun, key=lambda id: (begun[id], id)))
 
 
 def executions(
-    run: Path, region_id: RegionId, *, size: int = HISTORY_SIZE
+    store: StagingStore,
+    layout: StagingLayout,
+    region_id: RegionId,
+    *,
+    size: int = HISTORY_SIZE,
 ) -> tuple[RegionExecution, ...]:
-    """Give the current attempt at a region and at most `size` before it, first to last."""
-    begun = in_order(run, region_id)
+    """Return the current attempt at a region and at most `size` before it, first to last."""
+    begun = in_order(store, layout, region_id)
     kept = begun[-size - 1 :]
-    found = (_execution(folder, is_last=folder is begun[-1]) for folder in kept)
+    found = (_execution(store, folder, is_last=folder is begun[-1]) for folder in kept)
     return tuple(execution for execution in found if execution is not None)
 
 
-def history_size(run: Path, region_id: RegionId) -> int:
-    """Give how many earlier attempts the pipeline wants shown, as the last attempt was told."""
-    begun = in_order(run, region_id)
+def history_size(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> int:
+    """Return how many earlier attempts the pipeline wants shown, as the last attempt was told."""
+    begun = in_order(store, layout, region_id)
     try:
-        told = _descriptor(begun[-1]) if begun else None
+        told = _descriptor(store, begun[-1]) if begun else None
         found = told["region"]["retention"]["attempts_history_size"] if told else HISTORY_SIZE  # type: ignore[index, call-overload]  # looked at below
     except (DamagedDocumentError, LookupError, TypeError):  # older compilers wrote none
         return HISTORY_SIZE
     return found if isinstance(found, int) and found >= 0 else HISTORY_SIZE
 
 
-def last_execution(run: Path, region_id: RegionId) -> RegionExecution | None:
-    """Give the current attempt at a region, None where there is none."""
-    return next(iter(executions(run, region_id, size=0)), None)
+def last_execution(
+    store: StagingStore, layout: StagingLayout, region_id: RegionId
+) -> RegionExecution | None:
+    """Return the current attempt at a region, None where there is none."""
+    return next(iter(executions(store, layout, region_id, size=0)), None)
 
 
-def last_descriptor(layout: StagingLayout, region_id: RegionId) -> TaskDeploymentDescriptor | None:
+def last_descriptor(
+    store: StagingStore, layout: StagingLayout, region_id: RegionId
+) -> TaskDeploymentDescriptor | None:
     """Return what a region's last attempt was told to do, None where there is none.
 
     Raises DamagedDocumentError where nobody can read it any more.
     """
-    begun = in_order(Path(layout.run), region_id)
-    return told(begun[-1]) if begun else None
+    begun = in_order(store, layout, region_id)
+    return told(store, f"{begun[-1]}/{DESCRIPTOR}") if begun else None
 
 
-def told(folder: Path) -> TaskDeploymentDescriptor | None:
-    """Return what the attempt of a folder was told to do, None where it was told nothing.
+def told(store: StagingStore, descriptor: str) -> TaskDeploymentDescriptor | None:
+    """Return what the attempt of a descriptor was told to do, None where it was told nothing.
 
     Raises DamagedDocumentError where nobody can read it any more, and OtherVersionError.
     """
-    path = str(folder / DESCRIPTOR)
     try:
-        return read_document(path, TaskDeploymentDescriptor, version=DESCRIPTOR_VERSION)
+        return get_document(store, descriptor, TaskDeploymentDescriptor, version=DESCRIPTOR_VERSION)
     except DamagedDocumentError as error:
         raise error.hinting("clear its task: the next attempt leaves another") from None
 
 
-def is_superseded(run: Path, region_id: RegionId, execution_id: str) -> bool:
-    """Say whether another attempt at a region began after an execution; one that left no descriptor is not."""
-    names = [folder.name for folder in in_order(run, region_id)]
+def is_superseded(
+    store: StagingStore, layout: StagingLayout, region_id: RegionId, execution_id: str
+) -> bool:
+    """Whether another attempt at a region began after an execution; one that left no descriptor is not superseded."""
+    names = [folder.rpartition("/")[2] for folder in in_order(store, layout, region_id)]
     return path_segment(execution_id) in names[:-1]
 
 
-def failure_times(run: Path, region_id: RegionId, *, but: str) -> tuple[float, ...]:
-    """Give when a region's attempts failed, first to last, but for one execution; of one that died, when it began."""
+def failure_times(
+    store: StagingStore, layout: StagingLayout, region_id: RegionId, *, but: str
+) -> tuple[float, ...]:
+    """Return when a region's attempts failed, first to last, but for one execution; of one that died, when it began."""
     return tuple(
         one.ended or one.started
-        for one in executions(run, region_id, size=ALL)
+        for one in executions(store, layout, region_id, size=ALL)
         if one.execution_id != but and one.state is not ExecutionState.FINISHED
     )
 
 
-def _execution(folder: Path, *, is_last: bool) -> RegionExecution | None:
+def _execution(store: StagingStore, folder: str, *, is_last: bool) -> RegionExecution | None:
     """Return an attempt, None where the descriptor does not say which, or is gone meanwhile."""
-    started = _time(folder / DESCRIPTOR)
+    started = store.written(f"{folder}/{DESCRIPTOR}")
     try:
-        told = _descriptor(folder)
+        told = _descriptor(store, folder)
         attempt = None if told is None else from_wire(ExecutionAttempt, told.get("attempt"))
     except (DamagedDocumentError, DescriptorError):
         return None
     if attempt is None or started is None:
         return None
-    submission = _read(folder / SUBMISSION, Submission)
-    outcome = _read(folder / OUTCOME, Outcome)
-    report = _read(folder / REPORT, ExecutionReport, version=REPORT_VERSION)
+    submission = _read(store, f"{folder}/{SUBMISSION}", Submission)
+    outcome = _read(store, f"{folder}/{OUTCOME}", Outcome)
+    report = _read(store, f"{folder}/{REPORT}", ExecutionReport, version=REPORT_VERSION)
     reason: str | None
     ends = [one for one in (outcome, report) if isinstance(one, Unreadable)]
     told_outcome = None if isinstance(outcome, Unreadable) else outcome
@@ -210,7 +222,7 @@ def _execution(folder: Path, *, is_last: bool) -> RegionExecution | None:
         state, reason = ExecutionState.FAILED, ends[0].reason  # whatever it was, it is over
     else:
         state, reason = _state(known, told_report, told_outcome, is_last=is_last)
-    ended = told_outcome.ended if told_outcome else _time(folder / REPORT)
+    ended = told_outcome.ended if told_outcome else store.written(f"{folder}/{REPORT}")
     return RegionExecution(
         execution_id=attempt.execution_id,
         attempt_number=attempt.attempt_number,
@@ -220,7 +232,7 @@ def _execution(folder: Path, *, is_last: bool) -> RegionExecution | None:
         ended=ended if state.is_terminal else None,
         reason=reason,
         report=told_report,
-        progress=None if report else _progress(folder / PROGRESS),
+        progress=None if report else _progress(store, f"{folder}/{PROGRESS}"),
     )
 
 
@@ -245,33 +257,25 @@ def _state(
     return (ExecutionState.DEPLOYING if submission is None else ExecutionState.RUNNING), None
 
 
-def _progress(path: Path) -> ExecutionProgress | None:
+def _progress(store: StagingStore, key: str) -> ExecutionProgress | None:
     """Read what is told of an attempt while it runs; nothing depends on it, so whatever cannot be read is not there."""
     try:
-        return read_document(str(path), ExecutionProgress, version=PROGRESS_VERSION)
+        return get_document(store, key, ExecutionProgress, version=PROGRESS_VERSION)
     except (OSError, DamagedDocumentError, OtherVersionError):
         return None
 
 
-def _descriptor(folder: Path) -> dict[str, Json] | None:
+def _descriptor(store: StagingStore, folder: str) -> dict[str, Json] | None:
     """Return what an attempt was told, undecoded: of another version too, it says which attempt it is."""
-    path = str(folder / DESCRIPTOR)
-    content = read_bytes(path)
-    return None if content is None else decode_object(content, path)
+    key = f"{folder}/{DESCRIPTOR}"
+    content = store.get(key)
+    return None if content is None else decode_object(content, key)
 
 
 def _read(
-    path: Path, kind: type[Document], *, version: int | None = None
+    store: StagingStore, key: str, kind: type[Document], *, version: int | None = None
 ) -> Document | Unreadable | None:
     try:
-        return read_document(str(path), kind, version=version)
+        return get_document(store, key, kind, version=version)
     except DamagedDocumentError as error:
         return Unreadable(reason=f"{error.path} {error.why}")
-
-
-def _time(path: Path) -> float | None:
-    """Return when a file was written, None where it is not there."""
-    try:
-        return path.lstat().st_mtime
-    except FileNotFoundError:
-        return None

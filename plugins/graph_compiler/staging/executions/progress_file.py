@@ -5,19 +5,16 @@ A thread of its own writes it: a staging root that is slow or full holds nothing
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from graph_compiler.deployment.documents.progress import ExecutionProgress
 from graph_compiler.deployment.documents.wire import to_json
-from graph_compiler.staging.store.private_folders import make_private_folder
+from graph_compiler.staging.store.staging_store import StagingStore
 
 EVERY = 1.0
 """Seconds between two looks at whether there is anything to write."""
@@ -28,9 +25,9 @@ Tells = Callable[[ExecutionProgress], None]
 
 
 @contextmanager
-def told_in(path: Path, *, every: float = EVERY) -> Iterator[Tells]:
+def told_in(store: StagingStore, key: str, *, every: float = EVERY) -> Iterator[Tells]:
     """Give what is told of an execution's progress; only the last that was told in a while is written."""
-    file = _ProgressFile(path)
+    file = _ProgressFile(store, key)
     writer = threading.Thread(target=file.write_on, args=(every,), name="progress", daemon=True)
     writer.start()
     try:
@@ -44,7 +41,8 @@ def told_in(path: Path, *, every: float = EVERY) -> Iterator[Tells]:
 
 @dataclass(slots=True)
 class _ProgressFile:
-    path: Path
+    store: StagingStore
+    key: str
     ended: threading.Event = field(default_factory=threading.Event)
     _latest: ExecutionProgress | None = None
 
@@ -58,21 +56,8 @@ class _ProgressFile:
             if (latest := self._latest) is not written and latest is not None:
                 started = time.monotonic()
                 try:
-                    _replace(self.path, to_json(latest).encode())
+                    self.store.put(self.key, to_json(latest).encode())
                 except OSError as error:
                     print(f"graph_compiler: no more progress is told: {error}", file=sys.stderr)
                     return
                 written, pause = latest, max(every, RARITY * (time.monotonic() - started))
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Exchange a document for another, so that readers see all of one; a power cut may take it away."""
-    make_private_folder(path.parent)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(content)
-        os.replace(name, path)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise

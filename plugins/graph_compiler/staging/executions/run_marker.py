@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Self
 
 from graph_compiler.deployment.documents.descriptor import (
@@ -20,7 +19,6 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.staging_layout import (
     DESCRIPTOR,
     StagingLayout,
-    executions_folder,
 )
 from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.deployment.documents.wire import to_json
@@ -31,9 +29,8 @@ from graph_compiler.errors import (
     StaleResultError,
 )
 from graph_compiler.identifiers import RegionId, listing
-from graph_compiler.staging.store.bounded_read import folders_in
-from graph_compiler.staging.store.commit_store import CommitStore
 from graph_compiler.staging.store.read_document import get_document
+from graph_compiler.staging.store.staging_store import StagingStore
 
 VERSION = 1
 
@@ -70,7 +67,7 @@ class RunMarker:
         )
 
 
-def find_marker(store: CommitStore, layout: StagingLayout) -> RunMarker | None:
+def find_marker(store: StagingStore, layout: StagingLayout) -> RunMarker | None:
     """Return a run's marker, None where it has none here.
 
     Raises DamagedDocumentError for one that cannot be read, StagingError for that of another run.
@@ -91,7 +88,7 @@ def find_marker(store: CommitStore, layout: StagingLayout) -> RunMarker | None:
     return marker
 
 
-def same_root(store: CommitStore, layout: StagingLayout) -> Callable[[], bool]:
+def same_root(store: StagingStore, layout: StagingLayout) -> Callable[[], bool]:
     """Return whether the staging root is the one that is there now, whenever it is asked later.
 
     A root that is unmounted in mid-run leaves an empty folder behind, which takes documents as well. Without a marker
@@ -101,13 +98,13 @@ def same_root(store: CommitStore, layout: StagingLayout) -> Callable[[], bool]:
     return lambda: began is None or store.get(layout.marker) == began
 
 
-def mark_run(store: CommitStore, marker: RunMarker) -> None:
+def mark_run(store: StagingStore, marker: RunMarker) -> None:
     """Put a run's marker, if it has none."""
     layout = StagingLayout(root=marker.root, pipeline=marker.pipeline, run_id=marker.run_id)
     store.put_if_absent(layout.marker, to_json(marker).encode())
 
 
-def see_marker(store: CommitStore, region: RegionDescriptor, mine: RunMarker) -> None:
+def see_marker(store: StagingStore, region: RegionDescriptor, mine: RunMarker) -> None:
     """Put the marker, if a task may be its run's first and there is none, and see that the run is here.
 
     Raises StagingRootNotSharedError where another worker must have put what is not to be seen, StaleResultError where
@@ -118,7 +115,9 @@ def see_marker(store: CommitStore, region: RegionDescriptor, mine: RunMarker) ->
     if not before:
         mark_run(store, mine)
     marker = check_marker(store, layout, mine.host)
-    if unseen := [region_id for region_id in before if not _has_documents(layout, region_id)]:
+    if unseen := [
+        region_id for region_id in before if not _has_documents(store, layout, region_id)
+    ]:
         if marker.plan_id != mine.plan_id:
             raise StaleResultError(
                 f"the pipeline was changed while this run was on its way: it began with plan {marker.plan_id}, "
@@ -129,7 +128,7 @@ def see_marker(store: CommitStore, region: RegionDescriptor, mine: RunMarker) ->
         raise not_shared(layout.root, mine.host, found)
 
 
-def check_marker(store: CommitStore, layout: StagingLayout, host: str) -> RunMarker:
+def check_marker(store: StagingStore, layout: StagingLayout, host: str) -> RunMarker:
     """Give a run's marker; raises StagingRootNotSharedError where it is not to be seen, or names another root."""
     marker = find_marker(store, layout)
     if marker is None:
@@ -146,9 +145,9 @@ def producers(region: RegionDescriptor) -> tuple[RegionId, ...]:
     return tuple(dict.fromkeys(found for found in read if found != region.region_id))
 
 
-def _has_documents(layout: StagingLayout, region_id: RegionId) -> bool:
-    folder = executions_folder(layout.run, region_id)
-    return any(Path(folder, name, DESCRIPTOR).exists() for name in folders_in(folder))
+def _has_documents(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> bool:
+    folder = layout.executions(region_id)
+    return any(store.is_there(f"{folder}/{name}/{DESCRIPTOR}") for name in store.folders(folder))
 
 
 def not_shared(root: str, host: str, found: str) -> StagingRootNotSharedError:

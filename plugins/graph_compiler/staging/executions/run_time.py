@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.staging.executions.run_marker import RunMarker, find_marker, mark_run
-from graph_compiler.staging.store.commit_store import CommitStore
+from graph_compiler.staging.store.staging_store import StagingStore
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -25,7 +25,7 @@ class Reading:
     time: float
 
 
-def run_time(store: CommitStore, task: TaskDeploymentDescriptor, mine: Reading) -> datetime:
+def run_time(store: StagingStore, task: TaskDeploymentDescriptor, mine: Reading) -> datetime:
     """Return the run's now, to the microsecond, in UTC.
 
     `mine` counts only where the run has no record yet, as in a test or a preview: then this task is its first.

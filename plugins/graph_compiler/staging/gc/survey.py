@@ -5,8 +5,10 @@ Only folders that hold a run's documents are taken for runs: a root that was nam
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from graph_compiler.declaration.retention import DEFAULT_TTL
@@ -47,11 +49,9 @@ from graph_compiler.staging.publications.preparations import PlaceKind, Preparat
 from graph_compiler.staging.publications.publications import is_published, undone_intents
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.release import find_release
-from graph_compiler.staging.store.bounded_read import folders_in
-from graph_compiler.staging.store.commit_store import LocalCommitStore
-from graph_compiler.staging.store.read_document import read_document
+from graph_compiler.staging.store.read_document import get_document
+from graph_compiler.staging.store.staging_store import StagingStore, StoredFile
 
-_STORE = LocalCommitStore()
 _UNREADABLE = (GraphCompilerError, ValueError, KeyError, OSError)
 """What documents of another version, or half a disk, raise."""
 
@@ -63,80 +63,80 @@ class _Task(NamedTuple):
     descriptor: TaskDeploymentDescriptor
 
 
-def survey(root: str) -> StagingInventory:
+def survey(store: StagingStore, root: str) -> StagingInventory:
     """Look at every run of every pipeline."""
     return StagingInventory(
         root=root,
-        runs=tuple(survey_run(layout) for layout in _runs(root)),
-        undone=tuple(undone_intents(_STORE, root)),
-        trash=tuple(sorted(str(path) for path in Path(root, TRASH).glob("*"))),
-        stray=tuple(_stray(Path(root, TARGETS))),
+        runs=tuple(survey_run(store, layout) for layout in _runs(store, root)),
+        undone=tuple(undone_intents(store, root)),
+        trash=tuple(f"{root}/{TRASH}/{name}" for name in store.folders(f"{root}/{TRASH}")),
+        stray=tuple(_stray(f"{root}/{TARGETS}", list(store.files(f"{root}/{TARGETS}")))),
     )
 
 
-def survey_run(layout: StagingLayout) -> StagedRun:
+def survey_run(store: StagingStore, layout: StagingLayout) -> StagedRun:
     """Look at one run."""
-    run = Path(layout.run)
-    bytes, changed = _extent(run)
-    tasks, unreadable = _tasks(layout)
+    files = list(store.files(layout.run))
+    tasks, unreadable = _tasks(store, layout)
     results, prepared, ttl = list[StagedResult](), list[PreparedRows](), DEFAULT_TTL
     try:
-        results.extend(_results(layout, tasks))
-        prepared.extend(_prepared(layout))
-        ttl = DEFAULT_TTL if (marker := find_marker(_STORE, layout)) is None else marker.ttl
+        results.extend(_results(store, layout, tasks))
+        prepared.extend(_prepared(store, layout, files))
+        ttl = DEFAULT_TTL if (marker := find_marker(store, layout)) is None else marker.ttl
     except _UNREADABLE as error:
         unreadable = f"its records cannot be read: {error}"
     return StagedRun(
         pipeline=layout.pipeline,
         run_id=layout.run_id,
-        path=str(run),
-        bytes=bytes,
-        changed=changed,
+        path=layout.run,
+        bytes=sum(file.bytes for file in files),
+        changed=_changed(files),
         ttl=ttl,
-        attempts=sum(1 for _ in run.glob(f"tasks/*/*/{DESCRIPTOR}")),
+        attempts=sum(file.key.endswith(f"/{DESCRIPTOR}") for file in files),
         facts=_facts(tasks, unreadable),
         results=tuple(results),
-        data=tuple(_data(run)),
+        data=tuple(_data(store, layout, files)),
         prepared=tuple(prepared),
-        stray=tuple(_stray(run)),
+        stray=tuple(_stray(layout.run, files)),
     )
 
 
-def last_change(run: Path) -> float:
-    """Give when anything in a folder last changed."""
-    return _extent(run)[1]
+def last_change(store: StagingStore, layout: StagingLayout) -> float:
+    """Return when anything of a run was last written, in seconds since the epoch."""
+    return _changed(store.files(layout.run))
 
 
-def _runs(root: str) -> Iterator[StagingLayout]:
-    """Give the runs of a root; one whose id was shortened, and that no document names, cannot be asked about."""
-    for run in _run_folders(Path(root)):
-        pipeline, run_id = name_of_segment(run.parent.name), run_id_of(run)
-        if pipeline is not None and run_id is not None:
-            yield StagingLayout(root=root, pipeline=pipeline, run_id=run_id)
+def _changed(files: Iterable[StoredFile]) -> float:
+    """Return the time of the last change; to record that nothing is left of what a sink prepared is none."""
+    times = (file.written for file in files if not file.key.endswith(REMOVED))
+    return max(times, default=0.0)
 
 
-def _run_folders(root: Path) -> Iterator[Path]:
-    for pipeline in sorted(root.glob("*")):
-        if pipeline.name.startswith(".") or not _is_own_folder(pipeline):
+def _runs(store: StagingStore, root: str) -> Iterator[StagingLayout]:
+    """Yield the runs of a root; one whose id was shortened, and that no document names, cannot be asked about."""
+    for folder in store.folders(root):
+        pipeline = name_of_segment(folder)
+        if folder.startswith(".") or pipeline is None:
             continue
-        for run in sorted(pipeline.iterdir()):
-            if _is_own_folder(run) and (
-                (run / MARKER).exists() or any(run.glob(f"tasks/*/*/{DESCRIPTOR}"))
-            ):
-                yield run
+        for name in store.folders(f"{root}/{folder}"):
+            run = f"{root}/{folder}/{name}"
+            if _is_run(store, run) and (run_id := run_id_of(store, run)) is not None:
+                yield StagingLayout(root=root, pipeline=pipeline, run_id=run_id)
 
 
-def _is_own_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
+def _is_run(store: StagingStore, run: str) -> bool:
+    if store.is_there(f"{run}/{MARKER}"):
+        return True
+    return any(file.key.endswith(f"/{DESCRIPTOR}") for file in store.files(f"{run}/tasks"))
 
 
-def _tasks(layout: StagingLayout) -> tuple[dict[RegionId, _Task], str | None]:
-    """Give what can be read of a run's tasks, and why not all of it can be."""
-    run, found, unreadable = Path(layout.run), dict[RegionId, _Task](), None
-    for region_id in regions_of(run):
+def _tasks(store: StagingStore, layout: StagingLayout) -> tuple[dict[RegionId, _Task], str | None]:
+    """Return what can be read of a run's tasks, and why not all of it can be."""
+    found, unreadable = dict[RegionId, _Task](), None
+    for region_id in regions_of(store, layout):
         try:
-            attempts = executions(run, region_id, size=ALL)
-            descriptor = last_descriptor(layout, region_id)
+            attempts = executions(store, layout, region_id, size=ALL)
+            descriptor = last_descriptor(store, layout, region_id)
             if attempts and descriptor:
                 found[region_id] = _Task(attempts, descriptor)
         except _UNREADABLE as error:
@@ -161,14 +161,16 @@ def _facts(tasks: dict[RegionId, _Task], unreadable: str | None) -> RunFacts:
     )
 
 
-def _results(layout: StagingLayout, tasks: dict[RegionId, _Task]) -> Iterator[StagedResult]:
+def _results(
+    store: StagingStore, layout: StagingLayout, tasks: dict[RegionId, _Task]
+) -> Iterator[StagedResult]:
     owners = {
         result.id: (region_id, result.consumers)
         for region_id, task in tasks.items()
         for result in task.descriptor.region.results
     }
-    log = ManifestLog(store=_STORE, layout=layout)
-    for name in folders_in(str(Path(layout.run, "manifests"))):
+    log = ManifestLog(store=store, layout=layout)
+    for name in store.folders(f"{layout.run}/manifests"):
         id = IntermediateDataSetId(name)
         owner, consumers = owners.get(id, (None, ()))
         manifests = (log.find(id, epoch) for epoch in log.epochs(id))
@@ -177,22 +179,22 @@ def _results(layout: StagingLayout, tasks: dict[RegionId, _Task]) -> Iterator[St
             owner=owner,
             consumers=consumers,
             readers=tuple(region_id for region_id, task in tasks.items() if _has_read(task, id)),
-            epochs=tuple(_epoch(layout, manifest) for manifest in manifests if manifest),
+            epochs=tuple(_epoch(store, layout, manifest) for manifest in manifests if manifest),
         )
 
 
-def _epoch(layout: StagingLayout, manifest: Manifest) -> StagedEpoch:
-    path = Path(layout.manifest(manifest.result_id, manifest.epoch))
+def _epoch(store: StagingStore, layout: StagingLayout, manifest: Manifest) -> StagedEpoch:
+    key = layout.manifest(manifest.result_id, manifest.epoch)
     return StagedEpoch(
         epoch=manifest.epoch,
         execution_id=manifest.attempt.execution_id,
         # By its name alone: the root may be called otherwise here than where it was written.
-        folder=Path(manifest.location).name,
+        folder=PurePosixPath(manifest.location).name,
         location=manifest.location,
         rows=manifest.rows,
         bytes=manifest.bytes,
-        committed=path.stat().st_mtime,
-        released=find_release(_STORE, layout, manifest.result_id, manifest.epoch),
+        committed=store.written(key) or 0.0,
+        released=find_release(store, layout, manifest.result_id, manifest.epoch),
     )
 
 
@@ -205,48 +207,58 @@ def _has_read(task: _Task, id: IntermediateDataSetId) -> bool:
     )
 
 
-def _data(run: Path) -> Iterator[DataFolder]:
-    for path in sorted((run / "data").glob("*/*")):
-        yield DataFolder(
-            owner=path.parent.name, name=path.name, path=str(path), bytes=_extent(path)[0]
-        )
+def _data(
+    store: StagingStore, layout: StagingLayout, files: Sequence[StoredFile]
+) -> Iterator[DataFolder]:
+    sizes: Counter[str] = Counter()
+    for file in files:
+        sizes[_folder_of(layout, file)] += file.bytes
+    for owner in store.folders(layout.results):
+        for name in store.folders(f"{layout.results}/{owner}"):
+            path = f"{layout.results}/{owner}/{name}"
+            yield DataFolder(owner=owner, name=name, path=path, bytes=sizes[path])
 
 
-def _prepared(layout: StagingLayout) -> Iterator[PreparedRows]:
-    for path in sorted(Path(layout.run).glob(f"tasks/*/*/{PREPARED}/*.json")):
-        if path.name.startswith(".") or path.name.endswith(REMOVED):
-            continue
-        record = read_document(str(path), Preparation)
+def _folder_of(layout: StagingLayout, file: StoredFile) -> str:
+    """Return the folder of an epoch or a sink that a file is in, whatever is above it where it is in none."""
+    parts = file.key.removeprefix(f"{layout.results}/").split("/")
+    return "/".join([layout.results, *parts[:2]])
+
+
+def _prepared(
+    store: StagingStore, layout: StagingLayout, files: Sequence[StoredFile]
+) -> Iterator[PreparedRows]:
+    for key in sorted(file.key for file in files if _is_preparation(file.key)):
+        record = get_document(store, key, Preparation)
         if record is None:  # another collection removes the run
             continue
         place = record.prepared
         if place.kind is PlaceKind.FOLDER:
-            folder = Path(place.place)
-            is_there, size = folder.is_dir(), _extent(folder)[0]
+            is_there = store.is_there(place.place)
+            size = sum(file.bytes for file in store.files(place.place))
         else:
-            is_gone = path.with_name(f"{record.operator_id}{REMOVED}").exists() or is_published(
-                _STORE, layout, place.target, record.execution_id
+            removed = f"{key.rpartition('/')[0]}/{record.operator_id}{REMOVED}"
+            is_gone = store.is_there(removed) or is_published(
+                store, layout, place.target, record.execution_id
             )
             is_there, size = not is_gone, 0
-        yield PreparedRows(record=str(path), preparation=record, is_there=is_there, bytes=size)
+        yield PreparedRows(record=key, preparation=record, is_there=is_there, bytes=size)
 
 
-def _stray(folder: Path) -> Iterator[StrayDocument]:
-    """Give the documents that a commit store was writing: `.<name>.json.<letters>`."""
-    for path in sorted(folder.rglob(".*.json.*")):
-        if path.relative_to(folder).parts[0] != "data" and path.is_file():
-            size, changed = _extent(path)
-            yield StrayDocument(path=str(path), bytes=size, changed=changed)
+def _is_preparation(key: str) -> bool:
+    path = PurePosixPath(key)
+    return (
+        path.parent.name == PREPARED
+        and path.suffix == ".json"
+        and not path.name.startswith(".")
+        and not path.name.endswith(REMOVED)
+    )
 
 
-def _extent(folder: Path) -> tuple[int, float]:
-    """Give the bytes of all files below, and the time of the last change; what vanishes meanwhile is not counted."""
-    size, changed = 0, 0.0
-    for path in (folder, *folder.rglob("*")):
-        try:
-            found = path.lstat()
-        except FileNotFoundError:
-            continue
-        changed = max(changed, found.st_mtime)
-        size += found.st_size if path.is_file() else 0
-    return size, changed
+def _stray(folder: str, files: Iterable[StoredFile]) -> Iterator[StrayDocument]:
+    """Yield the documents that a store was writing: `.<name>.json.<letters>`."""
+    for file in sorted(files, key=lambda found: found.key):
+        path = PurePosixPath(file.key)
+        is_data = path.relative_to(folder).parts[0] == "data"
+        if not is_data and fnmatchcase(path.name, ".*.json.*"):
+            yield StrayDocument(path=file.key, bytes=file.bytes, changed=file.written)

@@ -29,7 +29,7 @@ from graph_compiler.staging.publications.intent import WHOLE, Intent
 from graph_compiler.staging.publications.listing import data_files, first_link, is_hidden
 from graph_compiler.staging.publications.mounts import has_mount_inside
 from graph_compiler.staging.publications.moves import move, room_in
-from graph_compiler.staging.store.commit_store import sync_folder
+from graph_compiler.staging.store.local_store import sync_folder
 
 _LEFT = "left-"  # before the name of what came out of the target and could not be deleted
 

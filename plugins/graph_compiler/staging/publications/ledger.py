@@ -34,7 +34,7 @@ from graph_compiler.identifiers import OperatorId, listing
 from graph_compiler.staging.publications import unexplained_attempts
 from graph_compiler.staging.publications.ledger_records import GONE, LedgerRecords
 from graph_compiler.staging.publications.publications import GIVEN_UP, Ending, Publication, ending
-from graph_compiler.staging.store.commit_store import CommitStore
+from graph_compiler.staging.store.staging_store import StagingStore
 
 Decided = TypeVar("Decided", bound=Publication)
 
@@ -46,7 +46,7 @@ class Ledger:
     A sink of the run is known by its operator's id only within a plan: a change of the pipeline may move that.
     """
 
-    store: CommitStore
+    store: StagingStore
     layout: StagingLayout
     plan_id: str
     is_same_root: Callable[[], bool] = lambda: True
@@ -218,7 +218,7 @@ class Ledger:
     ) -> None:
         explained = {*self.records.explained(target, number), *([mine] if mine else [])}
         self._refuse_own(target, error, explained)
-        if found := unexplained_attempts.alive(self.layout.root, target, explained):
+        if found := unexplained_attempts.alive(self.store, self.layout.root, target, explained):
             raise DecisionLostError(
                 f"a publication to {target} cannot be read, and execution {found[0].execution_id} may be carrying it "
                 f"out\n  found: {error.path} {error.why}\n  hint: try again when it has ended; if its driver is dead "
@@ -239,7 +239,7 @@ class Ledger:
         self, target: str, error: DamagedDocumentError, explained: Collection[str]
     ) -> None:
         """Raise PublicationError where this run may have made a publication that cannot be read."""
-        if found := unexplained_attempts.of_run(self.layout, target, explained):
+        if found := unexplained_attempts.of_run(self.store, self.layout, target, explained):
             ids = [attempt.execution_id for attempt in found]
             commands = " && ".join(attempt.way_out for attempt in found)
             raise PublicationError(

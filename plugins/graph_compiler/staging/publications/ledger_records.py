@@ -13,8 +13,8 @@ from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError
 from graph_compiler.identifiers import listing
 from graph_compiler.staging.publications.publications import GIVEN_UP, Publication
-from graph_compiler.staging.store.commit_store import CommitStore
 from graph_compiler.staging.store.read_document import decode_object, get_document
+from graph_compiler.staging.store.staging_store import StagingStore
 
 GONE = "is gone"
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
@@ -29,7 +29,7 @@ class LedgerRecords:
     there), OtherVersionError where another version of this program can.
     """
 
-    store: CommitStore
+    store: StagingStore
     layout: StagingLayout
 
     def numbers(self, target: str) -> tuple[frozenset[int], frozenset[int]]:

@@ -24,6 +24,7 @@ from graph_compiler.staging.publications.own_folders import (
     find_own_folder_problems,
     own_folders,
 )
+from graph_compiler.staging.store.stores import store_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ def recorded_endpoints(
     found: list[Endpoint] = []
     for region_id in others:
         try:
-            task = last_descriptor(layout, region_id)
+            task = last_descriptor(store_of(layout.root), layout, region_id)
         except (DamagedDocumentError, OtherVersionError):
             continue
         if task is not None and task.region.plan_id == region.plan_id:

@@ -12,7 +12,7 @@ import hashlib
 import os
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from graph_compiler.identifiers import OperatorId, path_segment
 
@@ -63,7 +63,7 @@ def inside(folder: Path) -> Path:
     return folder / _ENDING
 
 
-def is_folder_beside(folder: Path) -> bool:
+def is_folder_beside(folder: PurePath) -> bool:
     """Whether a folder is one that `beside` or `inside` names."""
     return folder.name.startswith(".") and folder.name.endswith(_ENDING)
 

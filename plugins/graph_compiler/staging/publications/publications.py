@@ -10,14 +10,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from pathlib import Path
 
 from graph_compiler.deployment.documents.staging_layout import DONE, INTENT, TARGETS, StagingLayout
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.identifiers import OperatorId
-from graph_compiler.staging.store.bounded_read import folders_in
-from graph_compiler.staging.store.commit_store import CommitStore
 from graph_compiler.staging.store.read_document import decode, decode_object
+from graph_compiler.staging.store.staging_store import StagingStore
 
 GIVEN_UP = b'{"given_up": true}'
 """What is recorded as done where the target has refused it, or its rows are lost."""
@@ -38,13 +36,13 @@ class Publication:
     bytes: int
 
 
-def undone_intents(store: CommitStore, root: str) -> Iterator[Publication]:
+def undone_intents(store: StagingStore, root: str) -> Iterator[Publication]:
     """Give what was decided and not carried out, of all targets: the next execution that writes one needs its rows.
 
     What nobody can read any more, nobody can carry out. Raises OtherVersionError for what another version can.
     """
-    for name in folders_in(str(Path(root, TARGETS))):
-        folder = str(Path(root, TARGETS, name))
+    for name in store.folders(f"{root}/{TARGETS}"):
+        folder = f"{root}/{TARGETS}/{name}"
         keys = set(store.keys(folder))
         for key in sorted(key for key in keys if key.endswith(INTENT)):
             if key.removesuffix(INTENT) + DONE not in keys:
@@ -52,7 +50,9 @@ def undone_intents(store: CommitStore, root: str) -> Iterator[Publication]:
                     yield read_publication(store, key)
 
 
-def is_published(store: CommitStore, layout: StagingLayout, target: str, execution_id: str) -> bool:
+def is_published(
+    store: StagingStore, layout: StagingLayout, target: str, execution_id: str
+) -> bool:
     """Whether an execution's publication to a target was carried out, as far as its ledger can be read."""
     for key in store.keys(layout.publications(target)):
         if key.endswith(INTENT):
@@ -64,7 +64,7 @@ def is_published(store: CommitStore, layout: StagingLayout, target: str, executi
     return False
 
 
-def read_publication(store: CommitStore, key: str) -> Publication:
+def read_publication(store: StagingStore, key: str) -> Publication:
     """Read what publications of all kinds have in common; raises DamagedDocumentError and OtherVersionError."""
     content = store.get(key)
     if content is None:
@@ -84,7 +84,7 @@ class Ending(StrEnum):
     GIVEN_UP = "GIVEN_UP"
 
 
-def ending(store: CommitStore, key: str) -> Ending:
+def ending(store: StagingStore, key: str) -> Ending:
     """Return what the record of an end says; raises DamagedDocumentError, with both ways out."""
     try:
         content = store.get(key)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from graph_compiler.deployment.documents.staging_layout import (
     OUTCOME,
@@ -20,8 +19,8 @@ from graph_compiler.deployment.documents.staging_layout import (
 )
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.staging.publications.preparations import Preparation
-from graph_compiler.staging.store.bounded_read import folders_in, names_in, read_bytes
-from graph_compiler.staging.store.read_document import decode_object, read_document
+from graph_compiler.staging.store.read_document import decode_object, get_document
+from graph_compiler.staging.store.staging_store import StagingStore
 
 PUBLISHED, TAKEN_AWAY = '{"published": true}', '{"published": false}'
 """What is recorded where nothing of what a sink prepared is left."""
@@ -43,60 +42,66 @@ class UnexplainedAttempt:
 
 
 def of_run(
-    layout: StagingLayout, target: str, explained: Collection[str]
+    store: StagingStore, layout: StagingLayout, target: str, explained: Collection[str]
 ) -> tuple[UnexplainedAttempt, ...]:
     """Return the attempts of a run that may have published to a target, but for those that are `explained`."""
-    return tuple(_in_run(Path(layout.run), target, explained))
+    return tuple(_in_run(store, layout.run, target, explained))
 
 
-def alive(root: str, target: str, explained: Collection[str]) -> tuple[UnexplainedAttempt, ...]:
+def alive(
+    store: StagingStore, root: str, target: str, explained: Collection[str]
+) -> tuple[UnexplainedAttempt, ...]:
     """Return the attempts of any run that may be carrying out a publication to a target right now."""
     runs = (
-        Path(root, pipeline, run)
-        for pipeline in folders_in(root)
+        f"{root}/{pipeline}/{run}"
+        for pipeline in store.folders(root)
         if not pipeline.startswith(".")
-        for run in folders_in(str(Path(root, pipeline)))
+        for run in store.folders(f"{root}/{pipeline}")
     )
-    found = (attempt for run in runs for attempt in _in_run(run, target, explained))
+    found = (attempt for run in runs for attempt in _in_run(store, run, target, explained))
     return tuple(one for one in found if not one.has_ended and not one.is_closed)
 
 
-def _in_run(run: Path, target: str, explained: Collection[str]) -> Iterator[UnexplainedAttempt]:
-    for region in folders_in(str(run / "tasks")):
-        for name in folders_in(str(run / "tasks" / region)):
-            attempt = run / "tasks" / region / name
-            has_ended = (attempt / OUTCOME).exists() or (attempt / REPORT).exists()
-            for record in names_in(str(attempt / PREPARED)):
+def _in_run(
+    store: StagingStore, run: str, target: str, explained: Collection[str]
+) -> Iterator[UnexplainedAttempt]:
+    for region in store.folders(f"{run}/tasks"):
+        for name in store.folders(f"{run}/tasks/{region}"):
+            attempt = f"{run}/tasks/{region}/{name}"
+            ends = (f"{attempt}/{OUTCOME}", f"{attempt}/{REPORT}")
+            has_ended = any(store.is_there(end) for end in ends)
+            for record in store.keys(f"{attempt}/{PREPARED}"):
                 if record.endswith(REMOVED) or not record.endswith(".json"):
                     continue
-                path = attempt / PREPARED / record
-                removed = path.with_name(path.name.removesuffix(".json") + REMOVED)
-                execution_id = _names(path, target)
-                is_closed = removed.exists()
-                if execution_id in explained or execution_id is None or _is_taken_away(removed):
+                removed = record.removesuffix(".json") + REMOVED
+                execution_id = _names(store, record, target)
+                is_closed = store.is_there(removed)
+                if execution_id in explained or execution_id is None:
+                    continue
+                if _is_taken_away(store, removed):
                     continue
                 yield UnexplainedAttempt(
                     execution_id=execution_id or name,
-                    record=str(removed),
+                    record=removed,
                     has_ended=has_ended,
                     is_closed=is_closed,
                 )
 
 
-def _names(record: Path, target: str) -> str | None:
+def _names(store: StagingStore, record: str, target: str) -> str | None:
     """Return whose record of a target this is; empty where it cannot be read, None where it is of another target."""
     try:
-        found = read_document(str(record), Preparation)
+        found = get_document(store, record, Preparation)
     except DamagedDocumentError:
         return ""
     return found.execution_id if found and found.prepared.target == target else None
 
 
-def _is_taken_away(removed: Path) -> bool:
+def _is_taken_away(store: StagingStore, removed: str) -> bool:
     """Whether a record says that what was prepared never came into the target; earlier versions did not say."""
     try:
-        content = read_bytes(str(removed))
-        document = {} if content is None else decode_object(content, str(removed))
+        content = store.get(removed)
+        document = {} if content is None else decode_object(content, removed)
     except DamagedDocumentError:
         return False
     return document.get("published") is False

@@ -12,8 +12,8 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import DamagedDocumentError, PartitionNotFoundError
 from graph_compiler.identifiers import IntermediateDataSetId
-from graph_compiler.staging.store.commit_store import CommitStore
 from graph_compiler.staging.store.read_document import get_document
+from graph_compiler.staging.store.staging_store import StagingStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,13 +35,13 @@ class DamagedResult:
         )
 
 
-def record_damage(store: CommitStore, layout: StagingLayout, damaged: DamagedResult) -> None:
+def record_damage(store: StagingStore, layout: StagingLayout, damaged: DamagedResult) -> None:
     """Put the record; whoever was first has said it already."""
     store.put_if_absent(layout.damaged(damaged.result_id, damaged.epoch), to_json(damaged).encode())
 
 
 def find_damage(
-    store: CommitStore, layout: StagingLayout, result_id: IntermediateDataSetId, epoch: int
+    store: StagingStore, layout: StagingLayout, result_id: IntermediateDataSetId, epoch: int
 ) -> DamagedResult | None:
     """Return the record of an epoch's damage, None where none was found.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.manifest import Manifest, StagedRead
@@ -87,8 +86,8 @@ def epochs_read(
     recomputing: Collection[IntermediateDataSetId] = (),
 ) -> tuple[int, ...]:
     """Give the epochs of a result that a consumer's sinks were written from, and its results, whoever made these."""
-    task = last_descriptor(log.layout, region_id)
-    last = last_execution(Path(log.layout.run), region_id)
+    task = last_descriptor(log.store, log.layout, region_id)
+    last = last_execution(log.store, log.layout, region_id)
     if task is None or last is None:
         return ()
     reads: list[StagedRead] = []

@@ -22,8 +22,8 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import DamagedDocumentError, StagingError
 from graph_compiler.identifiers import IntermediateDataSetId
-from graph_compiler.staging.store.commit_store import CommitStore
 from graph_compiler.staging.store.read_document import decode_object, get_document
+from graph_compiler.staging.store.staging_store import StagingStore
 
 _NAME = re.compile(r"(0|[1-9][0-9]*)\.json", re.ASCII)
 _MOST_COUNTED = 2**63 - 1
@@ -33,7 +33,7 @@ _MOST_COUNTED = 2**63 - 1
 class ManifestLog:
     """The committed epochs of a run's results."""
 
-    store: CommitStore
+    store: StagingStore
     layout: StagingLayout
 
     def next_epoch(self, result_id: IntermediateDataSetId) -> int:

@@ -19,11 +19,11 @@ from graph_compiler.errors import DamagedDocumentError, OtherVersionError, Stale
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.staging.executions.executions import last_descriptor
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.commit_store import CommitStore
 from graph_compiler.staging.store.read_document import get_document
+from graph_compiler.staging.store.staging_store import StagingStore
 
 
-def record_plan(store: CommitStore, layout: StagingLayout, plan: PlanRecord) -> None:
+def record_plan(store: StagingStore, layout: StagingLayout, plan: PlanRecord) -> None:
     """Put a plan into the folder of a run, if it is not there."""
     key = layout.plan(plan.plan_id)
     try:
@@ -34,7 +34,7 @@ def record_plan(store: CommitStore, layout: StagingLayout, plan: PlanRecord) -> 
         store.put_if_absent(key, to_json(plan).encode())
 
 
-def find_plan(store: CommitStore, layout: StagingLayout, plan_id: str) -> PlanRecord | None:
+def find_plan(store: StagingStore, layout: StagingLayout, plan_id: str) -> PlanRecord | None:
     """Return a plan that ran a task of a run, None where there is no record of it that can be read."""
     try:
         found = get_document(store, layout.plan(plan_id), PlanRecord, version=VERSION)
@@ -80,7 +80,7 @@ def _found(log: ManifestLog, staged: StagedInput) -> _Found | None:
             result_ids=(staged.id,),
             fingerprints=frozenset({manifest.fingerprint}),
         )
-    producer = last_descriptor(log.layout, staged.producer)
+    producer = last_descriptor(log.store, log.layout, staged.producer)
     if producer is None:
         return None
     return _Found(

@@ -10,11 +10,9 @@ is recorded is not read again, but computed anew by whoever needs it.
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from graph_compiler.declaration.retention import StagingRelease
 from graph_compiler.deployment.documents.descriptor import StagedInput, TaskDeploymentDescriptor
@@ -29,8 +27,8 @@ from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.staging.executions.executions import last_descriptor, last_execution
 from graph_compiler.staging.results.finished_readers import epochs_read, is_read_again
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.commit_store import CommitStore
 from graph_compiler.staging.store.read_document import get_document
+from graph_compiler.staging.store.staging_store import StagingStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,21 +51,21 @@ class ReleasedResult:
 
 
 def release_inputs(
-    task: TaskDeploymentDescriptor, report: ExecutionReport, store: CommitStore
+    task: TaskDeploymentDescriptor, report: ExecutionReport, store: StagingStore
 ) -> Iterator[ReleasedResult]:
     """Release what this execution has read or computed again, and all others have finished with."""
     if task.region.retention.release is not StagingRelease.LAST_CONSUMER or report.failure:
         return
     log = ManifestLog(store=store, layout=task.layout)
-    for result_id, consumers in _consumers(task, report.recomputed).items():
+    for result_id, consumers in _consumers(store, task, report.recomputed).items():
         latest = log.latest(result_id)
         if latest is not None and all(_has_read(log, region_id, latest) for region_id in consumers):
             yield from _release(task, latest, log)
-    _remove_fixed_rows(task)
+    _remove_fixed_rows(task, store)
 
 
 def find_release(
-    store: CommitStore, layout: StagingLayout, result_id: IntermediateDataSetId, epoch: int
+    store: StagingStore, layout: StagingLayout, result_id: IntermediateDataSetId, epoch: int
 ) -> ReleasedResult | None:
     """Return the record of a release, None where there was none.
 
@@ -81,15 +79,15 @@ def find_release(
         ) from None
 
 
-def _remove_fixed_rows(task: TaskDeploymentDescriptor) -> None:
+def _remove_fixed_rows(task: TaskDeploymentDescriptor, store: StagingStore) -> None:
     """Remove what this execution staged for itself (DESIGN D9): no other reads it, and it has ended."""
-    for folder in Path(task.layout.run, "data").glob("*"):
-        if folder.name.endswith(f"-{task.attempt.execution_id}"):
-            shutil.rmtree(folder, ignore_errors=True)
+    for name in store.folders(task.layout.results):
+        if name.endswith(f"-{task.attempt.execution_id}"):
+            store.delete(f"{task.layout.results}/{name}")
 
 
 def _consumers(
-    task: TaskDeploymentDescriptor, recomputed: tuple[RecomputedResult, ...]
+    store: StagingStore, task: TaskDeploymentDescriptor, recomputed: tuple[RecomputedResult, ...]
 ) -> dict[IntermediateDataSetId, tuple[RegionId, ...]]:
     """Give the readers of what an execution has read, and of what it computed on the way to that.
 
@@ -100,7 +98,7 @@ def _consumers(
         for staged in values_within(task.region, StagedInput)
     }
     for again in recomputed:
-        producer = last_descriptor(task.layout, again.producer)
+        producer = last_descriptor(store, task.layout, again.producer)
         for result in producer.region.results if producer else ():
             if result.id == again.result_id:
                 found.setdefault(result.id, _without(result.consumers, again.producer))
@@ -113,7 +111,7 @@ def _without(consumers: tuple[RegionId, ...], producer: RegionId) -> tuple[Regio
 
 def _has_read(log: ManifestLog, region_id: RegionId, latest: Manifest) -> bool:
     """Say whether all that a consumer has left is of these rows, and no attempt at it is on its way."""
-    last = last_execution(Path(log.layout.run), region_id)
+    last = last_execution(log.store, log.layout, region_id)
     if last is None or last.state is not ExecutionState.FINISHED:
         return False
     return all(
@@ -136,8 +134,8 @@ def _release(
     key = log.layout.released(latest.result_id, latest.epoch)
     is_first = log.store.put_if_absent(key, to_json(record).encode())
     manifests = (log.find(latest.result_id, epoch) for epoch in log.epochs(latest.result_id))
-    for location in [Path(manifest.location) for manifest in manifests if manifest]:
-        if Path(log.layout.run) in location.parents:
-            shutil.rmtree(location, ignore_errors=True)
+    for location in [manifest.location for manifest in manifests if manifest]:
+        if location.startswith(f"{log.layout.results}/"):
+            log.store.delete(location)
     if is_first:
         yield record

@@ -13,11 +13,8 @@ import stat
 from collections.abc import Iterator
 
 from graph_compiler.errors import DamagedDocumentError
+from graph_compiler.staging.store.staging_store import MOST_BYTES, MOST_ENTRIES
 
-MOST_BYTES = 64_000_000
-"""Of one document; that of 1,000 vertices has half a million."""
-MOST_ENTRIES = 100_000
-"""Names in one folder."""
 _KINDS = (
     (stat.S_ISLNK, "a symbolic link"),
     (stat.S_ISDIR, "a folder"),

@@ -16,8 +16,7 @@ from typing import NoReturn, TypeVar
 
 from graph_compiler.deployment.documents.wire import Json, from_wire
 from graph_compiler.errors import DamagedDocumentError, DescriptorError, OtherVersionError
-from graph_compiler.staging.store.bounded_read import MOST_BYTES, read_bytes
-from graph_compiler.staging.store.commit_store import CommitStore
+from graph_compiler.staging.store.staging_store import MOST_BYTES, StagingStore
 
 Document = TypeVar("Document")
 
@@ -31,24 +30,17 @@ def _as_it_is(document: dict[str, Json]) -> dict[str, Json]:
 
 
 def get_document(
-    store: CommitStore,
+    store: StagingStore,
     key: str,
     kind: type[Document],
     *,
     version: int | None = None,
     upgrade: Upgrade = _as_it_is,
+    most: int = MOST_BYTES,
 ) -> Document | None:
     """Return the document under a key of a store, None where there is none; raises as the table above says."""
-    content = store.get(key)
+    content = store.get(key, most=most)
     return None if content is None else decode(kind, content, key, version=version, upgrade=upgrade)
-
-
-def read_document(
-    path: str, kind: type[Document], *, version: int | None = None, most: int = MOST_BYTES
-) -> Document | None:
-    """Return the document in a file, None where there is none; raises as the table above says."""
-    content = read_bytes(path, most=most)
-    return None if content is None else decode(kind, content, path, version=version)
 
 
 def decode(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
@@ -59,7 +58,7 @@ def run(  # what FastAPI hands over
         dag_id,
         found,
         card.plan_id if card else None,
-        server.reads(lambda: read_documents(Path(server.layout(dag_id, run_id).run))),
+        server.reads(lambda: read_documents(server.layout(dag_id, run_id))),
         Links(history_server=server.settings.history_server),
     )
     are_shown = may_also_read(user, dag_id, DagAccessEntity.TASK_LOGS, session)

@@ -13,10 +13,10 @@ from graph_compiler.deployment.documents.manifest import DataFile, Manifest
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import DamagedDocumentError, PartitionNotFoundError
 from graph_compiler.staging.results.damage import find_damage
-from graph_compiler.staging.results.hadoop_checksums import why_checksums_differ
 from graph_compiler.staging.results.release import find_release
 from graph_compiler.staging.store.bounded_read import open_regular
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.hadoop_checksums import why_checksums_differ
+from graph_compiler.staging.store.stores import store_of
 
 _MOST = 2**62  # its pages are read, and not the file
 
@@ -74,7 +74,7 @@ def find_rows(layout: StagingLayout, result: str) -> StagedFiles | None:
     manifest = find_manifest(layout, result)
     if manifest is None:
         return None
-    key = (LocalCommitStore(), layout, manifest.result_id, manifest.epoch)
+    key = (store_of(layout.root), layout, manifest.result_id, manifest.epoch)
     gone = find_release(*key) or find_damage(*key)
     if gone is not None:
         raise PartitionNotFoundError(gone.words())

@@ -13,7 +13,7 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.commit_store import LocalCommitStore
+from graph_compiler.staging.store.stores import store_of
 
 # What is asked for becomes a part of a path.
 _RESULT_ID = re.compile(r"[0-9a-f]{32}-[0-9]{1,9}")
@@ -60,7 +60,7 @@ def find_manifest(layout: StagingLayout, result: str) -> Manifest | None:
     """Return the last committed manifest of a result; raises StagingError for one that cannot be read, OSError."""
     if _RESULT_ID.fullmatch(result) is None:
         return None
-    log = ManifestLog(store=LocalCommitStore(), layout=layout)
+    log = ManifestLog(store=store_of(layout.root), layout=layout)
     return log.latest_or_why_not(IntermediateDataSetId(result))
 
 

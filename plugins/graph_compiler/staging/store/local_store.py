@@ -1,0 +1,154 @@
+"""A staging root on a disk that all workers see, `file:`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from graph_compiler.staging.store.bounded_read import folders_in, names_in, read_bytes
+from graph_compiler.staging.store.hadoop_checksums import (
+    checksums_digest,
+    why_checksums_differ,
+    why_damaged,
+)
+from graph_compiler.staging.store.private_folders import make_private_folder
+from graph_compiler.staging.store.staging_store import MOST_BYTES, Promises, StoredFile
+
+
+class LocalStore:
+    """A complete file is linked to its name, which the file system grants to one writer only."""
+
+    promises = Promises(conditional_put=True, atomic_move=True, atomic_exchange=True)
+
+    def put_if_absent(self, key: str, content: bytes) -> bool:
+        """Write, flush to disk, link; False when the key already exists."""
+        path, unlinked = Path(key), self._written_aside(key, content, lasts=True)
+        try:
+            os.link(unlinked, path)
+        except FileExistsError:
+            return False
+        finally:
+            unlinked.unlink(missing_ok=True)
+        sync_folder(path.parent)
+        return True
+
+    def put(self, key: str, content: bytes) -> None:
+        """Exchange a document for another."""
+        unlinked = self._written_aside(key, content, lasts=False)
+        try:
+            os.replace(unlinked, key)
+        except OSError:
+            unlinked.unlink(missing_ok=True)
+            raise
+
+    def get(self, key: str, *, most: int = MOST_BYTES) -> bytes | None:
+        """Return the content, None when there is none; raises DamagedDocumentError for what is no document."""
+        return read_bytes(key, most=most)
+
+    def written(self, key: str) -> float | None:
+        """Return when a file was written, None where there is none."""
+        try:
+            return os.lstat(key).st_mtime
+        except FileNotFoundError:
+            return None
+
+    def keys(self, folder: str) -> list[str]:
+        """List the files directly below a folder."""
+        return [f"{folder}/{name}" for name in names_in(folder)]
+
+    def folders(self, folder: str) -> list[str]:
+        """List the folders directly below a folder, and no links."""
+        return folders_in(folder)
+
+    def files(self, folder: str) -> Iterator[StoredFile]:
+        """Yield every file below a folder, links among them; what they lead to is not looked at."""
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except FileNotFoundError:
+            return
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from self.files(entry.path)
+                continue
+            with suppress(FileNotFoundError):
+                found = entry.stat(follow_symlinks=False)
+                yield StoredFile(entry.path, found.st_size, found.st_mtime)
+
+    def digest(self, key: str) -> str | None:
+        """Return the digest of the checksum file that Hadoop writes beside each file."""
+        return checksums_digest(Path(key))
+
+    def why_differs(self, key: str, digest: str) -> str | None:
+        """Say what is wrong with a file's checksum file."""
+        return why_checksums_differ(Path(key), digest)
+
+    def why_damaged(self, key: str) -> str | None:
+        """Hold a file against its checksum file."""
+        return why_damaged(Path(key))
+
+    def make_folder(self, folder: str) -> None:
+        """Make a folder with mode 0700, and so every one above it that is missing."""
+        make_private_folder(Path(folder))
+
+    def is_there(self, key: str) -> bool:
+        """Whether a file or a folder has this name."""
+        try:
+            os.lstat(key)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
+
+    def move(self, folder: str, to: str) -> bool:
+        """Rename a folder; the one it goes to is made, for its owner only."""
+        make_private_folder(Path(to).parent)
+        try:
+            os.rename(folder, to)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def delete(self, key: str) -> bool:
+        """Delete a file, or a folder with all below it."""
+        if os.path.isdir(key) and not os.path.islink(key):
+            shutil.rmtree(key, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                os.unlink(key)
+        return not os.path.lexists(key)
+
+    def discard_empty(self, folder: str) -> None:
+        """Remove a folder if nothing is in it."""
+        with suppress(OSError):  # others have put something there
+            os.rmdir(folder)
+
+    def _written_aside(self, key: str, content: bytes, *, lasts: bool) -> Path:
+        """Return a file beside the key, under a name nobody else has: containers often share process ids.
+
+        Its mode is 0600. `lasts`: it is on the disk.
+        """
+        path = Path(key)
+        make_private_folder(path.parent)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                if lasts:
+                    os.fsync(file.fileno())
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+            raise
+        return Path(name)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make new names in a folder survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,122 @@
+"""What is asked of a store holds for each of them."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from graph_compiler.errors import DamagedDocumentError, StagingError
+from graph_compiler.staging.store.in_memory_store import InMemoryStore
+from graph_compiler.staging.store.local_store import LocalStore
+from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.staging.store.stores import store_of
+
+STORES: dict[str, Callable[[], StagingStore]] = {"local": LocalStore, "in memory": InMemoryStore}
+
+
+@pytest.fixture(params=list(STORES.values()), ids=list(STORES))
+def store(request: pytest.FixtureRequest) -> StagingStore:
+    made: StagingStore = request.param()
+    return made
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> str:
+    return str(tmp_path / "root")
+
+
+def test_a_key_is_given_once(store: StagingStore, root: str) -> None:
+    key = f"{root}/run/manifest.json"
+    assert [store.put_if_absent(key, content) for content in (b"1", b"2")] == [True, False]
+    assert store.get(key) == b"1"
+    store.put(key, b"3")
+    assert store.get(key) == b"3"
+    assert store.written(key) is not None
+
+
+def test_what_is_not_there_is_none_and_no_error(store: StagingStore, root: str) -> None:
+    assert store.get(f"{root}/x") is None
+    assert store.written(f"{root}/x") is None
+    assert store.keys(root) == []
+    assert store.folders(root) == []
+    assert list(store.files(root)) == []
+    assert not store.is_there(root)
+    assert not store.move(f"{root}/x", f"{root}/y")
+    assert store.delete(f"{root}/x")
+    assert store.digest(f"{root}/x") is None
+    store.discard_empty(f"{root}/x")
+
+
+def test_folders_and_files_are_listed(store: StagingStore, root: str) -> None:
+    for name in ("a/1.json", "a/b/2.json", ".c/3.json", "4.json"):
+        store.put_if_absent(f"{root}/{name}", name.encode())
+    assert store.folders(root) == [".c", "a"]
+    assert store.folders(f"{root}/a") == ["b"]
+    assert store.keys(f"{root}/a/b") == [f"{root}/a/b/2.json"]
+    found = {file.key: file.bytes for file in store.files(root)}
+    assert found == {
+        f"{root}/a/1.json": 8,
+        f"{root}/a/b/2.json": 10,
+        f"{root}/.c/3.json": 9,
+        f"{root}/4.json": 6,
+    }
+    assert store.is_there(f"{root}/a")
+    assert store.is_there(f"{root}/a/1.json")
+    assert not store.is_there(f"{root}/a/1")
+
+
+def test_a_folder_is_moved_and_deleted_with_all_below(store: StagingStore, root: str) -> None:
+    for name in ("run/1.json", "run/data/2.json", "runs/3.json"):
+        store.put_if_absent(f"{root}/{name}", b"{}")
+    assert store.move(f"{root}/run", f"{root}/.trash/x")
+    assert not store.is_there(f"{root}/run")
+    assert store.get(f"{root}/.trash/x/data/2.json") == b"{}"
+    assert store.delete(f"{root}/.trash/x")
+    assert not store.is_there(f"{root}/.trash/x")
+    assert store.get(f"{root}/runs/3.json") == b"{}"
+
+
+def test_a_document_that_is_too_large_is_none(store: StagingStore, root: str) -> None:
+    store.put_if_absent(f"{root}/x", b"12345")
+    assert store.get(f"{root}/x", most=5) == b"12345"
+    with pytest.raises(DamagedDocumentError, match="has 5 bytes, more than 4"):
+        store.get(f"{root}/x", most=4)
+
+
+def test_files_of_a_disk_are_not_followed_out_of_it(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "other").write_bytes(b"x" * 100)
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "link").symlink_to(elsewhere)
+    os.mkfifo(root / "pipe")
+    store = LocalStore()
+    assert {Path(file.key).name for file in store.files(str(root))} == {"link", "pipe"}
+    assert store.folders(str(root)) == []
+    assert store.delete(str(root / "link"))
+    assert (elsewhere / "other").exists()
+
+
+def test_what_is_denied_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    for name in ("lstat", "scandir"):
+        monkeypatch.setattr(os, name, denied)
+    store, folder = LocalStore(), str(tmp_path)
+    for ask in (
+        lambda: store.is_there(f"{folder}/x"),
+        lambda: store.written(f"{folder}/x"),
+        lambda: store.folders(folder),
+        lambda: list(store.files(folder)),
+    ):
+        with pytest.raises(PermissionError):
+            ask()
+
+
+@pytest.mark.parametrize("root", ["s3a://bucket/x", "relative", "", "file:///x"])
+def test_a_scheme_without_a_store_is_refused(root: str) -> None:
+    with pytest.raises(StagingError, match="allowed: an absolute path"):
+        store_of(root)
