@@ -80,9 +80,7 @@ def compiled(
             staging_root=root,
             parameters=(),
         )
-        mark_run(
-            LocalStore(), RunMarker.of(task, host=socket.gethostname(), time=time.time())
-        )
+        mark_run(LocalStore(), RunMarker.of(task, host=socket.gethostname(), time=time.time()))
         descriptor = Path(layout.descriptor(region.region_id, _EXECUTION.execution_id))
         descriptor.parent.mkdir(parents=True)
         descriptor.write_text(task.to_json())

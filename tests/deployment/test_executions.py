@@ -28,13 +28,13 @@ from graph_compiler.deployment.documents.wire import to_json, to_wire
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.executions.executions import (
-    DIED,
     ExecutionNotFoundError,
     executions,
     failure_times,
     find_run,
     regions_of,
 )
+from graph_compiler.staging.executions.folded_state import DIED
 from graph_compiler.staging.store.local_store import LocalStore
 
 REGION = RegionId("late routes")
@@ -103,6 +103,23 @@ def leave(layout: StagingLayout, number: int, **documents: object) -> None:
             },
             ExecutionState.CANCELED,
             "marked",
+        ),
+        (
+            {
+                "submission": SUBMITTED,
+                "report": report(BROKEN),
+                "outcome": Outcome(state=ExecutionState.FINISHED, ended=7, reason=None),
+            },
+            ExecutionState.FAILED,
+            "its documents say what no execution can do: its task has FINISHED, and its driver has FAILED: no",
+        ),
+        (
+            {
+                "submission": SUBMITTED,
+                "outcome": Outcome(state=ExecutionState.SCHEDULED, ended=7, reason=None),
+            },
+            ExecutionState.FAILED,
+            "its documents say what no execution can do: it ends as SCHEDULED, and was RUNNING",
         ),
     ],
 )

@@ -6,7 +6,7 @@
     report.json       the driver ended         FINISHED or FAILED
     outcome.json      the task ended           FINISHED, FAILED or CANCELED
 
-An attempt is that of every subtask of the region: its ExecutionVertices share one state.
+An attempt is that of every subtask of the region: its ExecutionVertices share one state (`folded_state.py`).
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ from graph_compiler.errors import (
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId, listing, name_of_segment, path_segment
 from graph_compiler.staging.executions.execution_order import in_order
+from graph_compiler.staging.executions.folded_state import FoldedState, folded_state
 from graph_compiler.staging.store.read_document import decode_object, get_document
 from graph_compiler.staging.store.staging_store import StagingStore
 
@@ -52,7 +53,6 @@ Document = TypeVar("Document")
 
 ALL = 10_000
 """More attempts than a strategy looks back at."""
-DIED = "it ended without a word: its worker was killed, or lost"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,48 +213,28 @@ def _execution(store: StagingStore, folder: str, *, is_last: bool) -> RegionExec
     submission = _read(store, f"{folder}/{SUBMISSION}", Submission)
     outcome = _read(store, f"{folder}/{OUTCOME}", Outcome)
     report = _read(store, f"{folder}/{REPORT}", ExecutionReport, version=REPORT_VERSION)
-    reason: str | None
     ends = [one for one in (outcome, report) if isinstance(one, Unreadable)]
     told_outcome = None if isinstance(outcome, Unreadable) else outcome
     told_report = None if isinstance(report, Unreadable) else report
     known = None if isinstance(submission, Unreadable) else submission
     if ends and told_outcome is None and told_report is None:
-        state, reason = ExecutionState.FAILED, ends[0].reason  # whatever it was, it is over
+        folded = FoldedState(ExecutionState.FAILED, ends[0].reason)  # whatever it was, it is over
     else:
-        state, reason = _state(known, told_report, told_outcome, is_last=is_last)
+        folded = folded_state(
+            told_report, told_outcome, was_submitted=known is not None, is_last=is_last
+        )
     ended = told_outcome.ended if told_outcome else store.written(f"{folder}/{REPORT}")
     return RegionExecution(
         execution_id=attempt.execution_id,
         attempt_number=attempt.attempt_number,
-        state=state,
+        state=folded.state,
         host=None if known is None else known.host,
         started=started,
-        ended=ended if state.is_terminal else None,
-        reason=reason,
+        ended=ended if folded.state.is_terminal else None,
+        reason=folded.reason,
         report=told_report,
         progress=None if report else _progress(store, f"{folder}/{PROGRESS}"),
     )
-
-
-def _state(
-    submission: Submission | None,
-    report: ExecutionReport | None,
-    outcome: Outcome | None,
-    *,
-    is_last: bool,
-) -> tuple[ExecutionState, str | None]:
-    if outcome is not None:
-        return outcome.state, outcome.reason
-    if report is not None:
-        failure = report.failure
-        return (
-            (ExecutionState.FINISHED, None)
-            if failure is None
-            else (ExecutionState.FAILED, failure.message)
-        )
-    if not is_last:
-        return ExecutionState.FAILED, DIED
-    return (ExecutionState.DEPLOYING if submission is None else ExecutionState.RUNNING), None
 
 
 def _progress(store: StagingStore, key: str) -> ExecutionProgress | None:

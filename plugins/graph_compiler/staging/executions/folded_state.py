@@ -1,0 +1,79 @@
+"""What the documents of an attempt say of its state: each is an event, and Flink's `Execution` takes it in.
+
+    descriptor.json   CREATED → SCHEDULED → DEPLOYING
+    submission.json   → INITIALIZING → RUNNING
+    report.json       the driver's end; the attempt's, where its task has left no word
+    outcome.json      the task's end
+    a later attempt   without a word of its own the attempt has died: FAILED
+
+A history that no execution can have is not believed: it is shown as a failure, with what contradicts what.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graph_compiler.deployment.documents.outcome import Outcome
+from graph_compiler.deployment.documents.report import ExecutionReport
+from graph_compiler.graphs.execution import (
+    ExecutionState,
+    IllegalTransitionError,
+    cancel,
+    report_state,
+    transition,
+)
+
+DIED = "it ended without a word: its worker was killed, or lost"
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedState:
+    """Where an attempt is; `reason` says why it did not finish."""
+
+    state: ExecutionState
+    reason: str | None = None
+
+
+def folded_state(
+    report: ExecutionReport | None, outcome: Outcome | None, *, was_submitted: bool, is_last: bool
+) -> FoldedState:
+    """Return the state that an attempt's documents lead to, one after the other."""
+    state = transition(ExecutionState.CREATED, ExecutionState.SCHEDULED)
+    state = transition(state, ExecutionState.DEPLOYING)
+    if was_submitted:
+        for step in (ExecutionState.INITIALIZING, ExecutionState.RUNNING):
+            state = report_state(state, step).state
+    end = _end(report, outcome, is_last=is_last)
+    if end is None:
+        return FoldedState(state)
+    if why := _why_impossible(state, end.state, report):
+        return FoldedState(
+            ExecutionState.FAILED, f"its documents say what no execution can do: {why}"
+        )
+    return end
+
+
+def _end(
+    report: ExecutionReport | None, outcome: Outcome | None, *, is_last: bool
+) -> FoldedState | None:
+    if outcome is not None:
+        return FoldedState(outcome.state, outcome.reason)
+    if report is not None and report.failure is None:
+        return FoldedState(ExecutionState.FINISHED)
+    if report is not None and report.failure is not None:
+        return FoldedState(ExecutionState.FAILED, report.failure.message)
+    return None if is_last else FoldedState(ExecutionState.FAILED, DIED)
+
+
+def _why_impossible(
+    state: ExecutionState, end: ExecutionState, report: ExecutionReport | None
+) -> str | None:
+    """Say why an attempt in this state cannot end so, None where it can."""
+    if end is ExecutionState.FINISHED and report is not None and report.failure is not None:
+        return f"its task has FINISHED, and its driver has FAILED: {report.failure.message}"
+    try:
+        before = cancel(state) if end is ExecutionState.CANCELED else state
+        after = report_state(before, end).state
+    except IllegalTransitionError:
+        after = state
+    return None if after is end and end.is_terminal else f"it ends as {end}, and was {state}"
