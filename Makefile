@@ -44,7 +44,7 @@ test-machine: $(READY) ## let the machine look for an hour: random runs, others 
 test-core: $(READY) ## run the compiler's tests where neither airflow nor pyspark is installed
 	@scripts/make-venv .venv-core requirements-core.lock
 	@.venv-core/bin/python -m pytest -m 'not (spark or airflow or e2e or long)' \
-		tests/architecture tests/declaration tests/graphs tests/compiler tests/deployment tests/explain tests/cli tests/conformance tests/properties tests/testing tests/yaml tests/bad_input
+		tests/architecture tests/declaration tests/graphs tests/compiler tests/deployment tests/staging tests/explain tests/cli tests/conformance tests/properties tests/testing tests/yaml tests/bad_input
 
 mutants: $(READY) ## change each rule that follows Flink, and see that the tests notice
 	@$(BIN)/python -m tests.conformance.mutants

@@ -9,7 +9,7 @@ from typing import Literal
 
 from playwright.sync_api import Browser, BrowserContext, ViewportSize, sync_playwright
 
-from tests.standalone import Api
+from tests.harness.standalone import Api
 
 SIZE: ViewportSize = {"width": 1440, "height": 900}
 Scheme = Literal["light", "dark"]

@@ -13,7 +13,7 @@ from graph_compiler.cli.commands.ui import PASSWORD
 from tests.browser.functions import STAGING
 from tests.end_to_end.conftest import Home
 from tests.end_to_end.test_standalone import DAG_FILE, ended
-from tests.standalone import Api, standalone, until
+from tests.harness.standalone import Api, standalone, until
 
 VIEWER = "vera"
 DAGS = {

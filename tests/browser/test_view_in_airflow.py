@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, FrameLocator, Locator, Page, Response, 
 from tests.browser.chromium import Scheme, logged_in
 from tests.browser.conftest import accessibility_problems, opened
 from tests.browser.shown import Shown
-from tests.standalone import until
+from tests.harness.standalone import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.e2e]
 

@@ -12,7 +12,7 @@ from graph_compiler.staging.executions.executions import find_run, run_id_of
 from graph_compiler.staging.executions.run_marker import find_marker
 from graph_compiler.staging.gc.survey import survey
 from graph_compiler.staging.store.local_store import LocalStore
-from tests.staging_trees import FIRST, Run
+from tests.harness.staging_trees import FIRST, Run
 
 LONG = "manual__" + "2013-01-01T00:00:00+00:00," * 9
 """234 characters, as Airflow allows; 440 once quoted."""

@@ -11,7 +11,7 @@ import pytest
 
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from tests.conftest import SHORT_LIVED_JVM
-from tests.reference import DATA
+from tests.harness.reference import DATA
 
 ROOT = Path(__file__).parents[2]
 

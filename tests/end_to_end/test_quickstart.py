@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.end_to_end.conftest import ROOT, Home
-from tests.standalone import Api, until
+from tests.harness.standalone import Api, until
 
 pytestmark = pytest.mark.e2e
 LEFT_OUT = {

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pytest
 
 from tests.end_to_end.conftest import Home
-from tests.reference import REPORTS, assert_same_rows, expected, published
+from tests.harness.reference import REPORTS, assert_same_rows, expected, published
 
 pytestmark = pytest.mark.e2e
 

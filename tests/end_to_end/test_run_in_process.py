@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.end_to_end.conftest import ROOT, Home
-from tests.reference import REPORTS, assert_same_rows, expected, published
+from tests.harness.reference import REPORTS, assert_same_rows, expected, published
 
 pytestmark = pytest.mark.e2e
 RUN = "in_process__2013-01-01"

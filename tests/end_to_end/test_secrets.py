@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.end_to_end.conftest import ROOT, Home
-from tests.postgres import DRIVER, JAR, Postgres, running_postgres
+from tests.harness.postgres import DRIVER, JAR, Postgres, running_postgres
 
 pytestmark = pytest.mark.e2e
 

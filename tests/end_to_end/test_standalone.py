@@ -7,8 +7,8 @@ import duckdb
 import pytest
 
 from tests.end_to_end.conftest import Home
-from tests.reference import REPORTS, assert_same_rows, expected, published
-from tests.standalone import processes_of, standalone, until
+from tests.harness.reference import REPORTS, assert_same_rows, expected, published
+from tests.harness.standalone import processes_of, standalone, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 

@@ -19,7 +19,7 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.report import ExecutionReport
 from tests.conftest import mark
 from tests.end_to_end.conftest import ROOT
-from tests.reference import expected
+from tests.harness.reference import expected
 from tests.spark import user_functions
 
 pytestmark = pytest.mark.e2e

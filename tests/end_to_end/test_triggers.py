@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from tests.end_to_end.conftest import Home
-from tests.standalone import Api, standalone, until
+from tests.harness.standalone import Api, standalone, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 

@@ -26,7 +26,7 @@ from tests.faults.results import Result, Results
 from tests.faults.shared_classes import with_shared_classes
 from tests.faults.trial import Trial
 from tests.faults.workloads import SHARED_TARGET, WORKLOADS, Workload
-from tests.standalone import Api, standalone
+from tests.harness.standalone import Api, standalone
 
 _DAG_FILE = '''"""An airflow dag of {module}, tried again at once."""
 from datetime import UTC, datetime, timedelta

@@ -20,7 +20,7 @@ from tests.faults.cases import Case, every_order
 from tests.faults.facts import REFUSED, Facts, attempts_of, difference, leftovers
 from tests.faults.plan import Fault, Firing, Plan, Point, firing_path, plan_path
 from tests.faults.workloads import DAYS, WORKLOADS, Workload
-from tests.standalone import Api, processes_of, until
+from tests.harness.standalone import Api, processes_of, until
 
 _RUN_SECONDS = 420
 _MANY_SECONDS = 1200

@@ -12,7 +12,7 @@ import duckdb
 
 from graph_compiler import StreamExecutionEnvironment
 from tests.faults.plan import Point
-from tests.reference import DATA, REPORTS, assert_same_rows, expected, published
+from tests.harness.reference import DATA, REPORTS, assert_same_rows, expected, published
 
 EVERYWHERE = (Point.BEFORE_WORK, Point.SPARK_UP, Point.WHILE_WRITING)
 STAGES = (Point.BEFORE_MANIFEST, Point.AFTER_MANIFEST)

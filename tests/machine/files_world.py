@@ -18,13 +18,13 @@ from pyspark.sql import SparkSession
 from graph_compiler.declaration.connectors import Csv, FileConnector, Json, Orc, Parquet
 from graph_compiler.identifiers import OperatorId
 from graph_compiler.staging.store.local_store import LocalStore
+from tests.harness.stepping import SteppedStore
 from tests.machine.alphabet import PLAIN_VALUES
 from tests.machine.execution import Execution, Place, Request
 from tests.machine.faults import Fate
 from tests.machine.frames import frame, schema, table
 from tests.machine.model import Row, State, Written, in_folders
 from tests.machine.reading import rows_in
-from tests.spark.stepping import SteppedStore
 
 FORMATS: dict[str, type[FileConnector]] = {
     "parquet": Parquet,

@@ -15,6 +15,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from pyspark.sql import SparkSession
 
 from graph_compiler.spark_runtime.rehearsal.local_session import local_session
+from tests.harness.postgres import JAR, Postgres, running_postgres
 from tests.machine.files_machine import FilesMachine
 from tests.machine.proxy import Proxy
 from tests.machine.sink_machine import SinkMachine
@@ -22,7 +23,6 @@ from tests.machine.staging_machine import StagingMachine
 from tests.machine.tables_machine import TablesMachine
 from tests.machine.tables_world import PASSWORD
 from tests.machine.tally import TALLY
-from tests.postgres import JAR, Postgres, running_postgres
 
 MACHINES: dict[str, type[SinkMachine] | type[StagingMachine]] = {
     "files": FilesMachine,

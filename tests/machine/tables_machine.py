@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
+from tests.harness.postgres import Postgres
 from tests.machine.alphabet import (
     NO_VALUES,
     PARTITION_VALUES,
@@ -23,7 +24,6 @@ from tests.machine.proxy import Proxy
 from tests.machine.sink_machine import KEYS, OPERATORS, PLANS, ROWS, RUNS, SinkMachine, faults
 from tests.machine.tables_world import TablesWorld
 from tests.machine.tally import TALLY
-from tests.postgres import Postgres
 
 MODES = ("append", "overwrite", "error-if-exists", "merge")
 _VALUES = st.one_of(

@@ -18,14 +18,14 @@ from pyspark.sql import SparkSession
 from graph_compiler.declaration.connectors import Jdbc, Secret
 from graph_compiler.identifiers import OperatorId
 from graph_compiler.staging.store.local_store import LocalStore
+from tests.harness.postgres import DRIVER, Postgres
+from tests.harness.stepping import SteppedStore
 from tests.machine.alphabet import PLAIN_VALUES
 from tests.machine.execution import Execution, Place, Request
 from tests.machine.faults import Fate
 from tests.machine.frames import frame, schema
 from tests.machine.model import Row, State, Written
 from tests.machine.proxy import Proxy
-from tests.postgres import DRIVER, Postgres
-from tests.spark.stepping import SteppedStore
 
 PASSWORD = Secret("machine", "password")
 _PATIENCE = "-c lock_timeout=150"

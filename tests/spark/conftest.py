@@ -20,7 +20,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.spark_runtime.main import execute
-from tests.spark.sinks import Sinks
+from tests.harness.sinks import Sinks
 
 Execute = Callable[[RegionDescriptor], ExecutionReport]
 RunPipeline = Callable[..., list[ExecutionReport]]

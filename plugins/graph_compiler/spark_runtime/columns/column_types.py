@@ -1,6 +1,6 @@
 """What a format cannot hold, said before anything is written; Spark says it too, once it is writing.
 
-`tests/spark/test_connectors.py` writes every type of Spark to every format, so that both say the same.
+`tests/spark/connectors/test_connectors.py` writes every type of Spark to every format, so that both say the same.
 """
 
 from __future__ import annotations

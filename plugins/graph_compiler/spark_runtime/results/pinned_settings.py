@@ -2,7 +2,7 @@
 
 A cluster sets them in `spark-defaults.conf`, `core-site.xml` or a session, for sources of its own: a source keeps them.
 What Spark takes as an option of one read or write is one here; the rest holds in the session that a read is planned in.
-`tests/spark/test_pinned_settings.py` sets each to its worst, and walks over the settings that Spark registers.
+`tests/spark/results/test_pinned_settings.py` sets each to its worst, and walks over the settings that Spark registers.
 """
 
 from __future__ import annotations

@@ -1,0 +1,475 @@
+"""Databases, exercised against PostgreSQL: input splits, transactions, and what is said when it does not work."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from graph_compiler import Jdbc, Parquet, Range, Secret, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.errors import (
+    PublicationConflictError,
+    PublicationError,
+    SchemaChangedError,
+    SecretError,
+)
+from graph_compiler.explain.text.plan_text import explain_text
+from graph_compiler.spark_runtime.connectors import read_source
+from graph_compiler.spark_runtime.connectors.database import Database
+from graph_compiler.spark_runtime.connectors.databases.marks import MARKS
+from graph_compiler.spark_runtime.exchange.partition_counts import with_exactly
+from tests.harness.executed_plans import executions, executions_since
+from tests.harness.postgres import DRIVER, JAR, Postgres, running_postgres
+from tests.harness.sinks import Sinks
+from tests.spark.conftest import RunPipeline
+
+pytestmark = pytest.mark.spark
+PASSWORD = Secret("warehouse", "password")
+
+
+@pytest.fixture(scope="module")
+def server(spark: SparkSession) -> Iterator[Postgres]:
+    with running_postgres() as server:
+        spark.sql(f"ADD JAR {JAR}")
+        yield server
+
+
+@pytest.fixture
+def postgres(server: Postgres, monkeypatch: pytest.MonkeyPatch) -> Postgres:
+    monkeypatch.setenv(PASSWORD.variable, server.password)
+    server.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+    return server
+
+
+@pytest.fixture
+def orders(postgres: Postgres) -> Jdbc:
+    postgres.sql(
+        "CREATE TABLE orders (id INT, day DATE NOT NULL, price NUMERIC(10, 2));"
+        "INSERT INTO orders SELECT i, DATE '2013-01-01' + i, i / 2.0 FROM generate_series(0, 99) i;"
+        "INSERT INTO orders VALUES (NULL, '2013-01-01', NULL), (-50, '2012-01-01', 0), (500, '2014-01-01', 0)"
+    )
+    return jdbc(postgres, "orders")
+
+
+def jdbc(server: Postgres, table: str, **settings: Any) -> Jdbc:
+    return Jdbc(
+        server.url, table=table, user=server.user, password=PASSWORD, driver=DRIVER, **settings
+    )
+
+
+def splits(connector: Jdbc, spark: SparkSession, column: str) -> list[list[object]]:
+    rows = read_source(connector, spark).select(column)
+    return [[row[0] for row in part] for part in rows.rdd.glom().collect()]
+
+
+@pytest.mark.parametrize(
+    ("column", "bounds", "sizes"),
+    [
+        ("id", (0, 100), [27, 25, 25, 26]),
+        ("day", ("2013-01-01", "2013-04-11"), [27, 25, 25, 26]),
+        ("day", ("2013-01-01 00:00:00", "2013-04-11 00:00:00"), [27, 25, 25, 26]),
+    ],
+)
+def test_input_splits_are_read_one_by_one_disjoint_and_complete(
+    column: str,
+    bounds: tuple[Any, Any],
+    sizes: list[int],
+    orders: Jdbc,
+    spark: SparkSession,
+) -> None:
+    lower, upper = bounds
+    connector = replace(
+        orders,
+        partition_column=column,
+        lower_bound=lower,
+        upper_bound=upper,
+        num_partitions=4,
+        fetch_size=10,
+    )
+    found = splits(connector, spark, "id")
+    assert [len(split) for split in found] == sizes
+    assert None in found[0]
+    ids = [id for split in found for id in split]
+    assert sorted(id for id in ids if id is not None) == [-50, *range(100), 500]  # type: ignore[type-var]
+    assert len(ids) == 103
+
+
+def test_splits_are_as_many_as_the_source_is_parallel(orders: Jdbc, spark: SparkSession) -> None:
+    connector = replace(orders, partition_column="id", lower_bound=0, upper_bound=100)
+    rows = read_source(connector, spark, parallelism=3)
+    assert rows.rdd.getNumPartitions() == 3
+    assert with_exactly(rows, 3) is rows, "splits that are as many as was set need no exchange"
+
+
+def test_splits_are_in_the_execution_graph_with_the_subtask_that_reads_them(orders: Jdbc) -> None:
+    connector = replace(orders, partition_column="id", lower_bound=0, upper_bound=100)
+    env = StreamExecutionEnvironment("p")
+    source = env.from_source(connector, "orders").set_parallelism(2)
+    source.sink_to(Parquet("/out")).set_parallelism(2)
+    compiled = compile_pipeline(env.pipeline())
+    assert compiled.execution_graph is not None
+    (assigner,) = compiled.execution_graph.vertices[0].input_splits
+    read = [[split.description for split in assigner.of_subtask(number)] for number in (0, 1)]
+    assert read == [["id < 50 OR id IS NULL"], ["id >= 50"]]
+    assert "2 input splits" in explain_text(compiled)
+
+
+def test_a_query_is_read_and_its_numbers_keep_their_types(
+    orders: Jdbc, spark: SparkSession
+) -> None:
+    query = "SELECT price, day FROM orders WHERE id = 3"
+    rows = read_source(replace(orders, table=None, query=query), spark)
+    assert rows.schema.simpleString() == "struct<price:decimal(10,2),day:date>"
+    assert [str(row.price) for row in rows.collect()] == ["1.50"]
+
+
+def test_a_declared_schema_is_held_against_the_table_not_null_too(
+    orders: Jdbc, spark: SparkSession
+) -> None:
+    right = "id INT, day DATE NOT NULL, price DECIMAL(10,2)"
+    assert read_source(replace(orders, schema=right), spark).count() == 103
+    wrong = "id INT NOT NULL, day DATE NOT NULL, price INT"
+    with pytest.raises(SchemaChangedError) as refusal:
+        read_source(replace(orders, schema=wrong), spark)
+    assert str(refusal.value).splitlines()[1:3] == [
+        "  column 'id' may be NULL now: found INT; expected INT NOT NULL",
+        "  column 'price' has another type: found DECIMAL(10,2); expected INT",
+    ]
+
+
+def test_a_wrong_password_is_told_without_it_and_is_tried_again(
+    orders: Jdbc,
+    run_pipeline: RunPipeline,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv(PASSWORD.variable, "canary-9d1f")
+    env = StreamExecutionEnvironment("p")
+    env.from_source(orders, "orders").sink_to(orders_copy(orders)).name("copy")
+    failure = run_pipeline(env.pipeline())[-1].failure
+    assert failure is not None
+    assert 'password authentication failed for user "etl"' in failure.message
+    assert failure.throwable_type != "NON_RECOVERABLE_ERROR"
+    captured = capfd.readouterr()
+    assert "canary-9d1f" not in failure.message + captured.out + captured.err
+
+
+def test_a_message_with_the_password_in_it_is_redacted(
+    run_pipeline: RunPipeline,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    url = Secret("warehouse", "url")
+    monkeypatch.setenv(url.variable, "jdbc:nobody://db/x?password=canary-9d1f")
+    env = StreamExecutionEnvironment("p")
+    monkeypatch.setenv(Secret("warehouse", "driver").variable, "canary-9d1f")
+    sink = Jdbc(url, table="copy", driver="canary-9d1f.Driver")
+    env.from_source(Range(0, 1), "numbers").sink_to(sink).name("copy")
+    failure = run_pipeline(env.pipeline())[-1].failure
+    assert failure is not None
+    captured = capfd.readouterr()
+    assert failure.message == "ClassNotFoundException: ***.Driver"
+    assert "***.Driver" in captured.err
+    assert "canary-9d1f" not in failure.message + captured.out + captured.err
+
+
+def test_a_secret_that_did_not_reach_the_driver_is_named(spark: SparkSession) -> None:
+    source = Jdbc("jdbc:postgresql://x/y", table="t", password=Secret("nowhere", "password"))
+    with pytest.raises(SecretError, match=r"Secret\(nowhere.password\) has not reached the driver"):
+        read_source(source, spark)
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite", "error-if-exists"])
+def test_a_table_that_is_not_there_is_created(mode: str, sinks: Sinks, postgres: Postgres) -> None:
+    query = "SELECT * FROM VALUES (1, 'a', DATE'2013-01-01'), (2, NULL, NULL) AS t(id, k, d)"
+    written = sinks.write(jdbc(postgres, "public.sales"), query, mode=mode)
+    assert (written.rows, written.location) == (2, "jdbc:public.sales")
+    assert postgres.sql("SELECT * FROM sales ORDER BY id") == [
+        ("1", "a", "2013-01-01"),
+        ("2", "", ""),
+    ]
+    assert tables(postgres) == ["sales"]
+
+
+def test_append_adds_and_counts_a_run_once(
+    sinks: Sinks, postgres: Postgres, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sales = jdbc(postgres, "sales")
+    for run in ("r1", "r2", "r2"):
+        assert sinks.write(sales, spark.range(2), run=run, mode="append").rows == 2
+    assert postgres.sql("SELECT id, count(*) FROM sales GROUP BY id ORDER BY id") == [
+        ("0", "2"),
+        ("1", "2"),
+    ]
+    assert "execution e1 of this run has appended 2 rows" in capsys.readouterr().err
+
+
+def test_overwrite_replaces_in_one_transaction_and_keeps_the_tables_definition(
+    sinks: Sinks, postgres: Postgres
+) -> None:
+    postgres.sql(
+        "CREATE TABLE sales (id BIGINT PRIMARY KEY, k VARCHAR(3)); INSERT INTO sales VALUES (7, 'old')"
+    )
+    sales = jdbc(postgres, "sales", on_schema_change="ignore")
+    prepared = sinks.prepare(sales, sinks.spark.sql("SELECT 1L AS id, 'new' AS k, 2 AS more"))
+    assert postgres.sql("SELECT * FROM sales") == [("7", "old")]
+    prepared.publish()
+    assert postgres.sql("SELECT * FROM sales") == [("1", "new")]
+    assert postgres.sql("SELECT count(*) FROM pg_index WHERE indrelid = 'sales'::regclass") == [
+        ("1",)
+    ]
+    with pytest.raises(Exception, match="Job aborted"):  # the text is too long for VARCHAR(3)
+        sinks.write(sales, "SELECT 1L AS id, 'much too long' AS k", run="r2")
+    assert postgres.sql("SELECT * FROM sales") == [("1", "new")]
+
+
+def test_rows_the_table_refuses_are_refused_whole_and_block_nobody(
+    sinks: Sinks, postgres: Postgres
+) -> None:
+    postgres.sql("CREATE TABLE sales (id BIGINT PRIMARY KEY); INSERT INTO sales VALUES (7)")
+    sales = jdbc(postgres, "sales")
+    with pytest.raises(PublicationError, match="does not take the rows: .*duplicate key"):
+        sinks.write(sales, "SELECT * FROM VALUES (1L), (7L) AS t(id)", mode="append")
+    assert postgres.sql("SELECT * FROM sales") == [("7",)]
+    assert tables(postgres) == ["sales"]
+    sinks.write(sales, "SELECT 8L AS id", mode="append")
+    assert postgres.sql("SELECT * FROM sales ORDER BY id") == [("7",), ("8",)]
+
+
+@pytest.mark.parametrize("mode", ["append", "merge"])
+@pytest.mark.parametrize("dies", ["before the transaction", "after the transaction"])
+def test_a_driver_that_dies_while_publishing_doubles_nothing(
+    dies: str,
+    mode: str,
+    sinks: Sinks,
+    postgres: Postgres,
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sales = jdbc(postgres, "sales")
+    settings: dict[str, Any] = {"mode": mode, "keys": ("id",) if mode == "merge" else ()}
+    sinks.write(sales, spark.range(0, 1), run="r0", mode="append")
+    prepared = sinks.prepare(sales, spark.range(1, 3), run="r1", **settings)
+    real = Database.execute
+
+    def dying(self: Database, statements: list[str], **settings: bool) -> list[int]:
+        if dies == "after the transaction":
+            real(self, statements, **settings)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Database, "execute", dying)
+    with pytest.raises(KeyboardInterrupt):
+        prepared.publish()
+    monkeypatch.setattr(Database, "execute", real)
+    assert sinks.write(sales, spark.range(1, 3), run="r1", **settings).rows == 2
+    assert postgres.sql("SELECT id FROM sales ORDER BY id") == [("0",), ("1",), ("2",)]
+    assert tables(postgres) == ["sales"]
+
+
+def test_merge_replaces_rows_by_key_adds_others_and_may_be_done_again(
+    sinks: Sinks, postgres: Postgres
+) -> None:
+    merged: dict[str, Any] = {"mode": "merge", "keys": ("ID", "day")}
+    first = "SELECT * FROM VALUES (1, 'mon', 'a'), (2, 'mon', 'b') AS t(id, day, `what is`)"
+    second = "SELECT * FROM VALUES (2, 'mon', 'B'), (2, 'tue', NULL) AS t(id, day, `what is`)"
+    assert sinks.write(jdbc(postgres, "sales"), first, run="r1", **merged).rows == 2
+    postgres.sql("CREATE UNIQUE INDEX ON sales (id, day)")
+    for _ in range(2):
+        assert sinks.write(jdbc(postgres, "sales"), second, run="r2", **merged).rows == 2
+    assert postgres.sql("SELECT * FROM sales ORDER BY id, day") == [
+        ("1", "mon", "a"),
+        ("2", "mon", "B"),
+        ("2", "tue", ""),
+    ]
+    assert tables(postgres) == ["sales"]
+
+
+def test_merge_by_all_columns_adds_what_is_not_there(sinks: Sinks, postgres: Postgres) -> None:
+    postgres.sql("CREATE TABLE sales (id INT); INSERT INTO sales VALUES (1)")
+    query = "SELECT * FROM VALUES (1), (2) AS t(id)"
+    sinks.write(jdbc(postgres, "sales"), query, mode="merge", keys=("id",))
+    assert postgres.sql("SELECT * FROM sales ORDER BY id") == [("1",), ("2",)]
+
+
+@pytest.mark.parametrize(("ids", "words"), [("(1), (1)", "id=1"), ("(1), (NULL)", "id=None")])
+def test_merge_refuses_keys_that_are_there_twice_or_null(
+    ids: str, words: str, sinks: Sinks, postgres: Postgres
+) -> None:
+    postgres.sql("CREATE TABLE sales (id INT)")
+    sink = sinks.open(jdbc(postgres, "sales"), mode="merge", keys=("id",))
+    rows = sink.check(sinks.spark.sql(f"SELECT * FROM VALUES {ids} AS t(id)"))
+    with pytest.raises(PublicationError, match=f"keys more than once, or NULL: {words}"):
+        sink.prepare(rows)
+    sink.discard()
+    assert postgres.sql("SELECT * FROM sales") == []
+    assert tables(postgres) == ["sales"]
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_two_runs_at_once_conflict_over_what_they_replace_or_create(
+    mode: str, sinks: Sinks, postgres: Postgres, spark: SparkSession
+) -> None:
+    sales = jdbc(postgres, "sales")
+    if mode == "overwrite":
+        postgres.sql("CREATE TABLE sales (id BIGINT)")
+    one = sinks.prepare(sales, spark.range(0, 1), run="r1", mode=mode)
+    sinks.write(sales, spark.range(1, 2), run="r2", mode=mode)
+    with pytest.raises(PublicationConflictError):
+        one.publish()
+    assert postgres.sql("SELECT id FROM sales") == [("1",)]
+
+
+@pytest.mark.parametrize("settings", [{"mode": "append"}, {"mode": "merge", "keys": ("id",)}])
+def test_two_runs_that_add_at_once_both_count(
+    settings: dict[str, Any], sinks: Sinks, postgres: Postgres, spark: SparkSession
+) -> None:
+    postgres.sql("CREATE TABLE sales (id BIGINT)")
+    sales = jdbc(postgres, "sales")
+    one = sinks.prepare(sales, spark.range(0, 1), run="r1", **settings)
+    sinks.write(sales, spark.range(1, 2), run="r2", **settings)
+    one.publish()
+    assert postgres.sql("SELECT id FROM sales ORDER BY id") == [("0",), ("1",)]
+    assert tables(postgres) == ["sales"]
+
+
+def test_a_task_that_spark_ran_twice_is_noticed(
+    sinks: Sinks, postgres: Postgres, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Database.count
+    monkeypatch.setattr(Database, "count", lambda self, table: real(self, table) + 1)
+    with pytest.raises(PublicationConflictError, match="holds 3 rows, and 2 were sent"):
+        sinks.write(jdbc(postgres, "sales"), spark.range(2), mode="append")
+
+
+def test_error_if_exists_refuses_a_table_of_others_and_takes_its_own_runs(
+    sinks: Sinks, postgres: Postgres, spark: SparkSession
+) -> None:
+    sales = jdbc(postgres, "sales")
+    sinks.write(sales, spark.range(2), run="r1", mode="error-if-exists")
+    sinks.write(sales, spark.range(3), run="r1", mode="error-if-exists")
+    assert postgres.sql("SELECT count(*) FROM sales") == [("3",)]
+    with pytest.raises(PublicationError, match="its target sales exists"):
+        sinks.open(sales, run="r2", mode="error-if-exists")
+
+
+def test_error_if_exists_run_again_leaves_rows_alone_that_others_have_added_since(
+    sinks: Sinks, postgres: Postgres, spark: SparkSession
+) -> None:
+    sales = jdbc(postgres, "sales")
+    sinks.write(sales, spark.range(2), run="r1", mode="error-if-exists")
+    postgres.sql("INSERT INTO sales VALUES (77)")
+    with pytest.raises(PublicationError, match="holds 3 rows, and this run left 2"):
+        sinks.write(sales, spark.range(3), run="r1", mode="error-if-exists")
+    assert postgres.sql("SELECT id FROM sales ORDER BY id") == [("0",), ("1",), ("77",)]
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("SELECT 1 AS id, 2 AS more", "column 'more' was added"),
+        ("SELECT 1L AS id", "column 'id' was widened: found BIGINT; expected INT"),
+        ("SELECT 1 AS x", "column 'id' was renamed: found 'x' INT"),
+    ],
+)
+def test_columns_the_table_does_not_have_are_refused_even_when_it_evolves(
+    query: str, words: str, sinks: Sinks, postgres: Postgres
+) -> None:
+    postgres.sql("CREATE TABLE sales (id INT)")
+    with pytest.raises(SchemaChangedError, match=words):
+        sinks.write(jdbc(postgres, "sales", on_schema_change="evolve"), query, mode="append")
+
+
+def test_tiny_numbers_and_narrow_ones_go_where_they_fit(sinks: Sinks, postgres: Postgres) -> None:
+    sales = jdbc(postgres, "sales")
+    sinks.write(sales, "SELECT 1Y AS tiny, 2 AS n", mode="append")
+    sinks.write(sales, "SELECT 3Y AS tiny, 4 AS n", run="r2", mode="append")
+    evolving = jdbc(postgres, "sales", on_schema_change="evolve")
+    sinks.write(evolving, "SELECT 5Y AS tiny, 6S AS n", run="r3", mode="append")
+    assert postgres.sql("SELECT * FROM sales ORDER BY n") == [("1", "2"), ("3", "4"), ("5", "6")]
+
+
+def test_a_type_the_database_does_not_have_names_its_column(
+    sinks: Sinks, postgres: Postgres
+) -> None:
+    with pytest.raises(PublicationError, match="column 'm' is MAP<STRING,INT>"):
+        sinks.write(jdbc(postgres, "sales"), "SELECT map('a', 1) AS m, array(1) AS l")
+    assert tables(postgres) == []
+
+
+def test_a_failing_sink_takes_its_table_away_again(
+    run_pipeline: RunPipeline, postgres: Postgres
+) -> None:
+    env = StreamExecutionEnvironment("p")
+    numbers = env.from_source(Range(0, 3), "numbers")
+    numbers.sink_to(jdbc(postgres, "good")).name("good")
+    numbers.select(x="1 / id").name("divided").sink_to(jdbc(postgres, "bad")).name("bad")
+    failure = run_pipeline(env.pipeline())[-1].failure
+    assert failure is not None
+    assert failure.operator == "divided"
+    assert "while writing 'bad'" in failure.message
+    assert tables(postgres) == []
+
+
+def test_rows_that_are_known_to_be_none_are_written_and_counted(
+    run_pipeline: RunPipeline, postgres: Postgres
+) -> None:
+    env = StreamExecutionEnvironment("p")
+    none = env.from_source(Range(0, 3), "numbers").filter("false")
+    none.sink_to(jdbc(postgres, "none")).name("none")
+    report = run_pipeline(env.pipeline())[-1]
+    assert report.failure is None, report.failure
+    assert [output.rows for output in report.outputs] == [0]
+
+
+def test_neither_plan_nor_explain_holds_a_secret_in_any_option(
+    postgres: Postgres, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+    from graph_compiler.deployment.describe.region_descriptors import describe_regions
+    from graph_compiler.spark_runtime.secret_values import hide_options, reveal_all
+
+    app = Secret("warehouse", "app")
+    monkeypatch.setenv(app.variable, "canary-9d1f")
+    source = jdbc(postgres, "pg_class", options={"ApplicationName": app, "token": app})
+    env = StreamExecutionEnvironment("p")
+    env.from_source(source, "in").sink_to(jdbc(postgres, "out"))
+    (region,) = describe_regions(compile_pipeline(env.pipeline()))
+    hide_options(spark, region)
+    rows = spark.range(1)
+    options = reveal_all(source.connection_properties())
+    writer = rows.write.format("jdbc").options(url=postgres.url, dbtable="out", **options)
+    spark.conf.set("spark.sql.ui.explainMode", "extended")
+    try:
+        events = queries_said(spark, writer.save)
+    finally:
+        spark.conf.unset("spark.sql.ui.explainMode")
+        spark.conf.unset("spark.sql.redaction.options.regex")
+    assert "applicationname" in events.lower()
+    assert "canary-9d1f" not in events
+    assert postgres.password not in events
+
+
+def queries_said(spark: SparkSession, action: Any) -> str:
+    """Give all that Spark's event log would hold of the queries an action runs."""
+    before = executions(spark)
+    action()
+    return "\n".join(
+        f"{one.physicalPlanDescription()} {one.details()} {one.modifiedConfigs()}"
+        for one in executions_since(spark, before)
+    )
+
+
+def orders_copy(orders: Jdbc) -> Jdbc:
+    return orders.with_texts({"table": "orders_copy"})
+
+
+def tables(server: Postgres) -> list[str]:
+    return [
+        row[0]
+        for row in server.sql(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'public' "
+            f"AND tablename <> '{MARKS}' ORDER BY 1"
+        )
+    ]

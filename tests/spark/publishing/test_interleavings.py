@@ -1,0 +1,328 @@
+"""Two writers of one result, or of one target, in every order of their steps, with what may befall a machine."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame
+
+from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor
+from graph_compiler.deployment.documents.manifest import VERSION as MANIFEST_VERSION
+from graph_compiler.deployment.documents.manifest import Manifest
+from graph_compiler.deployment.documents.staging_layout import DESCRIPTOR, OUTCOME, StagingLayout
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.errors import PublicationConflictError, StagingError
+from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
+from graph_compiler.spark_runtime.results.staging_area import StagingArea
+from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.publications.preparations import PlaceKind, Preparation, PreparedPlace
+from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.results.manifest_log import ManifestLog
+from graph_compiler.staging.store.local_store import LocalStore
+from tests.harness.stepping import Run, Scheduler, SteppedStore, every_order
+
+pytestmark = pytest.mark.spark  # it needs pyspark, and starts no Spark
+
+LAYOUT = StagingLayout(root="/root", pipeline="p", run_id="r")
+RESULT = ResultDescriptor(
+    id=IntermediateDataSetId("d-0"),
+    node_id=1,
+    output_tag=None,
+    fingerprint="f",
+    partitions=None,
+    consumers=(),
+    is_compared=False,
+    deterministic=False,
+)
+NO_ROWS: DataFrame = None  # type: ignore[assignment]  # nothing looks at them
+
+
+@dataclass
+class World:
+    """What outlives writers."""
+
+    store: SteppedStore
+    disk: set[str] = field(default_factory=set)
+    committed: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AreaInMemory(StagingArea):
+    """A staging area whose data are names in a set."""
+
+    world: World
+
+    def _write(self, result: ResultDescriptor, rows: DataFrame) -> Manifest:  # noqa: ARG002  # there are none
+        epoch = self.epochs[result.id]
+        location = self.layout.data(result.id, epoch=epoch, execution_id=self.attempt.execution_id)
+        self._step(f"write {location}", lambda: self.world.disk.add(location))
+        return Manifest(
+            version=MANIFEST_VERSION,
+            result_id=result.id,
+            epoch=epoch,
+            parent_epoch=None,
+            attempt=self.attempt,
+            plan_id=self.plan_id,
+            fingerprint=result.fingerprint,
+            location=location,
+            schema="{}",
+            partitions=(),
+            checksum="0",
+            contracts=(),
+        )
+
+    def drop(self, manifest: Manifest) -> None:
+        self._step(f"drop {manifest.location}", lambda: self.world.disk.discard(manifest.location))
+
+    def _step(self, what: str, do: Callable[[], None]) -> None:
+        scheduler = self.world.store.scheduler
+        scheduler.step(what, do) if scheduler else do()
+
+
+def area(world: World, execution_id: str, plan_id: str = "plan") -> AreaInMemory:
+    return AreaInMemory(
+        spark=None,  # type: ignore[arg-type]  # nothing is computed
+        log=ManifestLog(store=world.store, layout=LAYOUT),
+        attempt=ExecutionAttempt(run_id="r", execution_id=execution_id, attempt_number=0),
+        plan_id=plan_id,
+        contracts=tuple,
+        world=world,
+    )
+
+
+def stage(world: World, execution_id: str, plan_id: str = "plan") -> Manifest:
+    return area(world, execution_id, plan_id).beginning(RESULT.id).stage(RESULT, NO_ROWS)
+
+
+def committed(world: World) -> list[Manifest]:
+    world.store.scheduler = None
+    log = ManifestLog(store=world.store, layout=LAYOUT)
+    return [log.manifest(RESULT.id, epoch) for epoch in range(log.next_epoch(RESULT.id))]
+
+
+def runs_of(
+    work: Callable[[World], dict[str, Callable[[], object]]], faults: int
+) -> list[tuple[World, Run]]:
+    worlds: list[World] = []
+
+    def make(scheduler: Scheduler) -> dict[str, Callable[[], object]]:
+        worlds.append(World(SteppedStore(scheduler)))
+        return work(worlds[-1])
+
+    return [(worlds[-1], run) for run in every_order(make, faults=faults)]
+
+
+@pytest.mark.parametrize("faults", [0, 1])
+def test_what_is_committed_has_its_data_in_every_order(faults: int) -> None:
+    runs = runs_of(
+        lambda world: {name: lambda name=name: stage(world, name) for name in ("one", "two")},  # type: ignore[misc]
+        faults,
+    )
+    epochs = set()
+    for world, run in runs:
+        manifests = committed(world)
+        epochs.add(len(manifests))
+        locations = {manifest.location for manifest in manifests}
+        assert locations <= world.disk, run
+        assert [manifest.epoch for manifest in manifests] == list(range(len(manifests))), run
+        for outcome in run.outcomes.values():
+            assert not isinstance(outcome, StagingError), run
+            if isinstance(outcome, Manifest):
+                assert outcome in manifests, run
+        if not faults:
+            assert world.disk == locations, run  # a loser leaves nothing
+    assert len(runs) >= 20, "C(6, 3): three steps each"
+    assert epochs == {1, 2}
+
+
+def test_writers_that_overlap_never_commit_two_epochs() -> None:
+    """One hangs, is superseded, and wakes: who reads between the two must not see its rows afterwards."""
+
+    def work(world: World) -> dict[str, Callable[[], object]]:
+        begun = [area(world, name).beginning(RESULT.id) for name in ("hangs", "supersedes")]
+        return {
+            one.attempt.execution_id: lambda one=one: one.stage(RESULT, NO_ROWS)  # type: ignore[misc]
+            for one in begun
+        }
+
+    worlds: list[World] = []
+
+    def make(scheduler: Scheduler) -> dict[str, Callable[[], object]]:
+        world = World(SteppedStore())
+        worlds.append(world)
+        writers = work(world)
+        world.store.scheduler = scheduler
+        return writers
+
+    for run in every_order(make, faults=1):
+        assert len(committed(worlds[-1])) <= 1, run
+
+
+def test_a_writer_of_another_plan_fails_and_leaves_the_winner_alone() -> None:
+    def work(world: World) -> dict[str, Callable[[], object]]:
+        return {
+            "one": lambda: stage(world, "one"),
+            "two": lambda: stage(world, "two", "another plan"),
+        }
+
+    lost = 0
+    for world, run in runs_of(work, faults=0):
+        manifests = committed(world)
+        assert {manifest.location for manifest in manifests} <= world.disk, run
+        lost += sum(isinstance(outcome, StagingError) for outcome in run.outcomes.values())
+    assert lost
+
+
+@dataclass
+class Target:
+    """A target that two executions of one run append to: whose rows are in it."""
+
+    world: World
+    rows: set[str] = field(default_factory=set)
+
+    def publish(self, execution_id: str) -> None:
+        ledger = Ledger(store=self.world.store, layout=LAYOUT, plan_id="plan")
+        number = ledger.settle("t", OperatorId("o"), self._carry_out)
+        own = [one.execution_id for one in ledger.of_this_run("t", OperatorId("o"), number)]
+        publication = Removing(
+            number=number,
+            pipeline="p",
+            run_id="r",
+            plan_id="plan",
+            operator_id=OperatorId("o"),
+            execution_id=execution_id,
+            target="t",
+            rows=1,
+            bytes=1,
+            remove=tuple(own),
+        )
+        ledger.decide(publication)
+        self._carry_out(publication)
+        ledger.finish(publication)
+
+    def _carry_out(self, publication: Publication) -> None:
+        assert isinstance(publication, Removing)
+        scheduler = self.world.store.scheduler
+
+        def change() -> None:
+            self.rows.add(publication.execution_id)
+            self.rows.difference_update(publication.remove)
+
+        scheduler.step("carry out", change) if scheduler else change()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removing(Publication):
+    """A publication that takes away what earlier executions of its run have added."""
+
+    remove: tuple[str, ...]
+
+
+@pytest.mark.parametrize("faults", [0, 1])
+def test_a_run_counts_once_in_a_target_whatever_the_order(faults: int) -> None:
+    targets: list[Target] = []
+
+    def make(scheduler: Scheduler) -> dict[str, Callable[[], object]]:
+        target = Target(World(SteppedStore(scheduler)))
+        targets.append(target)
+        return {
+            "one": lambda: target.publish("one"),
+            "two": lambda: target.publish("two"),
+        }
+
+    conflicts = 0
+    for run in every_order(make, faults=faults):
+        target = targets[-1]
+        target.world.store.scheduler = None
+        conflicts += any(
+            isinstance(outcome, PublicationConflictError) for outcome in run.outcomes.values()
+        )
+        target.publish("retry")  # whoever comes next rolls forward what was begun
+        assert target.rows == {"retry"}, run
+    assert conflicts
+
+
+@dataclass
+class Replaced:
+    """A target that executions of two runs replace; the first one's intent is torn while it carries it out."""
+
+    world: World
+    root: Path
+    rows: str = ""
+    prepared: set[str] = field(default_factory=set)
+
+    def publish(self, run_id: str, *, is_torn: bool) -> int:
+        layout = replace(LAYOUT, root=str(self.root), run_id=run_id)
+        ledger = Ledger(store=self.world.store, layout=layout, plan_id="plan")
+        number = ledger.settle("t", OperatorId("o"), self._carry_out)
+        note = Preparation(
+            operator_id=OperatorId("o"),
+            execution_id=run_id,
+            prepared=PreparedPlace(kind=PlaceKind.FOLDER, place="f", target="t"),
+        )
+        key = layout.preparation(RegionId("out"), run_id, OperatorId("o"))
+        LocalStore().put_if_absent(key, to_json(note).encode())
+        self.prepared.add(run_id)
+        publication = Publication(
+            number=number,
+            pipeline="p",
+            run_id=run_id,
+            plan_id="plan",
+            operator_id=OperatorId("o"),
+            execution_id=run_id,
+            target="t",
+            rows=1,
+            bytes=1,
+        )
+        try:
+            ledger.decide(publication)
+            if is_torn:
+                torn = {layout.intent("t", number): b""}
+                self._step("tear", lambda: self.world.store.content.update(torn))
+            self._carry_out(publication)
+            ledger.finish(publication)
+        finally:
+            LocalStore().put_if_absent(
+                layout.descriptor(RegionId("out"), run_id).replace(DESCRIPTOR, OUTCOME), b"{}"
+            )
+        return number
+
+    def _carry_out(self, publication: Publication) -> None:
+        def change() -> None:
+            """As folders are exchanged: once, by whoever is first."""
+            execution_id = publication.execution_id
+            if execution_id in self.prepared:
+                self.prepared.remove(execution_id)
+                self.rows = execution_id
+            elif self.rows != execution_id:
+                raise PublicationConflictError("its rows are gone")
+
+        self._step("carry out", change)
+
+    def _step(self, what: str, do: Callable[[], None]) -> None:
+        scheduler = self.world.store.scheduler
+        scheduler.step(what, do) if scheduler else do()
+
+
+def test_rows_of_a_run_that_succeeded_stay_whoever_tears_an_intent(tmp_path: Path) -> None:
+    targets: list[Replaced] = []
+
+    def make(scheduler: Scheduler) -> dict[str, Callable[[], object]]:
+        root = tmp_path / str(len(targets))
+        target = Replaced(World(SteppedStore(scheduler)), root)
+        targets.append(target)
+        return {
+            "torn": lambda: target.publish("torn", is_torn=True),
+            "whole": lambda: target.publish("whole", is_torn=False),
+        }
+
+    kinds = set()
+    for run in every_order(make):
+        succeeded = {name: number for name, number in run.outcomes.items() if type(number) is int}
+        failed = [error for error in run.outcomes.values() if type(error) is not int]
+        assert all(isinstance(error, PublicationConflictError) for error in failed), run
+        assert succeeded, run
+        assert targets[-1].rows == max(succeeded, key=lambda name: succeeded[name]), run
+        kinds.add(tuple(sorted(succeeded)))
+    assert kinds == {("torn",), ("whole",), ("torn", "whole")}

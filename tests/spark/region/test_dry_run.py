@@ -1,0 +1,168 @@
+"""A dry run finds what Spark would refuse, in every task at once, and reads no data."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler import Csv, DataStream, Json, Parquet, Range, StreamExecutionEnvironment
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.describe.region_descriptors import describe_regions
+from graph_compiler.deployment.documents.descriptor import (
+    VERSION,
+    ExecutionAttempt,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.documents.dry_run import DryRunAnswer
+from graph_compiler.spark_runtime.dry_run import dry_run
+from graph_compiler.spark_runtime.shell import named_rows
+from pipelines.flights import env as flights
+from tests.harness.reference import DATA
+from tests.spark import functions
+
+pytestmark = pytest.mark.spark
+
+ATTEMPT = ExecutionAttempt(run_id="dry_run", execution_id="dry_run", attempt_number=0)
+Environment = StreamExecutionEnvironment
+
+
+def tasks(env: Environment, root: Path) -> list[TaskDeploymentDescriptor]:
+    return [
+        TaskDeploymentDescriptor(
+            version=VERSION,
+            region=region,
+            attempt=ATTEMPT,
+            staging_root=str(root),
+            parameters=env.pipeline().params,
+        )
+        for region in describe_regions(compile_pipeline(env.pipeline()))
+    ]
+
+
+def asked(
+    env: Environment, spark: SparkSession, root: Path, *, shows_plans: bool = False
+) -> DryRunAnswer:
+    """Analyse, and hold that nothing was written."""
+    before = sorted(root.rglob("*"))
+    answer = dry_run(tasks(env, root), spark, shows_plans=shows_plans)
+    assert sorted(root.rglob("*")) == before
+    return answer
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> DataStream:
+    (tmp_path / "in.csv").write_text("k,v\na,1\nb,2\n")
+    env = Environment("p")
+    return env.from_source(Csv(f"{tmp_path}/in.csv"), "in")
+
+
+FINDINGS: dict[str, tuple[Callable[[DataStream], DataStream], str]] = {
+    "a missing column": (lambda s: s.select("vv"), "there is no column 'vv'"),
+    "a type clash": (lambda s: s.filter("array(v) > 1"), "DATATYPE_MISMATCH"),
+    "bad SQL": (lambda s: s.filter("v >"), "PARSE_SYNTAX_ERROR"),
+    "a bad order": (lambda s: s.stage("cut").sort("w"), "there is no column 'w'"),
+    "a bad condition of a loop": (
+        lambda s: s.iterate(functions.doubled, max_iterations=50, until="max(z) > 1"),
+        "there is no column 'z'",
+    ),
+    "a function": (lambda s: s.transform(functions.not_rows), "gave a int"),
+    "what Parquet cannot hold": (
+        lambda s: s.select(i="make_interval(v)").stage("cut").select(n="1"),
+        "parquet files cannot hold",
+    ),
+    "a union": (lambda s: s.union(s.select("k")).filter("true"), "only one has v"),
+}
+
+
+@pytest.mark.parametrize(("declare", "words"), FINDINGS.values(), ids=FINDINGS.keys())
+def test_it_is_found_with_its_place_before_anything_runs(
+    declare: Callable[[DataStream], DataStream],
+    words: str,
+    rows: DataStream,
+    spark: SparkSession,
+    tmp_path: Path,
+) -> None:
+    declare(rows).name("bad").sink_to(Parquet(f"{tmp_path}/out"))
+    (finding,) = asked(rows.environment, spark, tmp_path).findings
+    assert words in finding.message
+    assert finding.declared_at is not None
+    assert finding.declared_at.file == __file__
+
+
+def test_independent_findings_of_all_tasks_come_at_once(
+    rows: DataStream, spark: SparkSession, tmp_path: Path
+) -> None:
+    rows.select("x").name("one").filter("x > 0").sink_to(Parquet(f"{tmp_path}/one"))
+    staged = rows.filter("v > 1").stage("cut")
+    staged.select("y").name("two").sink_to(Parquet(f"{tmp_path}/two"))
+    staged.key_by("k").aggregate(z="sum(z)").name("three").sink_to(Parquet(f"{tmp_path}/three"))
+    found = asked(rows.environment, spark, tmp_path).findings
+    assert sorted(str(finding.operator) for finding in found) == ["one", "three", "two"]
+
+
+def test_nothing_of_a_source_is_read_but_its_first_lines(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lines = [f'{{"k": "a", "v": {number}}}' for number in range(2_000)]
+    (tmp_path / "in.json").write_text("\n".join([*lines, "no JSON at all"]))
+    env = Environment("p")
+    env.from_source(Json(f"{tmp_path}/in.json"), "in").filter("v > 1").sink_to(
+        Parquet(f"{tmp_path}/out")
+    )
+    assert asked(env, spark, tmp_path).findings == ()
+
+
+def test_the_example_is_found_right_and_its_vertices_have_plans(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    from graph_compiler.deployment.describe.templates import fill_places, find_places
+
+    params = {"input": str(DATA), "output": str(tmp_path / "out")}
+    described = describe_regions(compile_pipeline(flights.pipeline()))
+    filled = []
+    for region in described:
+        places = find_places(region)
+        for name, value in params.items():
+            places = {
+                key: text.replace(f"{{{{ params.{name} }}}}", value) for key, text in places.items()
+            }
+        filled.append(
+            TaskDeploymentDescriptor(
+                version=VERSION,
+                region=fill_places(region, places),
+                attempt=ATTEMPT,
+                staging_root=str(tmp_path),
+                parameters=flights.pipeline().params,
+            )
+        )
+    answer = dry_run(filled, spark, shows_plans=True)
+    assert answer.findings == ()
+    plans = {plan.vertex: plan.plan for plan in answer.plans}
+    first = plans["Source: flights -> flown -> (arrival_is_known, Sink: cancelled)"]
+    assert "PushedFilters: [IsNotNull(dep_time)]" in first
+    assert "partial_avg" in plans["lateness"]
+    assert len(plans) == 13
+
+
+def kept(rows: DataFrame) -> tuple[DataFrame, dict[str, DataFrame]]:
+    return rows.where("id > 1"), {"rest": rows.where("id <= 1")}
+
+
+def test_a_shell_has_every_operator_by_name(spark: SparkSession, tmp_path: Path) -> None:
+    env = Environment("p")
+    numbers = env.from_source(Range(0, 4), "the numbers")
+    split = numbers.process(kept, outputs=("rest",)).name("split")
+    split.sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    split.get_side_output("rest").limit(1).name("split").sink_to(Parquet(f"{tmp_path}/rest"))
+    (task,) = tasks(env, tmp_path)
+    found = named_rows(task, spark)
+    assert {name: frame.count() for name, frame in found.items()} == {
+        "the_numbers": 4,
+        "split": 2,
+        "split_rest": 2,
+        "out": 2,
+        "split_2": 1,
+        "Sink": 1,
+    }
+    assert not (tmp_path / "out").exists()

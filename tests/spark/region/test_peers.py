@@ -1,0 +1,122 @@
+"""The benchmark's pipeline, declared twice, against the job written by hand: same rows, same executed plans."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from benchmarks.peers import declared_pipeline, pipeline_of_functions, single_app, steps
+from benchmarks.peers.check import SINKS
+from benchmarks.peers.gen_data import generate
+from graph_compiler import StreamExecutionEnvironment
+from tests.conftest import with_options
+from tests.harness.executed_plans import ExecutedPlan, executed_plans, executions
+from tests.harness.reference import assert_same_rows, published
+from tests.spark.conftest import RunPipeline
+
+pytestmark = pytest.mark.spark
+
+OURS = {"functions": pipeline_of_functions.env, "declared": declared_pipeline.env}
+JOINS = {"broadcast joins": "10MB", "sort-merge joins": "-1"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByHand:
+    """What the hand-written job left."""
+
+    data: Path
+    out: Path
+    plans: dict[str, ExecutedPlan]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("peers")
+    generate(20_000, folder)
+    return folder
+
+
+@pytest.fixture(scope="module", params=JOINS.values(), ids=list(JOINS))
+def by_hand(
+    request: pytest.FixtureRequest,
+    spark: SparkSession,
+    data: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[ByHand]:
+    settings = {
+        "spark.sql.autoBroadcastJoinThreshold": request.param,
+        # what a node says of itself must not be cut short
+        "spark.sql.maxMetadataStringLength": "10000",
+        "spark.sql.debug.maxToStringFields": "1000",
+    }
+    before = executions(spark)
+    out = tmp_path_factory.mktemp("by_hand")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(steps, "DATA", str(data))
+        for key, value in settings.items():
+            spark.conf.set(key, value)
+        single_app.run(spark, str(out))
+        yield ByHand(data=data, out=out, plans=_by_sink(executed_plans(spark, before)))
+    for key in settings:
+        spark.conf.unset(key)
+
+
+@pytest.mark.parametrize("env", OURS.values(), ids=OURS.keys())
+def test_fused_it_gives_the_rows_of_the_job_by_hand_through_the_same_plans(
+    env: StreamExecutionEnvironment,
+    by_hand: ByHand,
+    spark: SparkSession,
+    run_pipeline: RunPipeline,
+    tmp_path: Path,
+) -> None:
+    before = executions(spark)
+    reports = run_pipeline(env.pipeline(), {"input": str(by_hand.data), "output": str(tmp_path)})
+    assert [report.failure for report in reports] == [None]
+    for sink in SINKS:
+        assert_same_rows(published(tmp_path / sink), published(by_hand.out / sink))
+    assert _by_sink(executed_plans(spark, before)) == by_hand.plans
+
+
+@pytest.mark.parametrize("env", OURS.values(), ids=OURS.keys())
+def test_staged_at_every_exchange_it_gives_the_rows_of_the_job_by_hand(
+    env: StreamExecutionEnvironment, by_hand: ByHand, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    pipeline = with_options(env.pipeline(), shuffle_mode="ALL_EXCHANGES_BLOCKING")
+    reports = run_pipeline(pipeline, {"input": str(by_hand.data), "output": str(tmp_path)})
+    assert len(reports) > 1
+    assert [report.failure for report in reports] == [None] * len(reports)
+    for sink in SINKS:
+        assert_same_rows(published(tmp_path / sink), published(by_hand.out / sink))
+
+
+@pytest.mark.parametrize("by_hand", ["10MB"], indirect=True)
+def test_the_compared_plans_are_whole(by_hand: ByHand) -> None:
+    stats = by_hand.plans["sink_customer_stats"]
+    assert stats.of_kind("Exchange") == [
+        "Exchange hashpartitioning(customer_id, country, segment, 4), ENSURE_REQUIREMENTS",
+        "Exchange hashpartitioning(customer_id, country, segment, category, 4), ENSURE_REQUIREMENTS",
+    ]
+    assert len(stats.of_kind("HashAggregate")) == 4
+    assert len(stats.of_kind("BroadcastHashJoin")) == 2
+    filters = [
+        re.findall(r"PushedFilters: \[(.*?)\], ReadSchema", scan)[0]
+        for scan in stats.of_kind("FileScan")
+    ]
+    assert filters == [
+        "IsNotNull(active), IsNotNull(country), EqualTo(active,true), Not(EqualTo(country,)), "
+        "IsNotNull(customer_id)",
+        "IsNotNull(quantity), In(status, [paid,shipped]), GreaterThan(quantity,0), "
+        "IsNotNull(customer_id), IsNotNull(product_id)",
+        "IsNotNull(list_price_cents), GreaterThan(list_price_cents,0), IsNotNull(product_id)",
+    ]
+    top = by_hand.plans["sink_top_products"]
+    assert len(top.of_kind("TakeOrderedAndProject")) == 1
+    assert len(top.of_kind("Exchange")) == 2
+
+
+def _by_sink(plans: dict[str, ExecutedPlan]) -> dict[str, ExecutedPlan]:
+    """Name plans by sink; graph_compiler writes beside the target, `.sink.graph_compiler/…`."""
+    return {sink: plan for sink in SINKS for path, plan in plans.items() if sink in path}

@@ -1,0 +1,222 @@
+"""What Catalyst calls deterministic is looked at once more: each row of the table of what may vary."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment
+from graph_compiler.declaration import varying_rows
+from graph_compiler.declaration.varying_rows import VARYING_ROWS, VaryingRows
+from graph_compiler.spark_runtime.repeatability.variations import why_rows_vary
+from tests.harness.reference import published
+from tests.spark.conftest import RunPipeline
+
+pytestmark = pytest.mark.spark
+ROOT = Path(__file__).parents[3]
+
+AGGREGATES: dict[str, VaryingRows | None] = {
+    "first(id)": varying_rows.ANY_VALUE,
+    "last(id)": varying_rows.ANY_VALUE,
+    "any_value(id)": varying_rows.ANY_VALUE,
+    "first_value(id)": varying_rows.ANY_VALUE,
+    "collect_list(id)": varying_rows.ANY_VALUE,
+    "collect_set(id)": varying_rows.ANY_VALUE,
+    "array_agg(id)": varying_rows.ANY_VALUE,
+    "listagg(s, ',')": varying_rows.ANY_VALUE,
+    "string_agg(s)": varying_rows.ANY_VALUE,
+    "size(collect_list(id)) + 1": varying_rows.ANY_VALUE,
+    "histogram_numeric(d, 3)": varying_rows.ANY_VALUE,
+    "max_by(s, d)": varying_rows.TIES,
+    "min_by(s, d)": varying_rows.TIES,
+    "mode(s)": varying_rows.TIES,
+    "percentile_approx(d, 0.5)": varying_rows.SKETCHES,
+    "approx_top_k(k)": varying_rows.SKETCHES,
+    "hll_sketch_agg(id)": varying_rows.SKETCHES,
+    "sum(d)": varying_rows.LAST_DIGITS,
+    "avg(d)": varying_rows.LAST_DIGITS,
+    "stddev(d)": varying_rows.LAST_DIGITS,
+    "corr(d, id)": varying_rows.LAST_DIGITS,
+    "sort_array(collect_list(id))": None,
+    "listagg(s, ',') WITHIN GROUP (ORDER BY s)": None,
+    "mode() WITHIN GROUP (ORDER BY s)": None,
+    "count(*)": None,
+    "count_if(k > 1)": None,
+    "min(d)": None,
+    "max(s)": None,
+    "sum(id)": None,
+    "sum(CAST(d AS DECIMAL(10, 2)))": None,
+    "bool_or(k > 1)": None,
+    "bit_xor(id)": None,
+    "percentile(d, 0.5)": None,
+    "median(d)": None,
+    "approx_count_distinct(id)": None,
+}
+COLUMNS: dict[str, VaryingRows | None] = {
+    **dict.fromkeys(
+        (
+            *("rand()", "rand(5)", "randn(5)", "uuid()", "shuffle(array(1, 2))", "randstr(3)"),
+            *("uniform(1, 3)", "reflect('java.util.UUID', 'randomUUID')"),
+            *("java_method('java.lang.System', 'nanoTime')", "monotonically_increasing_id()"),
+            *("spark_partition_id()", "input_file_name()", "input_file_block_start()"),
+        ),
+        varying_rows.RANDOM,
+    ),
+    **{
+        f"{call} OVER (PARTITION BY k ORDER BY d)": varying_rows.WINDOWS
+        for call in ("row_number()", "ntile(3)", "lag(id)", "lead(id)", "nth_value(id, 2)")
+    },
+    "sum(id) OVER (ORDER BY k ROWS 1 PRECEDING)": varying_rows.WINDOWS,
+    "first_value(id) OVER (ORDER BY k)": varying_rows.ANY_VALUE,
+    "sum(d) OVER (ORDER BY k)": varying_rows.LAST_DIGITS,
+    "(SELECT first(id) FROM varying)": varying_rows.ANY_VALUE,
+    "id IN (SELECT id FROM varying LIMIT 3)": varying_rows.ANY_ROWS,
+    "row_number() OVER (PARTITION BY k ORDER BY id, d, s)": None,
+    "rank() OVER (ORDER BY k)": None,
+    "dense_rank() OVER (ORDER BY k)": None,
+    "sum(id) OVER (PARTITION BY k)": None,
+    "max(id) OVER (ORDER BY k ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)": None,
+    "id + 1": None,
+    "current_user()": None,
+    "version()": None,
+    "current_timestamp()": None,  # a value by then: tests/spark/repeatability/test_one_now.py
+}
+PLANS: dict[str, tuple[Callable[[DataFrame], DataFrame], VaryingRows | None]] = {
+    "limit": (lambda rows: rows.limit(3), varying_rows.ANY_ROWS),
+    "limit of an order": (lambda rows: rows.orderBy("k").limit(3), varying_rows.ANY_ROWS),
+    "offset": (lambda rows: rows.offset(3), varying_rows.ANY_ROWS),
+    "one row of a key": (lambda rows: rows.dropDuplicates(["k"]), varying_rows.ANY_ROWS),
+    "sample": (lambda rows: rows.sample(0.5), varying_rows.ANY_ROWS),
+    "sample with a seed": (lambda rows: rows.sample(0.5, 3), varying_rows.ANY_ROWS),
+    "random split": (lambda rows: rows.randomSplit([0.5, 0.5])[0], varying_rows.ANY_ROWS),
+    "pivot of first": (
+        lambda rows: rows.groupBy("k").pivot("s", ["1"]).agg({"d": "first"}),
+        varying_rows.ANY_VALUE,
+    ),
+    "distinct": (lambda rows: rows.distinct(), None),
+    "order": (lambda rows: rows.orderBy("k"), None),
+    "repartition": (lambda rows: rows.repartition(3), None),
+    "union": (lambda rows: rows.union(rows), None),
+    "except": (lambda rows: rows.exceptAll(rows), None),
+}
+
+
+@pytest.fixture(scope="module")
+def rows(spark: SparkSession) -> DataFrame:
+    found = spark.range(30).selectExpr(
+        "id", "id % 3 AS k", "CAST(id AS DOUBLE) AS d", "CAST(id AS STRING) AS s"
+    )
+    found.createOrReplaceTempView("varying")
+    return found
+
+
+@pytest.mark.parametrize(("expression", "row"), AGGREGATES.items())
+def test_an_aggregate(expression: str, row: VaryingRows | None, rows: DataFrame) -> None:
+    made = rows.sparkSession.sql(f"SELECT k, {expression} AS x FROM varying GROUP BY k")
+    found = why_rows_vary(made)
+    assert (found and found.row) == row
+
+
+@pytest.mark.parametrize(("expression", "row"), COLUMNS.items())
+def test_a_column(expression: str, row: VaryingRows | None, rows: DataFrame) -> None:
+    found = why_rows_vary(rows.selectExpr("*", f"{expression} AS x"))
+    assert (found and found.row) == row
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_plan(name: str, rows: DataFrame) -> None:
+    make, row = PLANS[name]
+    found = why_rows_vary(make(rows))
+    assert (found and found.row) == row
+
+
+def first_of_key(rows: DataFrame) -> DataFrame:
+    return rows.dropDuplicates(["k"])
+
+
+SHARED: dict[str, Callable[[DataStream], DataStream]] = {
+    "first": lambda s: s.key_by("k").aggregate(x="first(id)"),
+    "collect_list": lambda s: s.key_by("k").aggregate(x="xxhash64(collect_list(id))"),
+    "max_by": lambda s: s.key_by("k").aggregate(x="max_by(id, k)"),
+    "percentile_approx": lambda s: s.key_by("k").aggregate(x="percentile_approx(id, 0.3, 10)"),
+    "row_number": lambda s: s.with_columns(
+        x="row_number() OVER (PARTITION BY k ORDER BY k)"
+    ).filter("x = 1"),
+    "limit in SQL text": lambda s: s.sql("SELECT * FROM {input} LIMIT 500"),
+    "deduplicate in a function": lambda s: s.transform(first_of_key),
+    "a place": lambda s: s.with_columns(x="monotonically_increasing_id()").filter("x % 7 = 0"),
+}
+
+
+@pytest.fixture(scope="module")
+def data(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("data")
+    spark.range(0, 20_000, 1, 3).selectExpr("id", "id % 500 AS k").write.parquet(f"{folder}/in")
+    return f"{folder}/in"
+
+
+def two_sinks(stream: DataStream, folder: Path) -> StreamExecutionEnvironment:
+    for name in ("one", "two"):
+        stream.sink_to(Parquet(f"{folder}/{name}")).name(name)
+    return stream.environment
+
+
+@pytest.mark.parametrize("declare", SHARED.values(), ids=SHARED.keys())
+def test_two_sinks_see_the_same_rows(
+    declare: Callable[[DataStream], DataStream],
+    data: str,
+    run_pipeline: RunPipeline,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    source = StreamExecutionEnvironment("p").from_source(Parquet(data), "in")
+    env = two_sinks(declare(source.shuffle()).name("shared"), tmp_path)
+    assert run_pipeline(env.pipeline())[-1].failure is None
+    one, two = (sorted(published(tmp_path / name)[1]) for name in ("one", "two"))
+    assert one == two
+    assert "shared: staged once for its 2 readers, because" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda s: s.key_by("k").aggregate(x="avg(id / 3D)"),
+        lambda s: s.key_by("k").aggregate(x="first(id)").deterministic(),
+        lambda s: s.with_columns(x="row_number() OVER (PARTITION BY k ORDER BY id)"),
+        lambda s: s.deduplicate("k", order_by="id"),
+    ],
+    ids=["last digits", "declared deterministic", "a total order", "deduplicate by an order"],
+)
+def test_what_is_the_same_for_two_readers_is_not_staged(
+    declare: Callable[[DataStream], DataStream],
+    data: str,
+    run_pipeline: RunPipeline,
+    tmp_path: Path,
+) -> None:
+    source = StreamExecutionEnvironment("p").from_source(Parquet(data), "in")
+    assert run_pipeline(two_sinks(declare(source), tmp_path).pipeline())[-1].failure is None
+    assert not (tmp_path / "staging" / "p" / "run" / "data").exists()
+
+
+def test_the_last_digits_of_a_sum_are_fixed_before_a_split(
+    data: str, run_pipeline: RunPipeline, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    env = StreamExecutionEnvironment("p")
+    sums = env.from_source(Parquet(data), "in").shuffle().key_by("k").aggregate(x="sum(id / 3D)")
+    large = sums.filter("x > 133100.1", rejects="small").name("split")
+    sides = {"large": large, "small": large.get_side_output("small")}
+    for name, side in sides.items():
+        side.sink_to(Parquet(f"{tmp_path}/{name}")).name(f"{name}_out")
+    assert run_pipeline(env.pipeline())[-1].failure is None
+    found = [{row[0] for row in published(tmp_path / name)[1]} for name in sides]
+    assert sum(map(len, found)) == len(found[0] | found[1]) == 500
+    assert "split: its inputs are staged once for its outputs" in capsys.readouterr().out
+
+
+def test_the_documentation_has_the_table() -> None:
+    text = (ROOT / "docs" / "repeatability.md").read_text()
+    said = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", text, re.MULTILINE)
+    table = [(row.what, row.treatment.value, row.reason) for row in VARYING_ROWS]
+    assert [row for row in said if row[1] in {each[1] for each in table}] == table

@@ -1,0 +1,216 @@
+"""Two carriers of one intent, in every order of their steps, each dying at each of them: readers, and the end."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from graph_compiler.errors import PublicationConflictError
+from graph_compiler.staging.publications import file_publication as module
+from graph_compiler.staging.publications.file_publication import carry_out, steps
+from graph_compiler.staging.publications.folder_exchange import exchange_folders
+from tests.harness.folders import in_memory, prepare, put, seen
+from tests.harness.worlds import (
+    NEW,
+    OLD,
+    World,
+    append,
+    create,
+    linked_partition,
+    overwrite,
+    partitions,
+)
+
+Exchange = Callable[[Path, Path], bool]
+
+
+@pytest.fixture(autouse=True)
+def no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "sync_folder", lambda _: None)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[Path]:
+    with in_memory(tmp_path) as folder:
+        yield folder / "world"
+
+
+def test_readers_see_all_old_files_or_all_new_ones(world: Path) -> None:
+    views: set[frozenset[str]] = set()
+    explored = World(world, overwrite)
+    explored.explore(lambda target: views.add(seen(target)))
+    assert views == {OLD, NEW}
+    assert explored.states > 500
+
+
+def test_a_target_that_was_not_there_comes_whole(world: Path) -> None:
+    views: set[frozenset[str]] = set()
+    World(world, create).explore(lambda target: views.add(seen(target)))
+    assert views == {frozenset(), NEW}
+
+
+def test_appended_files_come_one_by_one_and_nothing_goes(world: Path) -> None:
+    views: set[frozenset[str]] = set()
+    World(world, append).explore(lambda target: views.add(seen(target)))
+    assert views == {OLD, OLD | {"new-1"}, OLD | NEW}
+
+
+def test_each_partition_is_replaced_at_once_and_others_stay(world: Path) -> None:
+    views: dict[str, set[frozenset[str]]] = {f"k={k}": set() for k in range(1, 5)}
+
+    def look(target: Path) -> None:
+        for name, found in views.items():
+            found.add(seen(target / name))
+
+    World(world, partitions).explore(look)
+    assert views == {
+        "k=1": {OLD, NEW},
+        "k=2": {frozenset(), frozenset({"new-3"})},
+        "k=3": {frozenset({"old-3"})},
+        "k=4": {frozenset({"own"}), frozenset()},
+    }
+
+
+def test_where_folders_cannot_be_exchanged_files_come_before_others_go(
+    world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "exchange_folders", lambda *_: False)
+    views: set[frozenset[str]] = set()
+    World(world, overwrite).explore(lambda target: views.add(seen(target)))
+    assert all(view >= OLD or view >= NEW for view in views)
+    assert {OLD, OLD | NEW, NEW} <= views
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_a_folder_comes_in_the_place_of_a_link_and_what_was_behind_it_stays(
+    can_exchange: bool, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exchange: Exchange = exchange_folders if can_exchange else lambda *_: False
+    monkeypatch.setattr(module, "exchange_folders", exchange)
+    views: set[frozenset[str]] = set()
+
+    def look(target: Path) -> None:
+        views.add(seen(target / "k=1"))
+        assert seen(target / "k=2") == {"own"}
+        assert seen(target.parent / "others") == OLD
+
+    World(world, linked_partition).explore(look)
+    assert {OLD, NEW} <= views <= ({OLD, NEW} if can_exchange else {OLD, NEW, frozenset()})
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_what_readers_do_not_see_stays_and_so_does_the_folders_mode(
+    can_exchange: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exchange: Exchange = exchange_folders if can_exchange else lambda *_: False
+    monkeypatch.setattr(module, "exchange_folders", exchange)
+    target = tmp_path / "out"
+    intent = overwrite(target)
+    put(target, ["_meta/notes"], "mine")
+    target.chmod(0o2751)
+    carry_out(intent)
+    assert seen(target) == NEW
+    assert (target / "_meta" / "notes").read_text() == "mine"
+    assert (target / "_SUCCESS").exists()
+    assert target.stat().st_mode & 0o7777 == 0o2751
+
+
+def test_a_carrier_that_can_exchange_goes_on_where_one_that_cannot_died(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    for stop in range(20):
+        shutil.rmtree(target, ignore_errors=True)
+        intent = overwrite(target)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "exchange_folders", lambda *_: False)
+            dying = steps(intent, carrier="dying")
+            for _ in range(stop):
+                next(dying, None)
+        for _ in steps(intent, carrier="next"):
+            assert seen(target) >= OLD or seen(target) >= NEW, stop
+        assert seen(target) == NEW, stop
+
+
+def test_a_target_that_is_a_link_stays_one(tmp_path: Path) -> None:
+    put(tmp_path / "elsewhere", OLD)
+    target = tmp_path / "out"
+    target.symlink_to(tmp_path / "elsewhere")
+    carry_out(prepare(target, add=sorted(NEW), remove=sorted(OLD), replaces=["."]))
+    assert target.is_symlink()
+    assert seen(tmp_path / "elsewhere") == NEW
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_what_came_out_and_cannot_be_deleted_is_left_aside_and_told_once(
+    can_exchange: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def delete_nothing(*_: object, **__: object) -> None:
+        """Do as `rmtree` does, told to ignore errors, where another user has the files."""
+
+    exchange: Exchange = exchange_folders if can_exchange else lambda *_: False
+    monkeypatch.setattr(module, "exchange_folders", exchange)
+    monkeypatch.setattr(shutil, "rmtree", delete_nothing)
+    target = tmp_path / "out"
+    intent = overwrite(target)
+    for carrier in ("one", "two"):
+        for number, _ in enumerate(steps(intent, carrier=carrier)):
+            assert number < 100, "it never ends"
+    assert seen(target) == NEW
+    (left,) = Path(intent.prepared).iterdir()
+    assert capsys.readouterr().err.count("cannot be deleted") == 1
+    assert str(left).endswith("left-one-1")
+
+
+def test_a_carrier_that_wakes_after_a_later_publication_changes_nothing(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    for stop in range(20):
+        shutil.rmtree(target, ignore_errors=True)
+        intent = overwrite(target)
+        zombie = steps(intent, carrier="zombie")
+        for _ in range(stop):
+            next(zombie, None)
+        carry_out(intent)
+        later = prepare(
+            target, add=["later"], remove=sorted(NEW), replaces=["."], execution_id="e2"
+        )
+        carry_out(later)
+        try:
+            for _ in zombie:
+                pass
+        except PublicationConflictError:
+            pass
+        assert seen(target) == {"later"}, stop
+
+
+def test_a_folder_is_exchanged_only_where_it_can_be(tmp_path: Path) -> None:
+    put(tmp_path / "one", ["a"])
+    put(tmp_path / "two", ["b"])
+    assert exchange_folders(tmp_path / "one", tmp_path / "two")
+    assert seen(tmp_path / "one") == {"b"}
+    assert seen(tmp_path / "two") == {"a"}
+    assert not exchange_folders(tmp_path / "one", Path("/proc"))
+    with pytest.raises(FileNotFoundError):
+        exchange_folders(tmp_path / "one", tmp_path / "none")
+    assert seen(tmp_path / "one") == {"b"}
+
+
+def test_a_watcher_sees_whole_publications_while_carriers_are_killed(tmp_path: Path) -> None:
+    with in_memory(tmp_path) as folder:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.harness.killed_carriers", str(folder), "7", "150"],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        )
+    found = json.loads(done.stdout)
+    assert found["wrong"] == []
+    assert found["claims"] == []
+    assert found["published"] > 50
+    assert found["views"] > 50

@@ -1,0 +1,369 @@
+"""Whose publications those of a target are, and what becomes of those that were not carried out. No Spark."""
+
+import os
+import shutil
+import subprocess
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from graph_compiler.deployment.documents.staging_layout import (
+    OUTCOME,
+    PREPARED,
+    REMOVED,
+    StagingLayout,
+)
+from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.errors import (
+    DamagedDocumentError,
+    DecisionLostError,
+    OtherVersionError,
+    PublicationConflictError,
+    PublicationError,
+    StagingRootNotSharedError,
+)
+from graph_compiler.identifiers import OperatorId, RegionId
+from graph_compiler.staging.executions.run_marker import same_root
+from graph_compiler.staging.publications.file_publication import carry_out
+from graph_compiler.staging.publications.intent import Intent
+from graph_compiler.staging.publications.ledger import Ledger
+from graph_compiler.staging.publications.preparations import (
+    PlaceKind,
+    Preparation,
+    PreparedPlace,
+    beside,
+)
+from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.publications.unexplained_attempts import TAKEN_AWAY
+from graph_compiler.staging.store.local_store import LocalStore
+from graph_compiler.staging.store.staging_store import MOST_BYTES
+from tests.harness.folders import SINK, prepare
+
+MOVED = OperatorId("cd" * 16)
+"""The same sink's id, or another sink's: it depends on the plan."""
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    layout = StagingLayout(root=str(tmp_path / "staging"), pipeline="p", run_id="r")
+    return Ledger(store=LocalStore(), layout=layout, plan_id="plan")
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+def settle(ledger: Ledger, target: Path, sink: OperatorId = SINK) -> int:
+    def bring_in(publication: Publication) -> None:
+        assert isinstance(publication, Intent)
+        carry_out(publication)
+        ledger.finish(publication)
+
+    return ledger.settle(str(target), sink, bring_in)
+
+
+def decided(ledger: Ledger, target: Path, execution_id: str, sink: OperatorId = SINK) -> Intent:
+    """Let an execution of the ledger's run and plan prepare one file to append, and decide."""
+    number = settle(ledger, target, sink)
+    prepared = prepare(target, add=[f"part-{execution_id}"], execution_id=execution_id)
+    intent = replace(
+        prepared,
+        number=number,
+        run_id=ledger.layout.run_id,
+        plan_id=ledger.plan_id,
+        operator_id=sink,
+    )
+    ledger.decide(intent)
+    return intent
+
+
+def publish(ledger: Ledger, target: Path, execution_id: str, sink: OperatorId = SINK) -> None:
+    decided(ledger, target, execution_id, sink)
+    settle(ledger, target, sink)
+
+
+def own(ledger: Ledger, target: Path, sink: OperatorId) -> list[str]:
+    found = ledger.of_this_run(str(target), sink, settle(ledger, target, sink))
+    return [publication.execution_id for publication in found]
+
+
+def test_a_sink_whose_id_a_redeploy_moved_knows_what_its_run_published(
+    ledger: Ledger, target: Path
+) -> None:
+    publish(ledger, target, "first")
+    redeployed = replace(ledger, plan_id="changed")
+    assert own(redeployed, target, MOVED) == ["first"]
+    publish(redeployed, target, "second", MOVED)
+    assert own(redeployed, target, MOVED) == ["first", "second"]
+
+
+def test_it_knows_them_too_where_another_run_has_published_in_between(
+    ledger: Ledger, target: Path
+) -> None:
+    publish(ledger, target, "first")
+    publish(replace(ledger, layout=replace(ledger.layout, run_id="other")), target, "others")
+    assert own(replace(ledger, plan_id="changed"), target, MOVED) == ["first"]
+
+
+@pytest.mark.parametrize("in_between", [False, True])
+def test_another_sink_of_the_plan_is_refused(
+    in_between: bool, ledger: Ledger, target: Path
+) -> None:
+    publish(ledger, target, "first")
+    if in_between:
+        publish(replace(ledger, layout=replace(ledger.layout, run_id="other")), target, "others")
+    with pytest.raises(PublicationError, match="was written by another sink of this run"):
+        own(ledger, target, MOVED)
+
+
+@pytest.mark.parametrize("removed", ["1.intent.json", "0.intent.json"])
+def test_the_number_of_an_intent_that_somebody_has_removed_is_never_taken_again(
+    removed: str, ledger: Ledger, target: Path
+) -> None:
+    for execution_id in ("first", "second"):
+        other = replace(ledger, layout=replace(ledger.layout, run_id=execution_id))
+        publish(other, target, execution_id)
+    Path(ledger.layout.publications(str(target)), removed).unlink()
+    assert settle(ledger, target) == 2
+    publish(ledger, target, "third")
+    assert {path.name for path in target.iterdir()} == {"part-first", "part-second", "part-third"}
+
+
+class Unmounted(LocalStore):
+    """A staging root whose file system goes away at a call, leaving an empty folder, and may come back at another."""
+
+    def __init__(self, root: Path, *, goes_at: int, comes_at: int) -> None:
+        self._root, self._away = root, root.with_name("away")
+        self._goes_at, self._comes_at = goes_at, comes_at
+        self._calls = 0
+
+    def put_if_absent(self, key: str, content: bytes) -> bool:
+        self._turn()
+        return super().put_if_absent(key, content)
+
+    def get(self, key: str, *, most: int = MOST_BYTES) -> bytes | None:
+        self._turn()
+        return super().get(key, most=most)
+
+    def give_back(self) -> None:
+        if self._away.exists():
+            shutil.rmtree(self._root)
+            self._away.rename(self._root)
+
+    def _turn(self) -> None:
+        self._calls += 1
+        if self._calls == self._goes_at:
+            self._root.rename(self._away)
+            self._root.mkdir()
+        if self._calls == self._comes_at:
+            self.give_back()
+
+
+@pytest.mark.parametrize(
+    ("goes_at", "comes_at"), [(at, back) for at in range(2, 7) for back in range(at + 1, 9)]
+)
+def test_a_staging_root_that_goes_away_takes_no_publication_with_it(
+    goes_at: int, comes_at: int, ledger: Ledger, target: Path
+) -> None:
+    root = Path(ledger.layout.root)
+    ledger.store.put_if_absent(ledger.layout.marker, b"{}")
+    publish(ledger, target, "before")
+    store = Unmounted(root, goes_at=goes_at, comes_at=comes_at)
+    unmounted = replace(ledger, store=store, is_same_root=same_root(store, ledger.layout))
+    with suppress(StagingRootNotSharedError, PublicationConflictError):
+        publish(
+            replace(unmounted, layout=replace(ledger.layout, run_id="other")), target, "meanwhile"
+        )
+    store.give_back()
+    settle(ledger, target)
+    visible = {path.name for path in target.iterdir()}
+    known = {str(document["execution_id"]) for document in ledger.documents(str(target), 9)}
+    assert visible == {f"part-{execution_id}" for execution_id in known}
+
+
+def test_what_was_decided_and_then_removed_by_hand_is_given_up_once(
+    ledger: Ledger, target: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    carry_out(decided(ledger, target, "killed"))
+    shutil.rmtree(target)
+    for _ in range(2):
+        assert settle(ledger, target) == 1
+    assert own(ledger, target, SINK) == []
+    assert capsys.readouterr().err.count("gave up what execution killed of run r") == 1
+    publish(ledger, target, "retry")
+    assert own(ledger, target, SINK) == ["retry"]
+
+
+def test_files_that_are_left_of_what_was_given_up_are_still_its_runs(
+    ledger: Ledger, target: Path
+) -> None:
+    intent = decided(ledger, target, "killed")
+    shutil.rmtree(intent.prepared)
+    number = settle(ledger, target)
+    (left,) = ledger.of_this_run(str(target), SINK, number, given_up=True)
+    assert isinstance(left, Intent)
+    assert left.add == ("part-killed",)
+
+
+def test_what_another_execution_finished_meanwhile_is_not_given_up(
+    ledger: Ledger, target: Path
+) -> None:
+    intent = decided(ledger, target, "slow")
+
+    def finished_and_replaced(_: Publication) -> None:
+        carry_out(intent)
+        ledger.finish(intent)
+        shutil.rmtree(target)
+        carry_out(intent)
+
+    assert ledger.settle(str(target), SINK, finished_and_replaced) == 1
+    assert own(ledger, target, SINK) == ["slow"]
+
+
+def test_a_decision_is_lost_to_another_and_not_to_ones_own_answer_that_was_lost(
+    ledger: Ledger, target: Path
+) -> None:
+    intent = decided(ledger, target, "first")
+    ledger.decide(intent)
+    with pytest.raises(DecisionLostError, match="nothing of this one is visible"):
+        ledger.decide(replace(intent, execution_id="second"))
+
+
+DAMAGES = {
+    "empty": b"",
+    "torn": b'{"type": "Intent", "numb',
+    "no JSON": b"\x00\x00",
+    "no object": b"[]",
+    "a FIFO": None,
+}
+
+
+def damage(ledger: Ledger, target: Path, number: int, content: bytes | None) -> Path:
+    intent = Path(ledger.layout.intent(str(target), number))
+    intent.unlink()
+    if content is None:
+        os.mkfifo(intent)
+    else:
+        intent.write_bytes(content)
+    return intent
+
+
+def record(ledger: Ledger, target: Path, execution_id: str) -> Path:
+    """Leave what a sink records before it prepares anything; gives the execution's folder."""
+    folder = Path(ledger.layout.descriptor(RegionId("out"), execution_id)).parent
+    place = PreparedPlace(
+        kind=PlaceKind.FOLDER,
+        place=str(beside(target) / execution_id),
+        target=str(target),
+    )
+    note = Preparation(operator_id=SINK, execution_id=execution_id, prepared=place)
+    (folder / PREPARED).mkdir(parents=True)
+    (folder / PREPARED / f"{SINK}.json").write_text(to_json(note))
+    return folder
+
+
+@pytest.mark.parametrize("content", DAMAGES.values(), ids=DAMAGES)
+def test_an_intent_that_nobody_can_read_stops_nobody_once_it_is_done(
+    ledger: Ledger, target: Path, content: bytes | None
+) -> None:
+    publish(ledger, target, "first")
+    damage(ledger, target, 0, content)
+    later = replace(ledger, layout=replace(ledger.layout, run_id="later"))
+    publish(later, target, "second")
+    assert own(later, target, SINK) == ["second"]
+
+
+@pytest.mark.parametrize("content", DAMAGES.values(), ids=DAMAGES)
+def test_an_intent_that_nobody_can_read_is_given_up_before_it_is_done(
+    ledger: Ledger, target: Path, content: bytes | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    decided(ledger, target, "first")
+    damage(ledger, target, 0, content)
+    later = replace(ledger, layout=replace(ledger.layout, run_id="later"))
+    assert settle(later, target) == 1
+    assert "gave up a publication to" in capsys.readouterr().err
+    publish(later, target, "second")
+    assert own(later, target, SINK) == ["second"]
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+def test_a_run_that_may_have_made_an_unreadable_publication_is_told_so_with_a_way_out(
+    ledger: Ledger, target: Path, is_done: bool
+) -> None:
+    record(ledger, target, "first")
+    (publish if is_done else decided)(ledger, target, "first")
+    damage(ledger, target, 0, b"")
+    for _ in range(2):
+        with pytest.raises(PublicationError, match="could double its rows") as raised:
+            own(ledger, target, SINK)
+    subprocess.run(str(raised.value).partition("; then: ")[2], shell=True, check=True)
+    assert own(ledger, target, SINK) == []
+    publish(ledger, target, "second")
+    assert own(ledger, target, SINK) == ["second"]
+
+
+def test_what_an_attempt_took_away_before_it_decided_is_no_reason_to_stop(
+    ledger: Ledger, target: Path
+) -> None:
+    folder = record(ledger, target, "lost")
+    (folder / PREPARED / f"{SINK}{REMOVED}").write_text(TAKEN_AWAY)
+    other = replace(ledger, layout=replace(ledger.layout, run_id="other"))
+    publish(other, target, "others")
+    damage(ledger, target, 0, b"")
+    assert own(ledger, target, SINK) == []
+
+
+def test_an_unreadable_intent_is_not_given_up_while_an_attempt_lives_that_may_carry_it_out(
+    ledger: Ledger, target: Path
+) -> None:
+    folder = record(ledger, target, "alive")
+    decided(ledger, target, "alive")
+    damage(ledger, target, 0, b"")
+    later = replace(ledger, layout=replace(ledger.layout, run_id="later"))
+    with pytest.raises(DecisionLostError, match="execution alive may be carrying it out"):
+        settle(later, target)
+    (folder / OUTCOME).write_text("{}")
+    assert settle(later, target) == 1
+
+
+def test_who_carries_out_what_others_gave_up_as_unreadable_is_not_done(
+    ledger: Ledger, target: Path
+) -> None:
+    intent = decided(ledger, target, "slow")
+    damage(ledger, target, 0, b"")
+    later = replace(ledger, layout=replace(ledger.layout, run_id="later"))
+    settle(later, target)
+    carry_out(intent)
+    with pytest.raises(PublicationConflictError, match="others have given it up"):
+        ledger.finish(intent)
+
+
+def test_an_intent_of_another_version_is_refused_and_never_given_up(
+    ledger: Ledger, target: Path
+) -> None:
+    decided(ledger, target, "first")
+    damage(ledger, target, 0, b'{"type": "Exchange", "number": 0}')
+    for _ in range(2):
+        with pytest.raises(OtherVersionError, match="use the version that wrote it"):
+            settle(ledger, target)
+
+
+def test_an_end_that_cannot_be_read_is_not_taken_for_success(ledger: Ledger, target: Path) -> None:
+    publish(ledger, target, "first")
+    done = Path(ledger.layout.done(str(target), 0))
+    done.write_text('{"given_')
+    with pytest.raises(DamagedDocumentError, match="if they are not: echo"):
+        own(ledger, target, SINK)
+    done.write_text('{"given_up": true}\n')
+    assert own(ledger, target, SINK) == []
+
+
+def test_a_ledger_that_cannot_be_listed_is_not_an_empty_one(ledger: Ledger, target: Path) -> None:
+    folder = Path(ledger.layout.publications(str(target)))
+    folder.parent.mkdir(parents=True)
+    folder.touch()  # as a root that answers with an error
+    with pytest.raises(NotADirectoryError):
+        settle(ledger, target)
