@@ -8,6 +8,7 @@ import pytest
 import graph_compiler
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from pipelines.flights import env
+from tests.architecture.test_rooms import THIRD_PARTY
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(graph_compiler.__file__).parent
@@ -90,6 +91,13 @@ def test_the_page_on_the_architecture_is_short_and_names_every_room() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     assert len(text.splitlines()) <= 150
     assert [room for room in ROOMS - {"__pycache__"} if f"| `{room}` |" not in text] == []
+
+
+@pytest.mark.parametrize("room", sorted(set(THIRD_PARTY) & ROOMS))
+def test_the_page_on_the_architecture_says_what_a_room_imports(room: str) -> None:
+    lines = (ROOT / "docs" / "architecture.md").read_text().splitlines()
+    (row,) = (line for line in lines if line.startswith(f"| `{room}` |"))
+    assert set(re.findall(r"\w+", row.split("|")[3])) >= THIRD_PARTY[room]
 
 
 def test_the_edge_that_the_architecture_follows_is_the_examples() -> None:
