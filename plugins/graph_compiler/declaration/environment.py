@@ -146,7 +146,7 @@ class StreamExecutionEnvironment:
         return stream_graph
 
     def next_id(self) -> int:
-        """Count one transformation. The counter is this environment's own: Flink's is the process's (DESIGN D2)."""
+        """Count one transformation. The counter is this environment's own: Flink's is the process's (decision 2)."""
         self._last_id += 1
         return self._last_id
 

@@ -32,7 +32,7 @@ class StagedEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeploymentRegion:
-    """The vertices one Spark application runs = one SparkSubmitOperator task (DESIGN D14).
+    """The vertices one Spark application runs = one SparkSubmitOperator task (decision 14).
 
     Vertices are in topological order; `id` is the Airflow task id.
     """

@@ -1,4 +1,4 @@
-"""What several consumers read is one result, however its rows came about (DESIGN D9)."""
+"""What several consumers read is one result, however its rows came about (decision 9)."""
 
 from collections.abc import Callable
 from pathlib import Path

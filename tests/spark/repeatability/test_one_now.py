@@ -1,4 +1,4 @@
-"""A run has one now: every action, task, attempt and recomputation sees the same current time (DESIGN D22)."""
+"""A run has one now: every action, task, attempt and recomputation sees the same current time (decision 22)."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

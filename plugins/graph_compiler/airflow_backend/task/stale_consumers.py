@@ -1,4 +1,4 @@
-"""Tasks of a run that finished from rows which have been computed again since, and came out otherwise (DESIGN D11).
+"""Tasks of a run that finished from rows which have been computed again since, and came out otherwise (decision 11).
 
 They run again, with all that reads from them: asked for through Airflow's API, where a connection for it is configured.
 Looked for after every attempt, in what attempts have left, so that a task that dies before it has asked is followed by

@@ -1,4 +1,4 @@
-"""What can be wrong with expressions and templates, and the parameters in them (DESIGN D6b)."""
+"""What can be wrong with expressions and templates, and the parameters in them (decision 24)."""
 
 from __future__ import annotations
 

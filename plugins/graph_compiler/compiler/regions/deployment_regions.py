@@ -1,4 +1,4 @@
-"""JobGraph → deployment regions: which vertices one Spark application runs (DESIGN D14).
+"""JobGraph → deployment regions: which vertices one Spark application runs (decision 14).
 
     A ─────▶ B           A and B would share an application, but B waits for C, which waits for A:
     └─▒▒─▶ C ┘           A → B is staged too (WOULD_CYCLE), and the tasks are {A} → {C, B}

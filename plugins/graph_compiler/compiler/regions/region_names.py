@@ -1,4 +1,4 @@
-"""Name deployment regions: the names become Airflow's task ids (DESIGN D14)."""
+"""Name deployment regions: the names become Airflow's task ids (decision 14)."""
 
 from __future__ import annotations
 

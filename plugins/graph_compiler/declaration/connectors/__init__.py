@@ -5,7 +5,7 @@
     Table                              a table of Spark's catalog
     Values Range FunctionSource        rows of the declaration's own, and a function's
 
-Jinja is rendered in paths, names, bounds and option values, and nowhere else (D6b); a `Secret` is never rendered.
+Jinja is rendered in paths, names, bounds and option values only (decision 24); a `Secret` is never rendered.
 To add one: a leaf of `Connector` here, and its registrations there.
 """
 

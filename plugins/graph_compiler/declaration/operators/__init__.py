@@ -1,4 +1,4 @@
-"""What an operator does, as frozen values that the Spark side evaluates (`spark_runtime/evaluation/`).
+"""What an operator does, as frozen values that the Spark side evaluates (`spark_runtime/operators/`).
 
 Expressions are Spark SQL text, columns are names. `:late_after` in an expression is the pipeline's parameter
 `late_after`, bound as a typed value; Jinja is refused there (see `Operator.expressions`).

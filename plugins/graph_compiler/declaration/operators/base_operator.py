@@ -93,5 +93,5 @@ class Operator:
         return False
 
     def why_unrepeatable(self) -> str | None:
-        """Say why computing it again from the same rows may give others, None if it gives the same (DESIGN D9)."""
+        """Say why computing it again from the same rows may give others, None if it gives the same (decision 9)."""
         return None

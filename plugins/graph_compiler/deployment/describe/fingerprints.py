@@ -1,4 +1,4 @@
-"""What each operator computes, as a digest: equal fingerprints mean a staged result may be reused (DESIGN D3).
+"""What each operator computes, as a digest: equal fingerprints mean a staged result may be reused (decision 3).
 
 An operator id says *where* an operator sits; a fingerprint says *what* comes out of it: its parameters, the source
 of its function's module, the fingerprints of its inputs with their partitioners, and the session it runs in.

@@ -162,7 +162,7 @@ def staged_results(compiled: CompiledPipeline) -> dict[Output, IntermediateDataS
     """Give one result for each staged output, however many data sets the job graph has for it.
 
     Two consumers that hash by different keys have two data sets in Flink, each in its own partitioning. Staged data is
-    written once, in the producer's partitioning (DESIGN D7), and has the id of the first of them.
+    written once, in the producer's partitioning (decision 7), and has the id of the first of them.
     """
     found: dict[Output, IntermediateDataSetId] = {}
     for staged in compiled.deployment.staged_edges:

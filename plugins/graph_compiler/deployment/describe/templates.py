@@ -1,4 +1,4 @@
-"""Templates are for places (DESIGN D6b): find them in a region, and put the rendered values back.
+"""Templates are for places (decision 24): find them in a region, and put the rendered values back.
 
     {"flights.path": "{{ params.input }}/flights.csv"}     keys are for people: Airflow shows them as rendered fields
 

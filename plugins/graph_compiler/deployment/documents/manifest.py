@@ -1,4 +1,4 @@
-"""The record of a committed result: which files hold which partition, and what they hold. Written last (DESIGN D10)."""
+"""The record of a committed result: which files hold which partition, and what is in them. Put last (decision 10)."""
 
 from __future__ import annotations
 

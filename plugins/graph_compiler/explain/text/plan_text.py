@@ -102,7 +102,7 @@ def _vertex_lines(
 
 
 def _fixed_words(vertex: JobVertex, compiled: CompiledPipeline) -> Iterator[str]:
-    """Say which rows are staged once because computing them again may change them (DESIGN D9)."""
+    """Say which rows are staged once because computing them again may change them (decision 9)."""
     graph = compiled.stream_graph
     for node_id in vertex.node_ids:
         node, readers = graph.node[node_id], len(graph.out_edges[node_id])

@@ -1,4 +1,4 @@
-"""What an edge's partitioner does to its rows: as little as Spark can do with (DESIGN D7).
+"""What an edge's partitioner does to its rows: as little as Spark can do with (decision 7).
 
 Spark's own operators distribute rows by key themselves, and better (partial aggregation, broadcast joins, adaptive
 execution). So a hash or a range edge adds an exchange only where the consumer is a function of the user's, which Spark

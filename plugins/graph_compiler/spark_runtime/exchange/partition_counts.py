@@ -1,4 +1,4 @@
-"""How many partitions rows will have, read from the plan before it runs (DESIGN D8).
+"""How many partitions rows will have, read from the plan before it runs (decision 8).
 
 Adaptive execution joins and splits the partitions of an exchange unless it is a `repartition` with a number. So a plan
 has a known number of partitions where what feeds its last stage is such exchanges, or else fixed:

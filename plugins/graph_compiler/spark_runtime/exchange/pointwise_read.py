@@ -1,4 +1,4 @@
-"""Read a staged result in the partitions of Flink's POINTWISE table, empty ones too (DESIGN D7).
+"""Read a staged result in the partitions of Flink's POINTWISE table, empty ones too (decision 7).
 
 Spark's own read packs files by size: six become two, in another order, and partitions without rows vanish. Two ways
 round that, and both keep column pruning, pushed filters and vectorised reading:
@@ -7,7 +7,7 @@ round that, and both keep column pruning, pushed filters and vectorised reading:
                 0.3 ms for each pair, and consumers that share a partition each read all of its pages
     exchanged   one plain read, and every row sent to its consumer's number: 20 ns for each staged byte
 
-Seconds of CPU for 5 million rows, 290 MB, read to the end (docs/architecture.md has more):
+Seconds of CPU for 5 million rows, 290 MB, read to the end (docs/decisions/07-exchanges.md):
 
     partitions = consumers      8      64     128
     plain, in its own order     1.6    1.4    1.5

@@ -1,4 +1,4 @@
-"""Publish the files a sink wrote: all of them, once (DESIGN D15).
+"""Publish the files a sink wrote: all of them, once (decision 15).
 
     settle     finish what others began with this target; take the next number of its ledger
     prepare    rows are written beside the target, where no reader looks

@@ -155,7 +155,7 @@ class RegionEvaluation:
         return self.variations.why_two_readers_differ(output) is None
 
     def replace_by_staged(self, output: Output, rows: DataFrame) -> None:
-        """Let whoever reads an output here read what was committed of it: one result, however often it is read (D9)."""
+        """Let all that read an output here read what was committed of it: one result for every reader (decision 9)."""
         self.outputs[output] = rows
         self.variations.settle(output)
 

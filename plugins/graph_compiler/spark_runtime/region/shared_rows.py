@@ -1,4 +1,4 @@
-"""Rows that several consumers read are one result (DESIGN D9).
+"""Rows that several consumers read are one result (decision 9).
 
 Spark computes a plan anew for every action. Where that would give other rows each time (`rand()`, a limit without an
 order, a function declared non-deterministic), two readers would see two results, and rows would be in both or in

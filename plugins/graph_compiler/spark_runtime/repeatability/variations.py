@@ -1,4 +1,4 @@
-"""Why the rows of a plan may be others when Spark computes it again: the one place that judges a plan (DESIGN D9).
+"""Why the rows of a plan may be others when Spark computes it again: the one place that judges a plan (decision 9).
 
 Catalyst's own word comes first. It holds aggregates, windows and limits to be deterministic, so the nodes that an
 operator adds to its inputs' plans are looked at for what `declaration/varying_rows.py` lists.

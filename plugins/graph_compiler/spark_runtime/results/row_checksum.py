@@ -1,7 +1,7 @@
 """A checksum of rows, whatever their order and their files: the sum of 48 bits of each row's hash, modulo 2⁶⁴.
 
 Equal rows give equal checksums, so a result that was computed again can be compared with the copy that was lost
-(DESIGN D11). It is summed up in the action that writes the rows (Spark's `observe`), by tasks whose output counts.
+(decision 11). It is summed up in the action that writes the rows (Spark's `observe`), by tasks whose output counts.
 
 What a row's hash is made of is finer than Spark's own `xxhash64`, which skips NULL, takes −0.0 for 0.0, cannot tell
 [[1], []] from [[], [1]], and refuses maps:

@@ -1,4 +1,4 @@
-"""Stage a result, and read one back (DESIGN D10).
+"""Stage a result, and read one back (decision 10).
 
     write data  →  read footers  →  put manifest, if no other execution has put this epoch's (`ManifestLog`)
 

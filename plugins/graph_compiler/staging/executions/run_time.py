@@ -1,4 +1,4 @@
-"""The one "now" of a run (DESIGN D22): the time in the record that the run's first task puts.
+"""The one "now" of a run (decision 22): the time in the record that the run's first task puts.
 
 Clocks of hosts differ, and Spark looks at its own for every action. `run.json` is put if absent, so one clock has
 spoken once; every task has to see it before it starts, every retry, cleared task and recomputation finds it in the same

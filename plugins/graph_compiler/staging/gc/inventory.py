@@ -42,7 +42,7 @@ class StagedEpoch:
 class StagedResult:
     """A result with its epochs, first to last, of which readers read the last.
 
-    `owner` is the task that stages it, None where rows were only fixed for one execution (DESIGN D9). `consumers` read
+    `owner` is the task that stages it, None where rows were only fixed for one execution (decision 9). `consumers` read
     it by the plan, `readers` have read it.
     """
 

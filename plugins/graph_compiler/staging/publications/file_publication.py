@@ -4,7 +4,7 @@
     bring in   exchange it for the folder it replaces, in one step; where that cannot be, move its files one by one
     clear      a claimed folder without new files is what came out of the target: delete it
 
-Files that go to another mount are copied there (`folders.moves`). A carrier that dies leaves its claim, which the next
+Files that go to another mount are copied there (`moves`). A carrier that dies leaves its claim, which the next
 one claims in turn. One that wakes and finds its claim gone looks again at what there is. Nothing is done to a folder
 but by the name under which it was claimed, and old files are never brought back: names of new ones hold the
 execution's id. What cannot be deleted (other users' files) gets a name that no carrier claims, and waits there for

@@ -1,4 +1,4 @@
-"""The record that the data of a committed epoch was found damaged: from then on the epoch counts as lost (DESIGN D11).
+"""The record that the data of a committed epoch was found damaged: from then on the epoch counts as lost (decision 11).
 
 What is missing or has another size, whoever reads it sees before Spark does. Changed bytes show in the middle of an
 action, on an executor: that attempt fails and leaves this record, and the next one computes the result again.

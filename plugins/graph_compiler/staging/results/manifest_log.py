@@ -1,4 +1,4 @@
-"""The manifests of one run, in the order of their epochs; who commits an epoch is decided here (DESIGN D10).
+"""The manifests of one run, in the order of their epochs; who commits an epoch is decided here (decision 10).
 
     begin    an execution looks which epoch comes next, before it reads anything
     write    it writes its data, in a folder of its own

@@ -1,4 +1,4 @@
-"""The last consumer of a staged result releases it (DESIGN D13), where `staging.release` says so.
+"""The last consumer of a staged result releases it (decision 13), where `staging.release` says so.
 
     report.json of this execution  →  have all that read it finished?  →  record  →  data goes
 
@@ -80,7 +80,7 @@ def find_release(
 
 
 def _remove_fixed_rows(task: TaskDeploymentDescriptor, store: StagingStore) -> None:
-    """Remove what this execution staged for itself (DESIGN D9): no other reads it, and it has ended."""
+    """Remove what this execution staged for itself (decision 9): no other reads it, and it has ended."""
     for name in store.folders(task.layout.results):
         if name.endswith(f"-{task.attempt.execution_id}"):
             store.delete(f"{task.layout.results}/{name}")

@@ -1,6 +1,6 @@
 """What all that lies below a staging root is kept in, whatever its scheme: documents, and the data they speak of.
 
-    documents   small, put by at most one writer under a key; what commits stand on (DESIGN D10)
+    documents   small, put by at most one writer under a key; what commits stand on (decision 10)
     data        files that Spark writes and reads by itself; here they are listed, moved and deleted
 
 Keys and folders are absolute paths or URIs, as `StagingLayout` gives them. Every call raises OSError where the store

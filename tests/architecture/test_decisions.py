@@ -1,0 +1,108 @@
+"""Decisions have pages, references lead to them, and files that the documents name are there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import graph_compiler
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from pipelines.flights import env
+from tests.architecture.test_rooms import THIRD_PARTY
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = Path(graph_compiler.__file__).parent
+DECISIONS = ROOT / "docs" / "decisions"
+PAGES = sorted(DECISIONS.glob("[0-9]*.md"))
+DOCUMENTS = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "web" / "README.md"])
+SOURCES = sorted(
+    path
+    for folder in ("benchmarks", "dags", "pipelines", "plugins", "scripts", "tests")
+    for path in (ROOT / folder).rglob("*.py")
+)
+HEADINGS = ["## Context", "## Decision", "## Other ways, and why not"]
+REFERENCE = re.compile(r"\bdecision (\d+)\b", re.IGNORECASE)
+OLD_REFERENCE = re.compile(r"DESIGN[ ]D\d|\(D\d+b?\)")
+MENTION = re.compile(r"`((?:[\w.-]+/)+[\w.-]*)(?:: (\w+))?`")
+ROOMS = {folder.name for folder in PACKAGE.iterdir() if folder.is_dir()}
+FOLDERS = {"benchmarks", "dags", "docs", "pipelines", "schemas", "scripts", "tests", "web"}
+
+
+def number(page: Path) -> int:
+    """Return the number in a page's name."""
+    return int(page.name.partition("-")[0])
+
+
+def test_decisions_are_numbered_without_a_gap() -> None:
+    assert [number(page) for page in PAGES] == list(range(1, len(PAGES) + 1))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+def test_a_decision_is_one_page_with_its_reasons_and_a_row_in_the_list(page: Path) -> None:
+    lines = page.read_text().splitlines()
+    assert lines[0].startswith(f"# {number(page)}. ")
+    assert [line for line in lines if line.startswith("## ")] == HEADINGS
+    assert len(lines) <= 60
+    title = lines[0].partition(". ")[2]
+    assert f"| {number(page)} | [{title}]({page.name})" in (DECISIONS / "README.md").read_text()
+
+
+def test_every_decision_that_is_referred_to_has_a_page() -> None:
+    numbers = {number(page) for page in PAGES}
+    lost = {
+        f"{path.relative_to(ROOT)}: decision {found}"
+        for path in [*SOURCES, *DOCUMENTS]
+        for found in REFERENCE.findall(path.read_text())
+        if int(found) not in numbers
+    }
+    assert lost == set()
+
+
+def test_nobody_refers_to_a_document_that_is_not_here() -> None:
+    old = [
+        str(path.relative_to(ROOT))
+        for path in [*SOURCES, *DOCUMENTS]
+        if path != Path(__file__) and OLD_REFERENCE.search(path.read_text())
+    ]
+    assert old == []
+
+
+MENTIONS = sorted(
+    {
+        (str(path.relative_to(ROOT)), file, name)
+        for path in DOCUMENTS
+        for file, name in MENTION.findall(path.read_text())
+        if file.partition("/")[0] in ROOMS | FOLDERS and "NAME" not in file
+    }
+)
+
+
+@pytest.mark.parametrize(("document", "file", "name"), MENTIONS)
+def test_files_and_names_that_documents_mention_are_there(
+    document: str, file: str, name: str
+) -> None:
+    folder = PACKAGE if file.partition("/")[0] in ROOMS else ROOT
+    assert (folder / file).exists(), document
+    if name:
+        assert re.search(rf"^\s*(?:def|class) {name}\b", (folder / file).read_text(), re.MULTILINE)
+
+
+def test_the_page_on_the_architecture_is_short_and_names_every_room() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    assert len(text.splitlines()) <= 150
+    assert [room for room in ROOMS - {"__pycache__"} if f"| `{room}` |" not in text] == []
+
+
+@pytest.mark.parametrize("room", sorted(set(THIRD_PARTY) & ROOMS))
+def test_the_page_on_the_architecture_says_what_a_room_imports(room: str) -> None:
+    lines = (ROOT / "docs" / "architecture.md").read_text().splitlines()
+    (row,) = (line for line in lines if line.startswith(f"| `{room}` |"))
+    assert set(re.findall(r"\w+", row.split("|")[3])) >= THIRD_PARTY[room]
+
+
+def test_the_edge_that_the_architecture_follows_is_the_examples() -> None:
+    (staged,) = compile_pipeline(env.pipeline()).deployment.staged_edges
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    assert f"`{staged.edge.stream_edge.id}`" in text
+    assert f"`manifests/{staged.edge.data_set_id}/0.json`" in text
+    assert f"`data/{staged.edge.data_set_id}/epoch-0-" in text
