@@ -1,1 +1,0 @@
-"""Folders of files, as Spark's readers, writers and the file system see them."""

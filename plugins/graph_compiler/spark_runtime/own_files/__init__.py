@@ -1,1 +1,0 @@
-"""Files that this project wrote and reads again: read as they were written, or not at all."""
