@@ -182,7 +182,7 @@ MUTANTS = (
     Mutant(
         "readers edge by edge",
         "compiler/execution_graph/execution_graph_builder.py",
-        "for vertex in graph.vertices  # Flink attaches vertices in topological order\n            for edge in graph.in_edges[vertex.id]",
+        "for vertex in graph.vertices\n            for edge in graph.in_edges[vertex.id]",
         "for edge in graph.edges",
     ),
     Mutant(

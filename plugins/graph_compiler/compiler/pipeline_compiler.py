@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graph_compiler.compiler.checks.validation import validated_options
+from graph_compiler.compiler.checks.validation import STREAM_GRAPH_CHECKS, validated_options
 from graph_compiler.compiler.execution_graph.execution_graph_builder import build_execution_graph
 from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
 from graph_compiler.compiler.regions.deployment_regions import deployment_regions
@@ -43,4 +43,5 @@ def _compile(pipeline: Pipeline, deployment: DeploymentOptions) -> CompiledPipel
 
 def compile_stream_graph(pipeline: Pipeline) -> StreamGraph:
     """Compile to the first graph only; raises InvalidPipelineError with every problem found."""
-    return generate_stream_graph(pipeline, validated_options(pipeline))
+    options = validated_options(pipeline, checks=STREAM_GRAPH_CHECKS)
+    return generate_stream_graph(pipeline, options)

@@ -20,7 +20,8 @@ def build_execution_graph(graph: JobGraph) -> ExecutionGraph | None:
     """Expand a job graph; sizes stay linear in the parallelism, whatever the pattern.
 
     Edges are in the order in which Flink attaches their targets, so a partition that several vertices read lists its
-    consumer groups in that order. None where a dynamic graph leaves a parallelism open. Raises InvalidPipelineError for one over its maximum.
+    consumer groups in that order. None where a dynamic graph leaves a parallelism open. Raises InvalidPipelineError for
+    one over its maximum.
     """
     parallelism = {
         vertex.id: vertex.parallelism for vertex in graph.vertices if vertex.parallelism is not None
@@ -69,7 +70,7 @@ def build_execution_graph(graph: JobGraph) -> ExecutionGraph | None:
                     consumers=parallelism[edge.target_id],
                 ),
             )
-            for vertex in graph.vertices  # Flink attaches vertices in topological order
+            for vertex in graph.vertices
             for edge in graph.in_edges[vertex.id]
         ),
     )
