@@ -5,6 +5,7 @@ from __future__ import annotations
 from graph_compiler.compiler.checks.validation import STREAM_GRAPH_CHECKS, validated_options
 from graph_compiler.compiler.execution_graph.execution_graph_builder import build_execution_graph
 from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
+from graph_compiler.compiler.regions.deployment_checks import check_deployment
 from graph_compiler.compiler.regions.deployment_regions import deployment_regions
 from graph_compiler.compiler.regions.pipelined_regions import logical_pipelined_regions
 from graph_compiler.compiler.stream_graph.stream_graph_generator import generate_stream_graph
@@ -29,6 +30,7 @@ def _compile(pipeline: Pipeline, deployment: DeploymentOptions) -> CompiledPipel
     options = validated_options(pipeline, deployment)
     stream_graph = generate_stream_graph(pipeline, options)
     job_graph = generate_job_graph(stream_graph, options)
+    check_deployment(stream_graph, job_graph)
     return CompiledPipeline(
         pipeline=pipeline,
         options=options,

@@ -187,7 +187,8 @@ def _plan_id(facts: _Facts) -> str:
     deployment = facts.compiled.deployment
     regions = [[region.id, list(region.vertex_ids)] for region in deployment.regions]
     staged = [
-        [staged.edge.stream_edge.id, staged.reason.value] for staged in deployment.staged_edges
+        [staged.edge.stream_edge.id, staged.reason.value, staged.edge.data_set_id]
+        for staged in deployment.staged_edges
     ]
     return digest(
         {"regions": regions, "staged": staged, "operators": to_wire(dict(facts.fingerprints))}

@@ -61,6 +61,7 @@ def written_settings(transformation: PhysicalTransformation) -> Step:
     least, wanted = transformation.min_resources, transformation.preferred_resources
     settings = {
         "uid": transformation.uid,
+        "uid_hash": transformation.uid_hash,
         "task_id": transformation.task_id,
         "parallelism": parallelism,
         "max_parallelism": transformation.max_parallelism,
