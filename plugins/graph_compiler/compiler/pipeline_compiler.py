@@ -30,7 +30,8 @@ def _compile(pipeline: Pipeline, deployment: DeploymentOptions) -> CompiledPipel
     options = validated_options(pipeline, deployment)
     stream_graph = generate_stream_graph(pipeline, options)
     job_graph = generate_job_graph(stream_graph, options)
-    check_deployment(stream_graph, job_graph)
+    regions = deployment_regions(stream_graph, job_graph, options)
+    check_deployment(stream_graph, job_graph, regions)
     return CompiledPipeline(
         pipeline=pipeline,
         options=options,
@@ -39,7 +40,7 @@ def _compile(pipeline: Pipeline, deployment: DeploymentOptions) -> CompiledPipel
         job_graph=job_graph,
         execution_graph=build_execution_graph(job_graph),
         logical_regions=logical_pipelined_regions(job_graph),
-        deployment=deployment_regions(stream_graph, job_graph, options),
+        deployment=regions,
     )
 
 
