@@ -12,6 +12,7 @@ from graph_compiler.declaration.transformations import (
     problem_at,
 )
 from graph_compiler.errors import Problem, SourceLocation
+from graph_compiler.graphs.stream_graph import JobType
 from graph_compiler.identifiers import is_legal_name, listing
 from graph_compiler.options.model import MAX_PARALLELISM, PipelineOptions, RuntimeMode
 
@@ -120,6 +121,13 @@ def unbounded_in_batch(pipeline: Pipeline, options: PipelineOptions) -> Iterator
                 "it never ends, and execution.runtime-mode is BATCH",
                 allowed="STREAMING or AUTOMATIC",
             )
+
+
+def job_type(pipeline: Pipeline, options: PipelineOptions) -> JobType:
+    """Return whether the job ends by itself; AUTOMATIC goes by the sources."""
+    if options.runtime_mode is RuntimeMode.AUTOMATIC:
+        return JobType.STREAMING if unbounded_sources(pipeline) else JobType.BATCH
+    return JobType.BATCH if options.runtime_mode is RuntimeMode.BATCH else JobType.STREAMING
 
 
 def unbounded_sources(pipeline: Pipeline) -> list[PhysicalTransformation]:

@@ -56,6 +56,7 @@ STREAM_GRAPH_CHECKS: Checks = tuple(
 """What a stream graph alone needs: Flink refuses a uid that two operators have when it makes the job graph."""
 OPTION_CHECKS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], ...] = (
     operator_checks.unbounded_in_batch,
+    structure_checks.iterations,
     operator_checks.missing_uids,
 )
 
