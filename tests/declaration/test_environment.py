@@ -50,6 +50,13 @@ def test_the_execution_plan_is_flinks_and_forgets_nothing() -> None:
     assert env.get_execution_plan() == env.get_execution_plan()
 
 
+def test_a_description_stands_in_the_plan(env: StreamExecutionEnvironment) -> None:
+    rows = env.from_source(Csv("/in"), "in").set_description("all orders")
+    rows.sink_to(Parquet("/out")).name("out")
+    contents = [node["contents"] for node in json.loads(env.get_execution_plan())["nodes"]]
+    assert contents == ["all orders", "Sink: out"]
+
+
 def test_an_execution_plan_of_nothing_is_refused(env: StreamExecutionEnvironment) -> None:
     with pytest.raises(InvalidPipelineError, match="No operators defined in streaming topology"):
         env.get_execution_plan()
@@ -82,6 +89,7 @@ def test_settings_change_the_operator_whatever_stream_object_holds_it(
     same = (
         stream.name("positive")
         .uid("p")
+        .set_description("keeps what is positive")
         .set_parallelism(3)
         .slot_sharing_group("big")
         .disable_chaining()
@@ -94,6 +102,7 @@ def test_settings_change_the_operator_whatever_stream_object_holds_it(
         "p",
         3,
     )
+    assert transformation.description == "keeps what is positive"
     assert (transformation.slot_sharing_group, transformation.chaining_strategy) == ("big", "NEVER")
 
 

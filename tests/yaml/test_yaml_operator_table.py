@@ -121,6 +121,7 @@ CASES = (
     Case("[{from: s, stage: dear}, {filter: x}]", lambda s, _: s.stage("dear").filter("x")),
     Case("[{from: s, pipelined: small}, {filter: x}]", lambda s, _: s.pipelined("small").filter("x")),
     Case("[{from: s, filter: x, name: n, uid: u, task_id: t, parallelism: 2, max_parallelism: 4, disable_chaining: true}]", lambda s, _: s.filter("x").name("n").uid("u").task_id("t").set_parallelism(2).set_max_parallelism(4).disable_chaining()),
+    Case("[{from: s, filter: x, description: keeps what is x}]", lambda s, _: s.filter("x").set_description("keeps what is x")),
     Case("[{from: s, filter: x, uid_hash: 0123456789ABCDEF0123456789abcdef}]", lambda s, _: s.filter("x").uid_hash("0123456789abcdef0123456789abcdef")),
     Case("[{from: s, filter: x, expensive: true, deterministic: true, start_new_chain: true}]", lambda s, _: s.filter("x").expensive().deterministic().start_new_chain()),
     Case("[{from: s, filter: x, slot_sharing_group: big}]", lambda s, _: s.filter("x").slot_sharing_group("big")),

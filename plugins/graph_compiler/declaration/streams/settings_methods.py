@@ -31,6 +31,10 @@ class Declared:
         """Name the operator, for people and for the Airflow task that ends with it."""
         return self._set("name", name)
 
+    def set_description(self, description: str) -> Self:
+        """Describe the operator in Flink's plan documents, where its name would stand."""
+        return self._set("description", description)
+
     def uid(self, uid: str) -> Self:
         """Pin the operator's id: staged results and task ids then survive changes around it."""
         return self._set("uid", uid)
