@@ -18,7 +18,7 @@ OperatorId = NewType("OperatorId", str)
 JobVertexId = NewType("JobVertexId", str)
 """The operator id of a chain's head."""
 IntermediateDataSetId = NewType("IntermediateDataSetId", str)
-"""`<job vertex id>-<n>`: the n-th data set a vertex produces."""
+"""`<job vertex id>-<n>`: the n-th data set a vertex produces; the uid hash of its head, if any, in place of its id."""
 RegionId = NewType("RegionId", str)
 """The Airflow task id of a deployment region."""
 

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from graph_compiler import Csv, InvalidPipelineError, Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.compiler.checks.validation import find_problems
+from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration import Pipeline
 from graph_compiler.declaration.operators import ChainingStrategy, Filter
@@ -28,10 +30,46 @@ def words(env: Environment) -> list[str]:
 def test_two_operators_with_one_uid(env: Environment) -> None:
     stream = env.from_source(Csv("/in"), "in").filter("x").name("first").uid("same")
     stream.filter("y").name("second").uid("same").sink_to(Parquet("/out"))
-    found = words(env)
-    assert found[0] == "pipeline 'sales' has 1 problem"
-    assert found[1].startswith("second: its uid 'same' is already that of 'first' (")
-    assert found[2] == "hint: a uid is the identity of one operator's results; give each its own"
+    with pytest.raises(InvalidPipelineError) as refusal:
+        compile_pipeline(env.pipeline())
+    (problem,) = refusal.value.problems
+    first = env.transformation(stream.id)
+    assert problem.message == f"its uid 'same' is already that of 'first' ({first.declared_at})"
+    assert problem.hint == "a uid is the identity of one operator's results; give each its own"
+    assert problem.operator == "second"
+
+
+def test_two_operators_with_one_uid_are_refused_by_the_job_graph_as_in_flink(
+    env: Environment,
+) -> None:
+    stream = env.from_source(Csv("/in"), "in").filter("x").name("first").uid("same")
+    stream.filter("y").name("second").uid("same").sink_to(Parquet("/out"))
+    stream_graph = env.get_stream_graph()
+    assert [node.uid for node in stream_graph.nodes] == [None, "same", "same", None]
+    with pytest.raises(InvalidPipelineError, match="its uid 'same' is already that of 'first'"):
+        generate_job_graph(stream_graph, PipelineOptions())
+
+
+def test_a_uid_is_told_without_a_place_where_none_is_known(env: Environment) -> None:
+    stream = env.from_source(Csv("/in"), "in").uid("same")
+    stream.filter("y").name("second").uid("same").sink_to(Parquet("/out"))
+    declared = env.pipeline()
+    unplaced = tuple(replace(one, declared_at=None) for one in declared.transformations)
+    pipeline = replace(declared, transformations=unplaced)
+    (problem,) = find_problems(pipeline, PipelineOptions())
+    assert str(problem).splitlines()[0] == "second: its uid 'same' is already that of 'in'"
+
+
+def test_a_uid_that_two_have_is_told_with_what_else_is_wrong(env: Environment) -> None:
+    stream = env.from_source(Csv("/in"), "in").uid("same")
+    stream.filter(" ").name("second").uid("same").sink_to(Parquet("/out"))
+    first = env.transformation(stream.id)
+    with pytest.raises(InvalidPipelineError) as refusal:
+        compile_pipeline(env.pipeline())
+    assert [problem.message for problem in refusal.value.problems] == [
+        f"its uid 'same' is already that of 'in' ({first.declared_at})",
+        "it has an empty expression",
+    ]
 
 
 def test_a_cycle_that_does_not_go_through_an_iteration() -> None:

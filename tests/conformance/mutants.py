@@ -180,6 +180,12 @@ MUTANTS = (
         "parallelism // 2",
     ),
     Mutant(
+        "readers edge by edge",
+        "compiler/execution_graph/execution_graph_builder.py",
+        "for vertex in graph.vertices\n            for edge in graph.in_edges[vertex.id]",
+        "for edge in graph.edges",
+    ),
+    Mutant(
         "all-to-all split apart", TOPOLOGY, "return [tasks]", "return [[task] for task in tasks]"
     ),
     Mutant("cycles not merged", TOPOLOGY, "if not waits:", "if True:"),

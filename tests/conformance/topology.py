@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from graph_compiler.compiler.checks.validation import validated_options
+from graph_compiler.compiler.checks.validation import STREAM_GRAPH_CHECKS, validated_options
 from graph_compiler.compiler.execution_graph.execution_graph_builder import build_execution_graph
 from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
 from graph_compiler.compiler.stream_graph.stream_graph_generator import generate_stream_graph
@@ -135,7 +135,7 @@ def compile_topology(spec: Json) -> Json:
     answer: Json = {}
     try:
         phase = "stream_graph"
-        options = validated_options(pipeline)
+        options = validated_options(pipeline, checks=STREAM_GRAPH_CHECKS)
         stream_graph = generate_stream_graph(pipeline, options)
         answer["stream_graph"] = stream_graph_json(stream_graph, options)
         phase = "job_graph"

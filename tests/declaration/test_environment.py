@@ -1,9 +1,11 @@
+import json
 from typing import Any
 
 import pytest
 
 from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
 from graph_compiler.declaration.transformations import OneInputTransformation
+from graph_compiler.explain.documents.plan_json import streaming_plan
 from tests.conftest import word_count
 
 
@@ -40,6 +42,46 @@ def test_get_stream_graph_keeps_them_on_wish() -> None:
     assert env.get_stream_graph(clear_transformations=False) == first
 
 
+def test_the_execution_plan_is_flinks_and_forgets_nothing() -> None:
+    env = word_count()
+    plan = json.loads(env.get_execution_plan())
+    assert plan == streaming_plan(env.get_stream_graph(clear_transformations=False))
+    assert [node["pact"] for node in plan["nodes"]][::3] == ["Data Source", "Data Sink"]
+    assert env.get_execution_plan() == env.get_execution_plan()
+
+
+def test_a_description_stands_in_the_plan(env: StreamExecutionEnvironment) -> None:
+    rows = env.from_source(Csv("/in"), "in").set_description("all orders")
+    rows.sink_to(Parquet("/out")).name("out")
+    contents = [node["contents"] for node in json.loads(env.get_execution_plan())["nodes"]]
+    assert contents == ["all orders", "Sink: out"]
+
+
+def test_an_execution_plan_of_nothing_is_refused(env: StreamExecutionEnvironment) -> None:
+    with pytest.raises(InvalidPipelineError, match="No operators defined in streaming topology"):
+        env.get_execution_plan()
+
+
+@pytest.mark.parametrize("method", ["execute", "execute_async"])
+def test_a_module_that_runs_itself_is_refused_with_what_runs_it(method: str) -> None:
+    with pytest.raises(InvalidPipelineError) as refusal:
+        getattr(word_count(), method)("daily")
+    (problem,) = refusal.value.problems
+    name = word_count().name
+    assert problem.message == (
+        f"{method}() was called, and a pipeline's module only declares what is run; "
+        f"the pipeline's name is that of its environment, '{name}'"
+    )
+    assert problem.declared_at is not None
+    assert problem.declared_at.file == __file__
+    for way in (
+        "graph-compiler run NAME --in-process",
+        "graph-compiler run NAME`",
+        "build_dag(env)",
+    ):
+        assert way in str(problem.hint)
+
+
 def test_settings_change_the_operator_whatever_stream_object_holds_it(
     env: StreamExecutionEnvironment,
 ) -> None:
@@ -47,6 +89,7 @@ def test_settings_change_the_operator_whatever_stream_object_holds_it(
     same = (
         stream.name("positive")
         .uid("p")
+        .set_description("keeps what is positive")
         .set_parallelism(3)
         .slot_sharing_group("big")
         .disable_chaining()
@@ -59,6 +102,7 @@ def test_settings_change_the_operator_whatever_stream_object_holds_it(
         "p",
         3,
     )
+    assert transformation.description == "keeps what is positive"
     assert (transformation.slot_sharing_group, transformation.chaining_strategy) == ("big", "NEVER")
 
 

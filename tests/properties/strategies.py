@@ -21,10 +21,13 @@ class Step:
     staged: bool
     expensive: bool
     chaining: str | None
+    pipelined: bool = False
 
 
 @st.composite
-def plans(draw: st.DrawFn, *, groups: bool = True, stages: bool = True) -> tuple[Step, ...]:
+def plans(
+    draw: st.DrawFn, *, groups: bool = True, stages: bool = True, pipelines: bool = False
+) -> tuple[Step, ...]:
     """Draw 1 to 12 steps; each reads streams that come before it."""
     steps: list[Step] = []
     for number in range(draw(st.integers(1, 12))):
@@ -54,6 +57,7 @@ def plans(draw: st.DrawFn, *, groups: bool = True, stages: bool = True) -> tuple
                 staged=stages and draw(st.booleans()) and draw(st.booleans()),
                 expensive=stages and draw(st.integers(0, 7)) == 0,
                 chaining=draw(st.sampled_from([None, None, None, "disable", "new"])),
+                pipelined=pipelines and draw(st.booleans()),
             )
         )
     return tuple(steps)
@@ -73,7 +77,11 @@ def declare(
     streams: dict[int, DataStream] = {}
     for number in order or range(len(plan)):
         stream = _stream(plan[number], number, streams, env)
-        streams[number] = stream.stage(f"step {number}") if plan[number].staged else stream
+        if plan[number].staged:
+            stream = stream.stage(f"step {number}")
+        elif plan[number].pipelined:
+            stream = stream.pipelined(f"step {number}")
+        streams[number] = stream
     read = {input for step in plan for input in step.inputs}
     for number, stream in streams.items():
         if number not in read:

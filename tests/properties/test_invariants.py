@@ -16,6 +16,7 @@ from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.wire import from_wire, to_wire
+from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.explain.failure_cost import failure_costs
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.staging_reasons import StagingReason
@@ -98,6 +99,33 @@ def test_the_modes_are_what_they_promise(plan: tuple[Step, ...], mode: str) -> N
             StagingReason.EXPENSIVE,
             StagingReason.CONTRACT,
             StagingReason.WOULD_CYCLE,
+        }
+
+
+@given(plans(pipelines=True), MODES)
+def test_what_is_declared_pipelined_is_in_one_task_or_refused(
+    plan: tuple[Step, ...], mode: str
+) -> None:
+    try:
+        pipeline = compiled(plan, mode)
+    except InvalidPipelineError as refusal:
+        told = [problem.message for problem in refusal.problems]
+    else:
+        told = []
+    assert all("is to be pipelined" in message for message in told)
+    if told:
+        return
+    assert not any(
+        cut.edge.stream_edge.pipelining_reason for cut in pipeline.deployment.staged_edges
+    )
+    job = pipeline.job_graph
+    ties = [(e.source_id, e.target_id) for e in job.edges if e.stream_edge.pipelining_reason]
+    region_of = pipeline.deployment.region_of_vertex
+    assert all(region_of[one] == region_of[other] for one, other in ties)
+    if mode == "ALL_EXCHANGES_BLOCKING":
+        together = connected_components([vertex.id for vertex in job.vertices], ties)
+        assert {frozenset(region.vertex_ids) for region in pipeline.deployment.regions} == {
+            frozenset(group) for group in together
         }
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from graph_compiler.compiler.checks.validation import validated_options
+from graph_compiler.compiler.checks.validation import STREAM_GRAPH_CHECKS, validated_options
 from graph_compiler.compiler.execution_graph.execution_graph_builder import build_execution_graph
 from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
+from graph_compiler.compiler.regions.deployment_checks import check_deployment
 from graph_compiler.compiler.regions.deployment_regions import deployment_regions
 from graph_compiler.compiler.regions.pipelined_regions import logical_pipelined_regions
 from graph_compiler.compiler.stream_graph.stream_graph_generator import generate_stream_graph
@@ -29,6 +30,8 @@ def _compile(pipeline: Pipeline, deployment: DeploymentOptions) -> CompiledPipel
     options = validated_options(pipeline, deployment)
     stream_graph = generate_stream_graph(pipeline, options)
     job_graph = generate_job_graph(stream_graph, options)
+    regions = deployment_regions(stream_graph, job_graph, options)
+    check_deployment(stream_graph, job_graph, regions)
     return CompiledPipeline(
         pipeline=pipeline,
         options=options,
@@ -37,10 +40,11 @@ def _compile(pipeline: Pipeline, deployment: DeploymentOptions) -> CompiledPipel
         job_graph=job_graph,
         execution_graph=build_execution_graph(job_graph),
         logical_regions=logical_pipelined_regions(job_graph),
-        deployment=deployment_regions(stream_graph, job_graph, options),
+        deployment=regions,
     )
 
 
 def compile_stream_graph(pipeline: Pipeline) -> StreamGraph:
     """Compile to the first graph only; raises InvalidPipelineError with every problem found."""
-    return generate_stream_graph(pipeline, validated_options(pipeline))
+    options = validated_options(pipeline, checks=STREAM_GRAPH_CHECKS)
+    return generate_stream_graph(pipeline, options)

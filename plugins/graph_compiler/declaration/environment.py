@@ -8,6 +8,7 @@ It counts ids and collects transformations; everything else is done by the compi
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn, Self
@@ -144,6 +145,42 @@ class StreamExecutionEnvironment:
         if clear_transformations:
             self._roots.clear()
         return stream_graph
+
+    def get_execution_plan(self) -> str:
+        """Return Flink's JSON plan of the declaration so far, as its plan visualizer reads it; nothing is forgotten.
+
+        Raises InvalidPipelineError as `get_stream_graph` does.
+        """
+        # Imported when called, as in get_stream_graph.
+        from graph_compiler.explain.documents.plan_json import streaming_plan
+
+        return json.dumps(
+            streaming_plan(self.get_stream_graph(clear_transformations=False)), indent=2
+        )
+
+    @held_to_signature
+    def execute(self, job_name: str | None = None) -> NoReturn:
+        """Refuse to run: a module only declares, and Airflow, Spark's driver and every command import it.
+
+        `graph-compiler run NAME` runs it.
+        """
+        self._refuse_to_run("execute", job_name)
+
+    @held_to_signature
+    def execute_async(self, job_name: str | None = None) -> NoReturn:
+        """Refuse to run, as `execute` does: attached or detached is a question of who starts the run."""
+        self._refuse_to_run("execute_async", job_name)
+
+    def _refuse_to_run(self, method: str, job_name: str | None) -> NoReturn:
+        named = (
+            f"; the pipeline's name is that of its environment, '{self.name}'" if job_name else ""
+        )
+        self.refuse(
+            f"{method}() was called, and a pipeline's module only declares what is run{named}",
+            allowed="a module that ends behind its last sink_to(…)",
+            hint="take the call away; `graph-compiler run NAME --in-process` runs it here and now, "
+            "`graph-compiler run NAME` under Airflow, and build_dag(env) on a schedule",
+        )
 
     def next_id(self) -> int:
         """Count one transformation. The counter is this environment's own: Flink's is the process's (decision 2)."""

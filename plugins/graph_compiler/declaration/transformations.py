@@ -123,12 +123,14 @@ class PartitionTransformation(Transformation):
     """Virtual: how rows travel from here. `partitioner` None keeps what the compiler would choose.
 
     An `exchange_mode` of BATCH is staged in every shuffle mode, as in Flink; `staging_reason`, the user's from
-    `.stage(reason)`, in all but ALL_EXCHANGES_PIPELINED.
+    `.stage(reason)`, in all but ALL_EXCHANGES_PIPELINED. `pipelining_reason`, from `.pipelined(reason)`, makes an edge
+    PIPELINED whatever the partitions before it say.
     """
 
     partitioner: Partitioner | None
     exchange_mode: ExchangeMode = ExchangeMode.UNDEFINED
     staging_reason: str | None = None
+    pipelining_reason: str | None = None
 
 
 def label(transformation: Transformation) -> str:

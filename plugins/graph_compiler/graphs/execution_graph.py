@@ -86,7 +86,7 @@ class ExecutionEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionGraph:
-    """Job vertices in topological order; edges as in the job graph."""
+    """Job vertices in topological order; edges by target in that order, then by input."""
 
     vertices: tuple[ExecutionJobVertex, ...]
     results: tuple[IntermediateResult, ...]

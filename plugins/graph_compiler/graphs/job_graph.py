@@ -76,10 +76,20 @@ class JobVertex:
     coordinators: tuple[OperatorCoordinatorProvider, ...]
     input_split_sources: tuple[tuple[OperatorId, InputSplitSource], ...]
 
+    @property
+    def result_id(self) -> OperatorId:
+        """The id its data sets are named after: the uid hash of its head, where there is one."""
+        user_hash = self.user_hashes[-1]
+        return self.operator_ids[-1] if user_hash is None else OperatorId(user_hash)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntermediateDataSet:
-    """What the operator `node_id` of a vertex gives out: its main output, or the side output `output_tag`."""
+    """What the operator `node_id` of a vertex gives out: its main output, or the side output `output_tag`.
+
+    `id` is `<result id of the vertex>-<n>`. Flink's is random, and it finds an operator's state by its uid hash; what
+    is kept here is a staged result.
+    """
 
     id: IntermediateDataSetId
     producer_id: JobVertexId

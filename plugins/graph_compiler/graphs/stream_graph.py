@@ -58,8 +58,9 @@ class StreamNode:
 class StreamEdge:
     """A connection of two operators. `type_number` is 0 for a single input, else the input's number from 1.
 
-    `id` is Flink's edge id; `staging_reason` the user's words where `.stage(reason)` was on the way. `staging_wish`:
-    why it is staged in every shuffle mode but ALL_EXCHANGES_PIPELINED.
+    `id` is Flink's edge id; `staging_reason` and `pipelining_reason` are the user's words where `.stage(reason)` or
+    `.pipelined(reason)` was on the way. `staging_wish`: why it is staged in every shuffle mode but
+    ALL_EXCHANGES_PIPELINED.
     """
 
     id: str
@@ -70,6 +71,7 @@ class StreamEdge:
     exchange_mode: ExchangeMode
     output_tag: str | None
     staging_reason: str | None
+    pipelining_reason: str | None
     staging_wish: StagingReason | None
 
 
@@ -82,6 +84,7 @@ class VirtualPartition:
     partitioner: Partitioner | None
     exchange_mode: ExchangeMode
     staging_reason: str | None
+    pipelining_reason: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from graph_compiler.declaration.operators import Source
@@ -11,24 +11,35 @@ from graph_compiler.declaration.transformations import (
     PhysicalTransformation,
     problem_at,
 )
-from graph_compiler.errors import Problem
+from graph_compiler.errors import Problem, SourceLocation
+from graph_compiler.graphs.stream_graph import JobType
 from graph_compiler.identifiers import is_legal_name, listing
 from graph_compiler.options.model import MAX_PARALLELISM, PipelineOptions, RuntimeMode
 
 
 def duplicate_uids(pipeline: Pipeline) -> Iterator[Problem]:
     """Find uids that two operators have."""
-    first: dict[str, PhysicalTransformation] = {}
-    for transformation in pipeline.operators:
-        if transformation.uid is None:
+    return repeated_uids((one.uid, one.name, one.declared_at) for one in pipeline.operators)
+
+
+def repeated_uids(
+    operators: Iterable[tuple[str | None, str, SourceLocation | None]],
+) -> Iterator[Problem]:
+    """Find uids that an earlier operator has; an operator is its uid, its name, and its place."""
+    first: dict[str, tuple[str, SourceLocation | None]] = {}
+    for uid, name, declared_at in operators:
+        if uid is None:
             continue
-        other = first.setdefault(transformation.uid, transformation)
-        if other is not transformation:
-            yield problem_at(
-                transformation,
-                f"its uid '{transformation.uid}' is already that of '{other.name}' ({other.declared_at})",
-                hint="a uid is the identity of one operator's results; give each its own",
-            )
+        if uid not in first:
+            first[uid] = name, declared_at
+            continue
+        other, place = first[uid]
+        yield Problem(
+            operator=name,
+            message=f"its uid '{uid}' is already that of '{other}'{f' ({place})' if place else ''}",
+            hint="a uid is the identity of one operator's results; give each its own",
+            declared_at=declared_at,
+        )
 
 
 def missing_uids(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem]:
@@ -110,6 +121,13 @@ def unbounded_in_batch(pipeline: Pipeline, options: PipelineOptions) -> Iterator
                 "it never ends, and execution.runtime-mode is BATCH",
                 allowed="STREAMING or AUTOMATIC",
             )
+
+
+def job_type(pipeline: Pipeline, options: PipelineOptions) -> JobType:
+    """Return whether the job ends by itself; AUTOMATIC goes by the sources."""
+    if options.runtime_mode is RuntimeMode.AUTOMATIC:
+        return JobType.STREAMING if unbounded_sources(pipeline) else JobType.BATCH
+    return JobType.BATCH if options.runtime_mode is RuntimeMode.BATCH else JobType.STREAMING
 
 
 def unbounded_sources(pipeline: Pipeline) -> list[PhysicalTransformation]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from graph_compiler.compiler.checks.operator_checks import job_type
+from graph_compiler.declaration.operators.iteration import INSTEAD_OF_ITERATIONS
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (
+    FeedbackTransformation,
     PartitionTransformation,
     PhysicalTransformation,
     SideOutputTransformation,
@@ -14,8 +17,10 @@ from graph_compiler.declaration.transformations import (
     problem_at,
 )
 from graph_compiler.errors import Problem
+from graph_compiler.graphs.stream_graph import JobType
 from graph_compiler.graphs.topology import CycleError, post_order
 from graph_compiler.identifiers import did_you_mean, listing
+from graph_compiler.options.model import PipelineOptions
 
 
 def unknown_inputs(pipeline: Pipeline) -> Iterator[Problem]:
@@ -51,6 +56,24 @@ def cycles(pipeline: Pipeline) -> Iterator[Problem]:
         path = " → ".join(label(transformation) for transformation in cycle)
         hint = "a dataflow goes one way; take one of these inputs away"
         yield problem_at(cycle[0], f"it reads its own output: {path}", hint=hint)
+
+
+def iterations(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem]:
+    """Find iterations that Flink refuses: in a batch job, or with nothing that flows back."""
+    kind = job_type(pipeline, options)
+    for transformation in pipeline.transformations:
+        if not isinstance(transformation, FeedbackTransformation):
+            continue
+        if kind is JobType.BATCH:
+            yield problem_at(
+                transformation,
+                "rows flow back into it, and the job is BATCH: iterations are STREAMING, as in Flink",
+                hint=INSTEAD_OF_ITERATIONS,
+            )
+        if not transformation.feedback:
+            yield problem_at(
+                transformation, "nothing flows back into it", hint=INSTEAD_OF_ITERATIONS
+            )
 
 
 def side_outputs(pipeline: Pipeline) -> Iterator[Problem]:

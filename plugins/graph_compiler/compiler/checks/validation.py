@@ -27,7 +27,9 @@ from graph_compiler.options.reader import read_options
 
 NO_OPERATORS = "No operators defined in streaming topology. Cannot execute."
 
-CHECKS: tuple[Callable[[Pipeline], Iterator[Problem]], ...] = (
+Checks = tuple[Callable[[Pipeline], Iterator[Problem]], ...]
+
+CHECKS: Checks = (
     run_checks.defaults,
     run_checks.schedule,
     structure_checks.unknown_partitioners,
@@ -48,8 +50,13 @@ CHECKS: tuple[Callable[[Pipeline], Iterator[Problem]], ...] = (
     sink_checks.targets_that_meet,
     operator_checks.task_ids,
 )
+STREAM_GRAPH_CHECKS: Checks = tuple(
+    check for check in CHECKS if check is not operator_checks.duplicate_uids
+)
+"""What a stream graph alone needs: Flink refuses a uid that two operators have when it makes the job graph."""
 OPTION_CHECKS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], ...] = (
     operator_checks.unbounded_in_batch,
+    structure_checks.iterations,
     operator_checks.missing_uids,
 )
 
@@ -75,17 +82,22 @@ def _has_roots(pipeline: Pipeline) -> bool:
 
 
 def validated_options(
-    pipeline: Pipeline, deployment: DeploymentOptions = NO_DEPLOYMENT_OPTIONS
+    pipeline: Pipeline,
+    deployment: DeploymentOptions = NO_DEPLOYMENT_OPTIONS,
+    *,
+    checks: Checks = CHECKS,
 ) -> PipelineOptions:
     """Give the options of a pipeline that is right; raises InvalidPipelineError with every problem found."""
     options, wrong = read_options(pipeline.config, deployment)
-    problems = [*wrong, *find_problems(pipeline, None if wrong else options)]
+    problems = [*wrong, *find_problems(pipeline, None if wrong else options, checks)]
     if problems:
         raise InvalidPipelineError(pipeline.name, problems)
     return options
 
 
-def find_problems(pipeline: Pipeline, options: PipelineOptions | None) -> tuple[Problem, ...]:
+def find_problems(
+    pipeline: Pipeline, options: PipelineOptions | None, checks: Checks = CHECKS
+) -> tuple[Problem, ...]:
     """Give every problem, in the order of the checks and then of the declaration.
 
     `options` None: they are wrong, and what depends on them is not looked at.
@@ -101,7 +113,7 @@ def find_problems(pipeline: Pipeline, options: PipelineOptions | None) -> tuple[
     kept = tuple(one for one in pipeline.transformations if one.id not in wrong)
     rest = replace(pipeline, transformations=kept)
     found = [*structure_checks.unknown_inputs(pipeline), *wrong.values()]
-    found += [problem for check in CHECKS for problem in check(rest)]
+    found += [problem for check in checks for problem in check(rest)]
     if options is not None:
         found += [problem for check in OPTION_CHECKS for problem in check(rest, options)]
     return tuple(found)

@@ -19,7 +19,9 @@ _MAX_PARALLELISM_BOUNDS = (128, 32768)
 def build_execution_graph(graph: JobGraph) -> ExecutionGraph | None:
     """Expand a job graph; sizes stay linear in the parallelism, whatever the pattern.
 
-    None where a dynamic graph leaves a parallelism open. Raises InvalidPipelineError for one over its maximum.
+    Edges are in the order in which Flink attaches their targets, so a partition that several vertices read lists its
+    consumer groups in that order. None where a dynamic graph leaves a parallelism open. Raises InvalidPipelineError for
+    one over its maximum.
     """
     parallelism = {
         vertex.id: vertex.parallelism for vertex in graph.vertices if vertex.parallelism is not None
@@ -68,7 +70,8 @@ def build_execution_graph(graph: JobGraph) -> ExecutionGraph | None:
                     consumers=parallelism[edge.target_id],
                 ),
             )
-            for edge in graph.edges
+            for vertex in graph.vertices
+            for edge in graph.in_edges[vertex.id]
         ),
     )
 

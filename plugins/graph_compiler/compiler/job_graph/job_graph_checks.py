@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from graph_compiler.compiler.checks.operator_checks import repeated_uids
 from graph_compiler.compiler.checks.resource_profiles import unmet_minimums
 from graph_compiler.compiler.stream_graph.stream_graph_draft import DEFAULT_SLOT_SHARING_GROUP
 from graph_compiler.declaration.operators import IterationHead
@@ -16,7 +17,12 @@ from graph_compiler.options.model import PipelineOptions
 
 def check_stream_graph(graph: StreamGraph, options: PipelineOptions) -> None:
     """Refuse what cannot become a job graph; raises InvalidPipelineError with all of it."""
-    if problems := [*_checkpoint_problems(graph, options), *_consecutive_hash_problems(graph)]:
+    nodes = sorted(graph.nodes, key=lambda node: node.id)
+    if problems := [
+        *repeated_uids((node.uid, node.declared_name, node.declared_at) for node in nodes),
+        *_checkpoint_problems(graph, options),
+        *_consecutive_hash_problems(graph),
+    ]:
         raise InvalidPipelineError(graph.job_name, problems)
 
 

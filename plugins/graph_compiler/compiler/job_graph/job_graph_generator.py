@@ -144,7 +144,7 @@ def _connect(
     data_sets: list[IntermediateDataSet] = []
     edges: list[JobEdge] = []
     for chain in facts.chains:
-        producer_id = vertices[chain.head_id].id
+        producer_id, result_id = vertices[chain.head_id].id, vertices[chain.head_id].result_id
         produced: list[_Produced] = []
         for edge in chain.out_edges:
             kind = result_type(
@@ -168,7 +168,7 @@ def _connect(
         for number, output in enumerate(produced):
             data_sets.append(
                 IntermediateDataSet(
-                    id=IntermediateDataSetId(f"{producer_id}-{number}"),
+                    id=IntermediateDataSetId(f"{result_id}-{number}"),
                     producer_id=producer_id,
                     node_id=output.edge.source_id,
                     output_tag=output.edge.output_tag,
@@ -180,7 +180,7 @@ def _connect(
         }
         edges.extend(
             JobEdge(
-                data_set_id=IntermediateDataSetId(f"{producer_id}-{of_edge[edge.id]}"),
+                data_set_id=IntermediateDataSetId(f"{result_id}-{of_edge[edge.id]}"),
                 source_id=producer_id,
                 target_id=vertices[edge.target_id].id,
                 stream_edge=edge,

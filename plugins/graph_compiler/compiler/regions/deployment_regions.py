@@ -6,7 +6,8 @@
 1. Cut the edges that are BLOCKING, and those between two slot sharing groups.
 2. Regions are the components over the other edges.
 3. A region that waits for itself through other regions is merged with these if they share a group and no cut
-   among them parts tasks; else the edges that close the cycle are cut. Repeat until there is none.
+   among them parts tasks; else the edges that close the cycle are cut. Repeat until there is none. Under
+   ALL_EXCHANGES_BLOCKING none is merged: each vertex is a task, but for what the declaration keeps together.
 4. An edge that was cut and lies inside one region all the same is staged and read back there.
 """
 
@@ -39,7 +40,8 @@ def deployment_regions(
         for edge in graph.edges
         if (reason := why_staged(edge, stream_graph, graph, options))
     }
-    groups = _acyclic_components(graph, reasons)
+    merges = options.shuffle_mode is not ShuffleMode.ALL_EXCHANGES_BLOCKING
+    groups = _acyclic_components(graph, reasons, merges=merges)
     staged_nodes = {edge.stream_edge.source_id for edge in graph.edges if _is_cut(edge, reasons)}
     names = name_regions(groups, staged_nodes, stream_graph, graph)
     regions = [
@@ -80,7 +82,9 @@ def why_staged(
     return None
 
 
-def _acyclic_components(graph: JobGraph, reasons: _Reasons) -> list[list[JobVertexId]]:
+def _acyclic_components(
+    graph: JobGraph, reasons: _Reasons, *, merges: bool
+) -> list[list[JobVertexId]]:
     """Give components over the edges without a reason; adds WOULD_CYCLE to `reasons` where that is needed."""
     ids = [vertex.id for vertex in graph.vertices]
     merged: set[frozenset[JobVertexId]] = set()
@@ -97,7 +101,7 @@ def _acyclic_components(graph: JobGraph, reasons: _Reasons) -> list[list[JobVert
             return components
         for inside in cycles:
             merged = {group for group in merged if not group <= inside}
-            if _may_merge(inside, graph, reasons):
+            if merges and _may_merge(inside, graph, reasons):
                 merged.add(inside)
             else:
                 _cut_closing_edges(inside, graph, reasons)

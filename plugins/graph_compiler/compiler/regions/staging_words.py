@@ -11,6 +11,12 @@ from graph_compiler.graphs.stream_graph import StreamEdge, StreamGraph
 from graph_compiler.identifiers import listing
 
 
+def pipelining_words(edge: StreamEdge) -> str | None:
+    """Complete "in memory, …" where the declaration asks for that."""
+    asked = edge.pipelining_reason
+    return None if asked is None else f'because you asked: "{asked}"'
+
+
 def staging_words(
     edge: JobEdge, reason: StagingReason, stream_graph: StreamGraph, graph: JobGraph
 ) -> str:

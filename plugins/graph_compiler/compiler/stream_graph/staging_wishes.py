@@ -7,7 +7,8 @@
                         └▒▶ by_user     it that several operators read is staged, so none of them begins before it held
 
 What is staged earlier on the way commits the contract, and the search ends there. An edge about which the declaration
-says something by itself (`.stage(reason)`, an exchange mode) keeps that.
+says something by itself (`.stage(reason)`, an exchange mode) keeps that; `.pipelined(reason)` behind a contract is
+marked all the same, so that `deployment_checks` refuses it.
 """
 
 from __future__ import annotations
@@ -43,14 +44,17 @@ def _marked(graph: StreamGraph, ids: Collection[str], reason: StagingReason) -> 
     if not ids:
         return graph
     edges = tuple(
-        replace(edge, staging_wish=reason) if edge.id in ids and _is_open(edge) else edge
+        replace(edge, staging_wish=reason) if edge.id in ids and _is_open(edge, reason) else edge
         for edge in graph.edges
     )
     return replace(graph, edges=edges)
 
 
-def _is_open(edge: StreamEdge) -> bool:
-    return edge.staging_wish is None and edge.exchange_mode is ExchangeMode.UNDEFINED
+def _is_open(edge: StreamEdge, reason: StagingReason) -> bool:
+    is_refused = edge.pipelining_reason is not None and reason is StagingReason.CONTRACT
+    return edge.staging_wish is None and (
+        is_refused or edge.exchange_mode is ExchangeMode.UNDEFINED
+    )
 
 
 def _behind_expensive(graph: StreamGraph) -> frozenset[str]:

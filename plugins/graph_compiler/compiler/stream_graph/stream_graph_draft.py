@@ -47,6 +47,7 @@ class _Route:
     exchange_mode: ExchangeMode
     output_tag: str | None
     staging_reason: str | None
+    pipelining_reason: str | None
 
 
 @dataclass(slots=True)
@@ -142,6 +143,7 @@ class StreamGraphDraft:
             partitioner=declared.partitioner,
             exchange_mode=declared.exchange_mode,
             staging_reason=declared.staging_reason,
+            pipelining_reason=declared.pipelining_reason,
         )
         return id
 
@@ -193,19 +195,35 @@ class StreamGraphDraft:
         exchange_mode = ExchangeMode.UNDEFINED
         output_tag: str | None = None
         staging_reason: str | None = None
+        pipelining_reason: str | None = None
         while (virtual := self.virtual.get(id)) is not None:
             if isinstance(virtual, VirtualPartition):
                 partitioner = partitioner or virtual.partitioner
                 exchange_mode = virtual.exchange_mode
                 staging_reason = staging_reason or virtual.staging_reason
+                pipelining_reason = pipelining_reason or virtual.pipelining_reason
             else:
                 output_tag = output_tag or virtual.tag
             id = virtual.origin_id
-        return _Route(id, partitioner, exchange_mode, output_tag, staging_reason)
+        if pipelining_reason and exchange_mode is ExchangeMode.UNDEFINED:
+            exchange_mode = (
+                ExchangeMode.PIPELINED
+            )  # a call of its own, not a side effect of the partition before it
+        return _Route(id, partitioner, exchange_mode, output_tag, staging_reason, pipelining_reason)
 
     def _add_edge(self, route: _Route, target: StreamNode, type_number: int) -> None:
         source = self.nodes[route.producer_id]
         partitioner = self._partitioner(route.partitioner, source, target)
+        if route.staging_reason and route.pipelining_reason:
+            self.problems.append(
+                Problem(
+                    operator=target.declared_name,
+                    message=f"what it reads of '{source.declared_name}' is to be staged (\"{route.staging_reason}\") "
+                    f'and pipelined ("{route.pipelining_reason}")',
+                    hint="keep one of stage(…) and pipelined(…)",
+                    declared_at=target.declared_at,
+                )
+            )
         pair = (source.id, target.id)
         number = self._parallel_edges.get(pair, 0)
         self._parallel_edges[pair] = number + 1
@@ -220,6 +238,7 @@ class StreamGraphDraft:
                 exchange_mode=route.exchange_mode,
                 output_tag=route.output_tag,
                 staging_reason=route.staging_reason,
+                pipelining_reason=route.pipelining_reason,
                 staging_wish=StagingReason.DECLARED if route.staging_reason else None,
             )
         )

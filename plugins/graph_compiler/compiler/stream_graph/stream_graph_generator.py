@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from graph_compiler.compiler.checks.operator_checks import unbounded_sources
+from graph_compiler.compiler.checks.operator_checks import job_type
 from graph_compiler.compiler.checks.resource_profiles import resource_profiles
 from graph_compiler.compiler.stream_graph.staging_wishes import with_staging_wishes
 from graph_compiler.compiler.stream_graph.stream_graph_draft import StreamGraphDraft
@@ -17,24 +17,24 @@ from graph_compiler.declaration.transformations import FeedbackTransformation, T
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.graphs.stream_graph import JobType, StreamGraph
 from graph_compiler.graphs.topology import post_order
-from graph_compiler.options.model import PipelineOptions, RuntimeMode, Scheduler
+from graph_compiler.options.model import PipelineOptions, Scheduler
 
 
 def generate_stream_graph(pipeline: Pipeline, options: PipelineOptions) -> StreamGraph:
     """Translate a pipeline that was validated; raises InvalidPipelineError with every problem translating finds."""
-    job_type = _job_type(pipeline, options)
-    is_dynamic = job_type is JobType.BATCH and options.scheduler is Scheduler.ADAPTIVE_BATCH
+    decided = job_type(pipeline, options)
+    is_dynamic = decided is JobType.BATCH and options.scheduler is Scheduler.ADAPTIVE_BATCH
     by_id = {transformation.id: transformation for transformation in pipeline.transformations}
     roots = [
         transformation.id for transformation in pipeline.transformations if transformation.is_root
     ]
     draft = StreamGraphDraft(options=options, is_dynamic=is_dynamic, last_id=max(by_id))
-    _translate(roots, by_id, draft, job_type)
+    _translate(roots, by_id, draft, decided)
     if draft.problems:
         raise InvalidPipelineError(pipeline.name, draft.problems)
     graph = StreamGraph(
         job_name=pipeline.name,
-        job_type=job_type,
+        job_type=decided,
         is_dynamic=is_dynamic,
         nodes=tuple(draft.nodes.values()),
         edges=tuple(draft.edges),
@@ -46,17 +46,11 @@ def generate_stream_graph(pipeline: Pipeline, options: PipelineOptions) -> Strea
     return with_staging_wishes(graph)
 
 
-def _job_type(pipeline: Pipeline, options: PipelineOptions) -> JobType:
-    if options.runtime_mode is RuntimeMode.AUTOMATIC:
-        return JobType.STREAMING if unbounded_sources(pipeline) else JobType.BATCH
-    return JobType.BATCH if options.runtime_mode is RuntimeMode.BATCH else JobType.STREAMING
-
-
 def _translate(
     ids: Sequence[int],
     by_id: Mapping[int, Transformation],
     draft: StreamGraphDraft,
-    job_type: JobType,
+    kind: JobType,
 ) -> None:
     """Translate transformations and their inputs, each once.
 
@@ -68,9 +62,9 @@ def _translate(
             continue
         transformation = by_id[id]
         translator = TRANSLATORS[type(transformation)]
-        translate = translator.for_batch if job_type is JobType.BATCH else translator.for_streaming
+        translate = translator.for_batch if kind is JobType.BATCH else translator.for_streaming
         draft.translated[id] = translate(draft, transformation)
         if isinstance(transformation, FeedbackTransformation):
             head_id = draft.translated[id][-1]
-            _translate(transformation.feedback, by_id, draft, job_type)
+            _translate(transformation.feedback, by_id, draft, kind)
             draft.close_iteration(transformation, head_id, tail_id=head_id - 1)

@@ -7,6 +7,10 @@ from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
 
+INSTEAD_OF_ITERATIONS = (
+    "iterate(step, max_iterations=…) applies a function to its own result, which Spark can run"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class IterationHead(Operator):

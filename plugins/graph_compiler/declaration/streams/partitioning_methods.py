@@ -38,6 +38,19 @@ class PartitioningMethods(Stream):
             )
         return self._partition(None, staging_reason=reason)
 
+    def pipelined(self, reason: str) -> DataStream:
+        """Keep what reads these rows in the task that makes them, even under ALL_EXCHANGES_BLOCKING.
+
+        `reason` is shown wherever the edge is. Refused where the rows have to be staged on this edge: between two slot
+        sharing groups, behind a contract, where tasks would wait for each other, or beside `stage`.
+        """
+        if not reason.strip():
+            self.refuse(
+                "pipelined() was given no reason",
+                allowed="words for whoever asks why the rows are not staged",
+            )
+        return self._partition(None, pipelining_reason=reason)
+
     def expensive(self) -> Self:
         """Say that the operator before is dear, so that a failure behind it should not compute it again.
 

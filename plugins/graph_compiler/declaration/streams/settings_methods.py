@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn, Self
 
@@ -30,9 +31,23 @@ class Declared:
         """Name the operator, for people and for the Airflow task that ends with it."""
         return self._set("name", name)
 
+    def set_description(self, description: str) -> Self:
+        """Describe the operator in Flink's plan documents, where its name would stand."""
+        return self._set("description", description)
+
     def uid(self, uid: str) -> Self:
         """Pin the operator's id: staged results and task ids then survive changes around it."""
         return self._set("uid", uid)
+
+    def uid_hash(self, uid_hash: str) -> Self:
+        """Keep the id the operator had in an older version: 32 hexadecimal digits, as `explain --graph job` shows them.
+
+        Set on the first operator of a job vertex, it names the vertex's staged results, which then stay reusable. As in
+        Flink, the operator's own id is still made from its uid or its place.
+        """
+        if re.fullmatch("[0-9A-Fa-f]{32}", uid_hash) is None:
+            self.refuse(f"uid_hash was given {shown(uid_hash)}", allowed="32 hexadecimal digits")
+        return self._set("uid_hash", uid_hash.lower())
 
     def task_id(self, task_id: str) -> Self:
         """Pin the Airflow task id of the region that runs this operator."""

@@ -13,7 +13,7 @@ from graph_compiler.declaration.functions import (
 )
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import Operator
-from graph_compiler.declaration.partitioners import GlobalPartitioner, Partitioner
+from graph_compiler.declaration.partitioners import ExchangeMode, GlobalPartitioner, Partitioner
 from graph_compiler.declaration.streams.settings_methods import Declared
 from graph_compiler.declaration.transformations import (
     MultipleInputTransformation,
@@ -93,6 +93,7 @@ class Stream(Declared):
         partitioner: Partitioner | None,
         *,
         staging_reason: str | None = None,
+        pipelining_reason: str | None = None,
         id: int | None = None,
     ) -> DataStream:
         return self.environment.add(
@@ -100,7 +101,11 @@ class Stream(Declared):
                 id=self.environment.next_id() if id is None else id,
                 inputs=(self.id,),
                 partitioner=partitioner,
+                exchange_mode=ExchangeMode.PIPELINED
+                if pipelining_reason
+                else ExchangeMode.UNDEFINED,
                 staging_reason=staging_reason,
+                pipelining_reason=pipelining_reason,
                 declared_at=caller_location(),
             )
         )

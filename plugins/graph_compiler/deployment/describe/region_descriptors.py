@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
-from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.operators import IterationHead, Sink
+from graph_compiler.declaration.operators.iteration import INSTEAD_OF_ITERATIONS
 from graph_compiler.declaration.retention import Retention
 from graph_compiler.deployment.describe.fingerprints import digest, fingerprints, own_digests
 from graph_compiler.deployment.describe.resource_profiles import pinned_settings
@@ -46,7 +47,7 @@ class PipelineDescriptor:
 def describe_pipeline(compiled: CompiledPipeline) -> PipelineDescriptor:
     """Describe every region, and the plan they are of.
 
-    Raises InvalidPipelineError for a streaming pipeline, which can be compiled but not deployed.
+    Raises InvalidPipelineError for an iteration and for a streaming pipeline, which can be compiled but not deployed.
     """
     try:
         _check_deployable(compiled)
@@ -106,6 +107,14 @@ def _facts(compiled: CompiledPipeline) -> _Facts:
 
 def _why_not_deployable(compiled: CompiledPipeline) -> Problem | None:
     """Say what Spark cannot run of what Flink's graphs can hold."""
+    for node in compiled.stream_graph.nodes:
+        if isinstance(node.operator, IterationHead):
+            return Problem(
+                operator=node.declared_name,
+                message="rows flow back into it, and Spark has no such loop",
+                hint=INSTEAD_OF_ITERATIONS,
+                declared_at=node.declared_at,
+            )
     if compiled.stream_graph.job_type is JobType.STREAMING:
         return Problem(
             message="execution.runtime-mode is STREAMING",
@@ -187,7 +196,8 @@ def _plan_id(facts: _Facts) -> str:
     deployment = facts.compiled.deployment
     regions = [[region.id, list(region.vertex_ids)] for region in deployment.regions]
     staged = [
-        [staged.edge.stream_edge.id, staged.reason.value] for staged in deployment.staged_edges
+        [staged.edge.stream_edge.id, staged.reason.value, staged.edge.data_set_id]
+        for staged in deployment.staged_edges
     ]
     return digest(
         {"regions": regions, "staged": staged, "operators": to_wire(dict(facts.fingerprints))}

@@ -30,7 +30,7 @@ _TASK_WORDS = {
 }
 _RESULT_WORDS = {
     ResultChangeKind.REUSABLE: "stays reusable",
-    ResultChangeKind.MOVED: "is computed again: the same rows, under another id; a uid of its chain's head keeps it",
+    ResultChangeKind.MOVED: "is computed again: the same rows, under another id; its head's uid or uid_hash keeps it",
     ResultChangeKind.RECOMPUTED: "is computed again: its fingerprint differs",
     ResultChangeKind.ADDED: "is staged now",
     ResultChangeKind.REMOVED: "is no longer staged",

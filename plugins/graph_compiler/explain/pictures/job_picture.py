@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graph_compiler.compiler.regions.staging_words import pipelining_words
 from graph_compiler.explain.pictures.picture import Edge, Node, Picture
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge, JobVertex
@@ -54,6 +55,6 @@ def _edge(edge: JobEdge, staged: str | None) -> Edge:
         source=edge.source_id,
         target=edge.target_id,
         words=tuple(word for word in words if word),
-        reason=staged,
+        reason=staged or pipelining_words(edge.stream_edge),
         is_staged=staged is not None,
     )

@@ -50,6 +50,7 @@ def _node_words(node: StreamNode) -> tuple[str, ...]:
     settings = (
         f"parallelism: {node.parallelism}" if node.parallelism_configured else None,
         f"uid: {node.uid}" if node.uid else None,
+        f"uid hash: {node.uid_hash}" if node.uid_hash else None,
         "expensive" if node.expensive else None,
     )
     return (node.name, *(words for words in settings if words))

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from graph_compiler.declaration.varying_rows import called_in
+from graph_compiler.compiler.regions.deployment_checks import why_fixed
+from graph_compiler.compiler.regions.staging_words import pipelining_words
 from graph_compiler.explain.failure_cost import FailureCost, failure_costs
 from graph_compiler.explain.text.option_words import option_lines
 from graph_compiler.explain.text.resource_words import region_words, split_words, vertex_words
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge, JobVertex
 from graph_compiler.graphs.regions import DeploymentRegion, StagedEdge
-from graph_compiler.graphs.stream_graph import StreamNode
 from graph_compiler.identifiers import RegionId, counted, listing
 
 _NAMED = 3
@@ -97,8 +97,8 @@ def _vertex_lines(
     for edge in compiled.job_graph.in_edges[vertex.id]:
         cut = staged.get(edge.stream_edge.id)
         yield f"    ◀─ {_edge_words(edge, region, compiled, cut)}"
-        if cut is not None:
-            yield f"       {cut.explanation}"
+        if reason := cut.explanation if cut else pipelining_words(edge.stream_edge):
+            yield f"       {reason}"
 
 
 def _fixed_words(vertex: JobVertex, compiled: CompiledPipeline) -> Iterator[str]:
@@ -106,19 +106,8 @@ def _fixed_words(vertex: JobVertex, compiled: CompiledPipeline) -> Iterator[str]
     graph = compiled.stream_graph
     for node_id in vertex.node_ids:
         node, readers = graph.node[node_id], len(graph.out_edges[node_id])
-        if readers > 1 and (reason := _why_fixed(node)):
+        if readers > 1 and (reason := why_fixed(node)):
             yield f"{node.declared_name}: staged once for its {readers} readers, because {reason}"
-
-
-def _why_fixed(node: StreamNode) -> str | None:
-    """Say why two readers would see different rows, as far as the declaration tells; Spark's plan has the last word."""
-    if reason := node.operator.why_unrepeatable():
-        return reason
-    called = called_in(node.operator.expressions())
-    if called is None or node.deterministic:
-        return None
-    name, row = called
-    return f"of {name}(…): {row.reason}"
 
 
 def _edge_words(

@@ -121,6 +121,7 @@ _ROUTES = (
     "partition_custom",
     "key_by",
     "stage",
+    "pipelined",
 )
 _INLINE = (*_ROUTES, "get_side_output")
 _FROM_NAME = Key(str, doc="The step, source or stream whose rows it reads.")

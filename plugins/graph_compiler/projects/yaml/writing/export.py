@@ -170,6 +170,8 @@ class _Export:
                 return {"union": others}
             case PartitionTransformation(partitioner=None, staging_reason=str(reason)):
                 return {"stage": reason}
+            case PartitionTransformation(partitioner=None, pipelining_reason=str(reason)):
+                return {"pipelined": reason}
             case PartitionTransformation(partitioner=Partitioner() as by) if route := _route(by):
                 return route
         raise self._refused(transformation, "it has no call in YAML")
@@ -223,6 +225,8 @@ def _name(transformation: Transformation) -> str:
         return transformation.tag
     if isinstance(transformation, PartitionTransformation) and transformation.partitioner:
         return transformation.partitioner.name.lower()
+    if isinstance(transformation, PartitionTransformation) and transformation.pipelining_reason:
+        return "pipelined"
     return "union" if isinstance(transformation, UnionTransformation) else "staged"
 
 

@@ -60,7 +60,9 @@ def written_settings(transformation: PhysicalTransformation) -> Step:
     is_own = chaining is operator.chaining_strategy
     least, wanted = transformation.min_resources, transformation.preferred_resources
     settings = {
+        "description": transformation.description,
         "uid": transformation.uid,
+        "uid_hash": transformation.uid_hash,
         "task_id": transformation.task_id,
         "parallelism": parallelism,
         "max_parallelism": transformation.max_parallelism,

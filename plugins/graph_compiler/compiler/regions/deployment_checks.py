@@ -1,0 +1,87 @@
+"""What a pipeline declares and no deployment can keep. Ours alone: Flink's graphs are made before it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graph_compiler.declaration.varying_rows import called_in
+from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.graphs.job_graph import JobGraph, JobVertex
+from graph_compiler.graphs.regions import Deployment
+from graph_compiler.graphs.stream_graph import StreamEdge, StreamGraph, StreamNode
+from graph_compiler.identifiers import OperatorId
+
+
+def check_deployment(stream_graph: StreamGraph, graph: JobGraph, deployment: Deployment) -> None:
+    """Refuse what cannot hold; raises InvalidPipelineError with all of it."""
+    problems = [
+        *_shared_result_ids(stream_graph, graph),
+        *_staged_though_pipelined(stream_graph, deployment),
+        *_shared_though_pipelined(stream_graph),
+    ]
+    if problems:
+        raise InvalidPipelineError(graph.job_name, problems)
+
+
+def why_fixed(node: StreamNode) -> str | None:
+    """Return why two readers would see different rows, as far as the declaration tells; Spark's plan has the last word.
+
+    Such rows are staged once for all who read them (decision 9).
+    """
+    if reason := node.operator.why_unrepeatable():
+        return reason
+    called = called_in(node.operator.expressions())
+    if called is None or node.deterministic:
+        return None
+    name, row = called
+    return f"of {name}(…): {row.reason}"
+
+
+def _staged_though_pipelined(graph: StreamGraph, deployment: Deployment) -> Iterator[Problem]:
+    for cut in deployment.staged_edges:
+        edge = cut.edge.stream_edge
+        if edge.pipelining_reason is not None:
+            yield _pipelined_problem(edge, graph, f"has to be staged, {cut.explanation}")
+
+
+def _shared_though_pipelined(graph: StreamGraph) -> Iterator[Problem]:
+    for edge in graph.edges:
+        readers = {other.target_id for other in graph.out_edges[edge.source_id]}
+        if edge.pipelining_reason is None or len(readers) == 1:
+            continue
+        if reason := why_fixed(graph.node[edge.source_id]):
+            words = f"has to be staged once for its {len(readers)} readers, because {reason}"
+            yield _pipelined_problem(edge, graph, words)
+
+
+def _pipelined_problem(edge: StreamEdge, graph: StreamGraph, words: str) -> Problem:
+    source, target = graph.node[edge.source_id], graph.node[edge.target_id]
+    asked = f"what it reads of '{source.declared_name}' is to be pipelined (\"{edge.pipelining_reason}\")"
+    return Problem(
+        operator=target.declared_name,
+        message=f"{asked}, and {words}",
+        hint="take pipelined(…) away, or what makes staging necessary",
+        declared_at=target.declared_at,
+    )
+
+
+def _shared_result_ids(stream_graph: StreamGraph, graph: JobGraph) -> Iterator[Problem]:
+    """Find uid hashes that give two vertices one id: their staged results would be taken for each other's."""
+    vertices = sorted(graph.vertices, key=lambda vertex: vertex.user_hashes[-1] is not None)
+    first: dict[OperatorId, StreamNode] = {}
+    for (
+        vertex
+    ) in vertices:  # those that keep their own id come first: a uid hash may be one of these
+        head = _head(vertex, stream_graph)
+        other = first.setdefault(vertex.result_id, head)
+        if other is not head:
+            yield Problem(
+                operator=head.declared_name,
+                message=f"its uid hash '{vertex.result_id}' is already the id of '{other.declared_name}'",
+                hint="a uid hash is the id that one operator had in an older version; give each its own",
+                declared_at=head.declared_at,
+            )
+
+
+def _head(vertex: JobVertex, graph: StreamGraph) -> StreamNode:
+    return graph.node[vertex.node_ids[-len(vertex.operator_ids)]]

@@ -1,0 +1,15 @@
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+
+env = StreamExecutionEnvironment("sales")
+env.from_source(Csv("/in"), "orders").filter(" ").name("paid").sink_to(Parquet("/out"))
+env.execute("Daily sales")
+
+# graph-compiler validate says:
+# pipelines/a_module_that_runs_itself.py: pipeline 'sales' has 2 problems
+#   paid: it has an empty expression
+#     allowed: Spark SQL
+#     declared at pipelines/a_module_that_runs_itself.py:4
+#   execute() was called, and a pipeline's module only declares what is run; the pipeline's name is that of its environment, 'sales'
+#     allowed: a module that ends behind its last sink_to(…)
+#     hint: take the call away; `graph-compiler run NAME --in-process` runs it here and now, `graph-compiler run NAME` under Airflow, and build_dag(env) on a schedule
+#     declared at pipelines/a_module_that_runs_itself.py:5

@@ -1,0 +1,230 @@
+"""`.pipelined(reason)`: the reader runs in the task that makes the rows, in every shuffle mode, or it is refused."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from graph_compiler import (
+    Csv,
+    DataStream,
+    InvalidPipelineError,
+    Parquet,
+    StreamExecutionEnvironment,
+)
+from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.declaration.partitioners import ExchangeMode
+from graph_compiler.deployment.describe.fingerprints import fingerprints, own_digests
+from graph_compiler.explain.pictures.job_picture import job_picture
+from graph_compiler.explain.text.plan_text import explain_text
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.job_graph import ResultPartitionType
+from graph_compiler.graphs.stream_graph import StreamGraph
+from tests.conftest import SHUFFLE_MODES, with_options
+
+BLOCKING = "ALL_EXCHANGES_BLOCKING"
+README = Path(__file__).parents[2] / "README.md"
+Declare = Callable[[DataStream], object]
+
+
+def compile_in(mode: str, declare: Declare) -> CompiledPipeline:
+    env = StreamExecutionEnvironment("p")
+    declare(env.from_source(Csv("/in"), "in"))
+    return compile_pipeline(with_options(env.pipeline(), shuffle_mode=mode))
+
+
+def tasks(compiled: CompiledPipeline) -> list[list[str]]:
+    vertex = compiled.job_graph.vertex
+    return [[vertex[id].name for id in region.vertex_ids] for region in compiled.deployment.regions]
+
+
+def out(stream: DataStream, name: str = "out") -> None:
+    stream.sink_to(Parquet(f"/out/{name}")).name(name)
+
+
+def counted(stream: DataStream) -> None:
+    """in ─▶ by k ═▶ by v: the second exchange is pipelined."""
+    by_k = stream.key_by("k").aggregate(v="count(*)").name("by_k")
+    out(by_k.pipelined("a few rows").key_by("v").aggregate(n="count(*)").name("by_v"))
+
+
+def test_every_vertex_is_a_task_except_across_edges_declared_pipelined() -> None:
+    compiled = compile_in(BLOCKING, counted)
+    assert tasks(compiled) == [["Source: in"], ["by_k", "by_v -> Sink: out"]]
+    words = "every job vertex a task, except across edges declared `.pipelined(reason)`"
+    assert words in README.read_text()
+
+
+@pytest.mark.parametrize("mode", SHUFFLE_MODES)
+def test_the_edge_is_pipelined_in_every_mode(mode: str) -> None:
+    (edge,) = (
+        edge
+        for edge in compile_in(mode, counted).job_graph.edges
+        if edge.stream_edge.pipelining_reason
+    )
+    assert edge.stream_edge.pipelining_reason == "a few rows"
+    assert edge.result_type is ResultPartitionType.PIPELINED_BOUNDED
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda s: s.pipelined("why").rebalance().filter("x"),
+        lambda s: s.rebalance().pipelined("why").filter("x"),
+        lambda s: s.key_by("a").pipelined("why").rebalance().filter("x"),
+    ],
+)
+def test_it_holds_wherever_it_stands_among_the_partitions(declare: Declare) -> None:
+    env = StreamExecutionEnvironment("p")
+    declare(env.from_source(Csv("/in"), "in"))
+    (edge,) = env.get_stream_graph().edges
+    assert (edge.exchange_mode, edge.pipelining_reason) == (ExchangeMode.PIPELINED, "why")
+
+
+def test_without_a_word_the_partition_nearest_the_producer_still_decides() -> None:
+    env = StreamExecutionEnvironment("p")
+    env.from_source(Csv("/in"), "in").rebalance().filter("x")
+    (edge,) = env.get_stream_graph().edges
+    assert (edge.exchange_mode, edge.pipelining_reason) == (ExchangeMode.UNDEFINED, None)
+
+
+def test_what_another_reads_of_it_is_staged_all_the_same() -> None:
+    def declare(stream: DataStream) -> None:
+        kept = stream.filter("x").name("kept")
+        out(kept.pipelined("small").rebalance().filter("y").name("beside"), "a")
+        out(kept.rebalance().filter("z").name("apart"), "b")
+
+    assert tasks(compile_in(BLOCKING, declare)) == [
+        ["Source: in -> kept", "beside -> Sink: a"],
+        ["apart -> Sink: b"],
+    ]
+
+
+def test_it_goes_before_expensive() -> None:
+    def declare(stream: DataStream) -> None:
+        kept = stream.filter("x").name("kept").expensive()
+        out(kept.pipelined("cheaper than staging").rebalance().filter("y"), "a")
+
+    assert compile_in("AUTO", declare).deployment.staged_edges == ()
+
+
+def test_it_changes_no_fingerprint() -> None:
+    def prints(graph: StreamGraph) -> list[str]:
+        return [*fingerprints(graph, own_digests(graph), {}).values()]
+
+    plain = compile_in(BLOCKING, lambda s: s.key_by("k").aggregate(n="count(*)"))
+    pipelined = compile_in(BLOCKING, lambda s: s.pipelined("p").key_by("k").aggregate(n="count(*)"))
+    assert prints(plain.stream_graph) == prints(pipelined.stream_graph)
+
+
+def test_explain_names_it_with_its_reason() -> None:
+    compiled = compile_in(BLOCKING, counted)
+    text = explain_text(compiled)
+    assert '◀─ by_k · hash(v) · in memory\n       because you asked: "a few rows"' in text
+    reasons = [edge.reason for edge in job_picture(compiled).edges if not edge.is_staged]
+    assert reasons == ['because you asked: "a few rows"']
+
+
+def cycle(stream: DataStream) -> None:
+    """a ═▶ d and a ─▶ b ─▶ d: where b is a task of its own, a's task waits for itself."""
+    a = stream.filter("x").name("a")
+    b = a.key_by("k").aggregate(n="count(*)").name("b")
+    out(a.pipelined("big").join(b, on="k").name("d"))
+
+
+def parted(stream: DataStream) -> None:
+    a = stream.filter("x").name("a")
+    b = a.stage("expensive").key_by("k").aggregate(n="count(*)").name("b")
+    out(a.pipelined("big").join(b, on="k").name("d"))
+
+
+def contract(stream: DataStream) -> None:
+    held = stream.expect("holds", "x > 0", on_violation="fail")
+    out(held.pipelined("small").rebalance().filter("y").name("one"), "a")
+    out(held.rebalance().filter("z").name("two"), "b")
+
+
+def groups(stream: DataStream) -> None:
+    out(stream.pipelined("small").filter("x").name("f").slot_sharing_group("big"))
+
+
+def varying(stream: DataStream) -> None:
+    some = stream.limit(5).name("some")
+    out(some.pipelined("small").rebalance().filter("y").name("one"), "a")
+    out(some.rebalance().filter("z").name("two"), "b")
+
+
+def calling(stream: DataStream) -> None:
+    newest = stream.key_by("k").aggregate(v="first(v)").name("newest")
+    out(newest.pipelined("small").rebalance().filter("y").name("one"), "a")
+    out(newest.rebalance().filter("z").name("two"), "b")
+
+
+def both(stream: DataStream) -> None:
+    out(stream.stage("keep").pipelined("small").filter("x").name("f"))
+
+
+@pytest.mark.parametrize(
+    ("mode", "declare", "words"),
+    [
+        (
+            BLOCKING,
+            cycle,
+            "d: what it reads of 'a' is to be pipelined (\"big\"), and has to be staged, because 'd -> Sink: out' "
+            "also waits for a staged result that 'Source: in -> a' leads to",
+        ),
+        (
+            "AUTO",
+            parted,
+            "d: what it reads of 'a' is to be pipelined (\"big\"), and has to be staged, because 'd -> Sink: out' "
+            "also waits for a staged result that 'Source: in -> a' leads to",
+        ),
+        (
+            "AUTO",
+            contract,
+            "one: what it reads of 'holds' is to be pipelined (\"small\"), and has to be staged, because 2 operators "
+            "read it, and none is to begin before 'holds' holds",
+        ),
+        (
+            "ALL_EXCHANGES_PIPELINED",
+            groups,
+            "f: what it reads of 'in' is to be pipelined (\"small\"), and has to be staged, because slot sharing "
+            "group 'default' ends and 'big' begins",
+        ),
+        (
+            "AUTO",
+            varying,
+            "one: what it reads of 'some' is to be pipelined (\"small\"), and has to be staged once for its 2 readers, "
+            "because it keeps any rows",
+        ),
+        (
+            BLOCKING,
+            calling,
+            "one: what it reads of 'newest' is to be pipelined (\"small\"), and has to be staged once for its 2 "
+            "readers, because of first(…): its value depends on the order",
+        ),
+        (
+            "ALL_EXCHANGES_PIPELINED",
+            both,
+            'f: what it reads of \'in\' is to be staged ("keep") and pipelined ("small")',
+        ),
+    ],
+    ids=["cycle", "parted", "contract", "groups", "varying", "calling", "both"],
+)
+def test_what_has_to_be_staged_is_refused(mode: str, declare: Declare, words: str) -> None:
+    with pytest.raises(InvalidPipelineError, match=re.escape(words)) as refusal:
+        compile_in(mode, declare)
+    (problem,) = refusal.value.problems
+    assert problem.hint is not None
+    assert problem.declared_at is not None
+    assert problem.declared_at.file == __file__
+
+
+def test_a_detour_that_may_run_in_the_same_task_does_in_auto() -> None:
+    assert len(tasks(compile_in("AUTO", cycle))) == 1
+
+
+def test_a_reason_is_asked_for(env: StreamExecutionEnvironment) -> None:
+    with pytest.raises(InvalidPipelineError, match=r"pipelined\(\) was given no reason"):
+        env.from_source(Csv("/in"), "in").pipelined(" ")
