@@ -6,6 +6,7 @@
     ├── DescriptorError             a wire document cannot be read
     ├── StagingError                staged data cannot be committed or found
     │   ├── PartitionNotFoundError  a committed result is gone or damaged (Flink's noun)
+    │   ├── UnreadableRowsError     rows of a staged result cannot be shown: reading them fails or takes too much
     │   ├── StagingRootNotSharedError   a run's documents are not where this worker looks for them
     │   ├── DamagedDocumentError    a document below the staging root cannot be read by anybody
     │   ├── OtherVersionError       a document below the staging root was written by another version of this program
@@ -137,6 +138,10 @@ class StagingError(GraphCompilerError):
 
 class PartitionNotFoundError(StagingError):
     """A committed result partition is missing or does not match its manifest."""
+
+
+class UnreadableRowsError(StagingError):
+    """Rows of a staged result cannot be shown: reading them fails, or takes more than it may."""
 
 
 class ConsumersMustRerunError(StagingError):

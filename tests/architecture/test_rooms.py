@@ -27,6 +27,7 @@ THIRD_PARTY = {
     "projects": {"pydantic", "pydantic_core", "yaml"},
     "compiler": {"mmh3"},
     "explain": {"pydantic"},
+    "row_reader": {"pyarrow"},
     "spark_runtime": {"pyspark", "py4j", "pyarrow"},
 }
 

@@ -1,16 +1,17 @@
 """Every type of Spark through every format, at the borders of its values: as docs/formats.md has it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from xml.etree import ElementTree
 
 import duckdb
 import pyarrow as pa
 import pytest
-from pyarrow import orc, parquet
+from pyarrow import csv, orc, parquet
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from graph_compiler import Csv, Json, Orc, Parquet, Text
+from graph_compiler import Csv, Files, Json, Orc, Parquet, Text
 from graph_compiler.declaration import FileConnector
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import quoted
@@ -23,18 +24,39 @@ from tests.spark.results.test_damaged_data import RESULT, STAGED, area_of
 pytestmark = pytest.mark.spark
 
 DOCS = Path(__file__).parents[3] / "docs" / "formats.md"
+XML = {"rowTag": "ROW", "ignoreSurroundingSpaces": "false"}
+
+
+def xml(path: str, *, options: Mapping[str, str] = XML, **more: str) -> Files:
+    """Return XML files, whose readers keep blanks unless told otherwise."""
+    return Files(format="xml", path=path, options=options, **more)
+
+
+def bare_xml(path: str) -> Files:
+    """Return XML files whose readers take blanks away, as they do unless they are told otherwise."""
+    return xml(path, options={"rowTag": "ROW"})
+
+
 FORMATS: dict[str, Callable[..., FileConnector]] = {
     "parquet": Parquet,
     "orc": Orc,
     "csv": lambda path, **more: Csv(path, options={"multiLine": "true"}, **more),
     "json": Json,
+    "xml": xml,
 }
 NO_STRING = {"string", "varchar(3)", "string collate utf8_lcase"}
 # What a format gives back as something else, as the table says: `''` in CSV, and the type of a collated text in ORC.
-DIFFERS = {"csv": NO_STRING, "orc": set[str](), "json": set[str](), "parquet": set[str]()}
+DIFFERS = {
+    "csv": NO_STRING,
+    "orc": set[str](),
+    "json": set[str](),
+    "parquet": set[str](),
+    "xml": set[str](),
+}
 # What is refused as the value that it is.
 REFUSED_VALUES = {
-    "orc": {"date", "timestamp", "array<struct<t:timestamp,m:map<string,array<double>>>>"}
+    "orc": {"date", "timestamp", "array<struct<t:timestamp,m:map<string,array<double>>>>"},
+    "xml": {"int", "bigint", "string", "array<int>", "array<string>"},
 }
 # Every value is held, and the type is another.
 OTHER_TYPE = {"orc": {"string collate utf8_lcase"}}
@@ -98,7 +120,7 @@ def test_a_format_gives_back_every_value_that_it_takes(
 def test_the_docs_name_every_type_that_a_format_does_not_take(spark: SparkSession) -> None:
     said = {cells[0]: cells[1:] for cells in rows_of_the_docs("Types")}
     names = {kind: f"`{kind.upper()}`" for kind in VALUES}
-    for number, format in enumerate(["parquet", "orc", "json", "csv"]):
+    for number, format in enumerate(["parquet", "orc", "json", "csv", "xml"]):
         refused = {names[kind] for kind in set(VALUES) - set(held_types(spark, format))}
         assert {name for name in names.values() if said[name][number] == "refused"} == refused, (
             format
@@ -121,6 +143,13 @@ def test_the_docs_name_every_type_that_a_format_does_not_take(spark: SparkSessio
         (Csv, "SELECT CAST(NULL AS INT) AS c", "NULL in 1 row"),
         (Text, "SELECT 'a\\nb' AS c", "line breaks in 1 row"),
         (Text, "SELECT CAST(NULL AS STRING) AS c", "NULL in 1 row"),
+        (xml, "SELECT CAST(-2147483648 AS INT) AS c", "the least INT in 1 row"),
+        (xml, "SELECT array(-9223372036854775808L) AS c", "the least BIGINT in 1 row"),
+        (xml, "SELECT 'a\\uffffb' AS c", "U\\+FFFE or U\\+FFFF in 1 row"),
+        (xml, "SELECT array(1, NULL) AS c", "empty arrays, or NULL in them in 1 row"),
+        (xml, "SELECT array(named_struct('a', array())) AS c", "empty arrays, or NULL in them"),
+        (bare_xml, "SELECT ' a' AS c", "blanks around a text in 1 row"),
+        (bare_xml, "SELECT named_struct('a', 'a\\n') AS c", "blanks around a text in 1 row"),
     ],
 )
 def test_a_value_that_would_come_back_as_another_is_refused_and_nothing_is_published(
@@ -154,6 +183,74 @@ def test_merged_rows_are_looked_at_before_they_are_set_aside(sinks: Sinks, tmp_p
     assert not (tmp_path / "out").exists()
 
 
+def test_values_beside_the_borders_of_xml_are_held(
+    spark: SparkSession, sinks: Sinks, tmp_path: Path
+) -> None:
+    texts = border_values(spark, ["string"]).filter(
+        r"string IS NULL OR NOT string RLIKE '[\u0000\u000b]'"
+    )
+    numbers = (
+        "SELECT 1 AS id, -2147483647 AS i, -9223372036854775807L AS b, array(0, -2147483647) AS a, "
+        "named_struct('_a', -1.50, '_VALUE', ' x ') AS s UNION ALL SELECT 2, NULL, NULL, NULL, NULL"
+    )
+    for number, rows in enumerate((texts, spark.sql(numbers))):
+        path = f"{tmp_path}/{number}"
+        sinks.write(xml(path), rows)
+        back = read_source(xml(path, schema=ddl(rows)), spark)
+        assert as_texts(back) == as_texts(rows)
+        parsed = [
+            row for file in Path(path).glob("part-*") for row in ElementTree.parse(file).getroot()
+        ]
+        assert len(parsed) == rows.count()
+        if rows is texts:  # another reader of XML has the same texts
+            found = {row.findtext("id"): row.findtext("string") for row in parsed}
+            assert found == {str(row["id"]): row["string"] for row in rows.collect()}
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("DATE '2013-01-01' AS _a", "'_a' is DATE, which an attribute cannot hold"),
+        ("X'00' AS _a", "'_a' is BINARY, which an attribute cannot hold"),
+        ("array(1) AS _a", "'_a' is ARRAY<INT>, which an attribute cannot hold"),
+        ("array(named_struct('b', 1, '_VALUE', 'x')) AS a", "'_VALUE' is the text of an element, and 'b'"),
+        ("named_struct('_a', 1, '_VALUE', X'00') AS a", "'_VALUE' is BINARY, which the text of"),
+        ("array(array(1)) AS a", "'a' is ARRAY<ARRAY<INT>>"),
+        ("array(named_struct('a b', 1)) AS a", "'a b': its name is none that XML has"),
+        ("1 AS `_`", "'_': its name is none that XML has"),
+    ],
+)  # fmt: skip
+def test_columns_that_xml_would_write_as_something_else_are_refused(
+    expression: str, words: str, sinks: Sinks, tmp_path: Path
+) -> None:
+    with pytest.raises(PublicationError) as raised:
+        sinks.write(xml(f"{tmp_path}/out"), f"SELECT {expression}, 1 AS n")
+    assert words in str(raised.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_other_marks_of_xml_make_other_columns_attributes(
+    spark: SparkSession, sinks: Sinks, tmp_path: Path
+) -> None:
+    options = XML | {"attributePrefix": "a_", "valueTag": "text"}
+    rows = "SELECT 1 AS id, DATE '2013-01-01' AS _a, 'x' AS _VALUE, 7 AS a_b"
+    sinks.write(xml(f"{tmp_path}/out", options=options), rows)
+    back = read_source(xml(f"{tmp_path}/out", options=options, schema=ddl(spark.sql(rows))), spark)
+    assert as_texts(back) == as_texts(spark.sql(rows))
+    with pytest.raises(PublicationError, match="'a_b' is DATE, which an attribute"):
+        sinks.write(xml(f"{tmp_path}/no", options=options), "SELECT DATE '2013-01-01' AS a_b")
+
+
+def test_a_format_in_capitals_is_the_same_format(sinks: Sinks, tmp_path: Path) -> None:
+    def capitals(kind: str) -> Files:
+        return Files(format=kind, path=f"{tmp_path}/out")
+
+    with pytest.raises(PublicationError, match="dates from 1582-10-05"):
+        sinks.write(capitals("ORC"), "SELECT DATE '1582-10-10' AS c")
+    with pytest.raises(PublicationError, match="'c' is BINARY"):
+        sinks.write(capitals("CSV"), "SELECT X'00' AS c")
+
+
 NAMES = [
     "a b", "a.b", "a`b", "a:b", "a,b", "a;b", 'a"b', "a'b", "a<b", "a{b}", "a=b", "a(b)", "ä", "\U0001f600",
     "a\\b", "a/b", "a\nb", "a\rb", "a\tb", " a", "a ", " ", "1a", "_a", ".a", "#a", "select", "x" * 300,
@@ -165,17 +262,23 @@ NAMES = [
 def test_a_column_keeps_its_name_or_is_refused(
     format: str, spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
-    refused = {"orc": {"a`b"}, "csv": {"a\nb", "a\rb"}}.get(format, set())
+    no_xml = {
+        name
+        for name in NAMES
+        if set(name) & set(" `:,;\"'<{=(\\/\n\r\t#%[$") or name in ("1a", ".a")
+    }
+    refused = {"orc": {"a`b"}, "csv": {"a\nb", "a\rb"}, "xml": no_xml}.get(format, set())
     for name in refused:
         schema = StructType([StructField(name, IntegerType()), StructField("other", IntegerType())])
-        with pytest.raises(PublicationError, match="its name has"):
+        with pytest.raises(PublicationError, match="its name (has|is none)"):
             check_columns(schema, format, ())
     names = [name for name in NAMES if name not in refused]
     rows = spark.createDataFrame(
         [tuple(range(len(names)))], StructType([StructField(name, IntegerType()) for name in names])
     )
     sinks.write(FORMATS[format](f"{tmp_path}/out"), rows)
-    back = read_source(FORMATS[format](f"{tmp_path}/out"), spark)
+    declared = {"schema": ddl(rows)} if format == "xml" else {}
+    back = read_source(FORMATS[format](f"{tmp_path}/out", **declared), spark)
     assert sorted(back.columns) == sorted(names)
     (row,) = back.collect()
     assert {name: row[name] for name in names} == {name: n for n, name in enumerate(names)}
@@ -231,7 +334,67 @@ def test_other_engines_read_orc_from_1583_on_as_it_was_written(
     assert _plain(orc.read_table(file).sort_by("id")) == _plain(wanted)
 
 
-def test_other_engines_read_the_lines_of_csv_and_json_as_they_were_written(
+CSV_TYPES = {
+    "boolean": "BOOLEAN", "tinyint": "TINYINT", "smallint": "SMALLINT", "int": "INT", "bigint": "BIGINT",
+    "float": "FLOAT", "double": "DOUBLE", "decimal(38,0)": "DECIMAL(38,0)", "decimal(38,38)": "DECIMAL(38,38)",
+    "decimal(38,18)": "DECIMAL(38,18)", "decimal(9,2)": "DECIMAL(9,2)", "string": "VARCHAR", "char(3)": "VARCHAR",
+    "varchar(3)": "VARCHAR", "date": "DATE", "timestamp": "TIMESTAMPTZ", "timestamp_ntz": "TIMESTAMP",
+}  # fmt: skip
+"""Types that CSV takes, and DuckDB's names of them."""
+
+
+@pytest.mark.parametrize("escape", ["\\", '"'])
+@pytest.mark.parametrize("reader", ["DuckDB", "pyarrow"])
+def test_other_engines_read_csv_as_the_docs_say(
+    escape: str, reader: str, spark: SparkSession, sinks: Sinks, tmp_path: Path
+) -> None:
+    differing = set()
+    for kind in CSV_TYPES:
+        path = f"{tmp_path}/{name_of(kind)}"
+        rows = border_values(spark, [kind]).coalesce(1).withColumnRenamed(name_of(kind), "c")
+        options = {"multiLine": "true", "escape": escape}
+        sinks.write(Csv(path, options=options), rows)
+        (file,) = Path(path).glob("part-*")
+        wanted = rows.toArrow().sort_by("id")
+        read = _csv_by_duckdb if reader == "DuckDB" else _csv_by_pyarrow
+        try:
+            found = read(file, escape, kind, wanted["c"].type)
+        except (duckdb.Error, pa.ArrowInvalid):
+            differing.add(kind)
+            continue
+        if _plain(found) != _plain(wanted):
+            differing.add(kind)
+    said = {(who, sign): cell for who, sign, cell in rows_of_the_docs("CSV in other readers")}
+    names = ", ".join(f"`{kind.upper()}`" for kind in CSV_TYPES if kind in differing) or "none"
+    assert said[reader, f"`{escape}`"].partition(":")[0] == names
+
+
+def _csv_by_duckdb(file: Path, escape: str, kind: str, type: pa.DataType) -> pa.Table:
+    columns = f"{{'id': 'INT', 'c': '{CSV_TYPES[kind]}'}}"
+    said = f"auto_detect = false, header = true, allow_quoted_nulls = false, new_line = '\\n', columns = {columns}"
+    query = f"FROM read_csv('{file}', {said}, quote = '\"', escape = '{escape}') ORDER BY id"
+    found = _by_duckdb(query)
+    return found.set_column(1, "c", found["c"].cast(type)) if kind.startswith("time") else found
+
+
+def _csv_by_pyarrow(file: Path, escape: str, kind: str, type: pa.DataType) -> pa.Table:
+    assert kind in CSV_TYPES
+    found = csv.read_csv(
+        file,
+        parse_options=csv.ParseOptions(
+            newlines_in_values=True, escape_char=False if escape == '"' else escape
+        ),
+        convert_options=csv.ConvertOptions(
+            column_types={"id": pa.int32(), "c": type},
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+    return found.sort_by("id")
+
+
+def test_other_engines_read_the_lines_of_json_as_they_were_written(
     spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
     kinds = ["bigint", "double", "decimal(38,18)", "string", "date", "timestamp_ntz"]

@@ -241,8 +241,11 @@ class Text(FileConnector):
 class Files(FileConnector):
     """Files of any format Spark has a data source for: `Files(format="avro", path="/in")`.
 
-    The data source's jars are the cluster's business. Delta, Iceberg and Hudi can be read, not written: a table of
-    theirs is a log beside its files, and this project publishes files.
+    The data source's jars are the cluster's business. XML does not tell types: with `schema`, a value that does not fit
+    its type fails the task (`on_schema_change="ignore"` reads it as NULL).
+
+    Delta, Iceberg and Hudi can be read, not written: a table of theirs is a log beside its files, and this project
+    publishes files.
     """
 
     never_rendered: ClassVar[tuple[str, ...]] = ("schema", "on_schema_change", "format")
@@ -252,6 +255,20 @@ class Files(FileConnector):
     def spark_format(self) -> str:
         """Name the format as Spark does."""
         return self.format
+
+    @property
+    def schema_in_files(self) -> SchemaInFiles:
+        """Say that XML has names of elements, and that other formats carry their schema."""
+        return SchemaInFiles.NOTHING if self._is_xml else SchemaInFiles.TYPES
+
+    @property
+    def _is_xml(self) -> bool:
+        return self.format.lower() == "xml"
+
+    def read_options(self) -> dict[str, SecretText]:
+        """Hold values of XML to the declared types."""
+        strict = self.schema is not None and self.on_schema_change != OnSchemaChange.IGNORE
+        return {"mode": "FAILFAST"} if self._is_xml and strict else {}
 
     def mistakes(self) -> tuple[Problem, ...]:
         """Refuse an empty format."""

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from pyspark.sql.types import (
     ArrayType,
@@ -23,6 +24,7 @@ from pyspark.sql.types import (
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import listing
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
+from graph_compiler.spark_runtime.publishing.xml_columns import why_not_xml
 
 _NESTED = (ArrayType, MapType, StructType)
 _NOWHERE = frozenset({"interval", "time"})
@@ -38,13 +40,23 @@ _NAMES = {"csv": "\n\r", "orc": "`"}
 """Letters that a format loses from a column's name: a header is one line, and ORC quotes names without a way out."""
 
 
-def check_columns(schema: StructType, format: str, partition_by: tuple[str, ...]) -> None:
-    """Raise PublicationError naming every column that files of this format, in these folders, cannot hold."""
+def check_columns(
+    schema: StructType,
+    format: str,
+    partition_by: tuple[str, ...],
+    options: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Raise PublicationError naming every column that files of this format, in these folders, cannot hold.
+
+    `options` are the writer's.
+    """
+    format = format.lower()
     wrong = [
         *_folders(schema, partition_by),
         *_types(schema, format, partition_by),
         *_names(schema, format),
         *_keys(schema, format),
+        *(why_not_xml(_in_files(schema, partition_by), options) if format == "xml" else ()),
     ]
     if wrong:
         raise PublicationError(
@@ -75,9 +87,15 @@ def _folders(schema: StructType, partition_by: tuple[str, ...]) -> Iterator[str]
         yield "every column is in partition_by; a file needs at least one"
 
 
+def _in_files(schema: StructType, partition_by: tuple[str, ...]) -> StructType:
+    """Return the columns that are not names of folders."""
+    folders = {name.lower() for name in partition_by}
+    return StructType([field for field in schema if field.name.lower() not in folders])
+
+
 def _types(schema: StructType, format: str, partition_by: tuple[str, ...]) -> Iterator[str]:
     folders = {name.lower() for name in partition_by}
-    columns = [field for field in schema if field.name.lower() not in folders]
+    columns = _in_files(schema, partition_by)
     for field in schema:
         if field.name.lower() in folders and _within(field.dataType, _NO_FOLDER):
             yield f"column '{field.name}' is {type_words(field.dataType)}; a folder's name cannot hold it"

@@ -13,7 +13,7 @@ from graph_compiler.declaration.connectors import FileConnector, SinkMode
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import OperatorId, listing
-from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
+from graph_compiler.spark_runtime.columns.column_types import check_names
 from graph_compiler.spark_runtime.columns.schema_change import FILES_EVOLVE, ChangeKind
 from graph_compiler.spark_runtime.connectors.file_schemas import Target as HeldTarget
 from graph_compiler.spark_runtime.connectors.file_schemas import held_schema
@@ -21,6 +21,7 @@ from graph_compiler.spark_runtime.connectors.sink import (
     PreparedSink,
     SinkContext,
     Target,
+    check_file_columns,
     conform_to_target,
     open_sink,
 )
@@ -68,7 +69,7 @@ class FileSink:
             name=self.ticket.target, held=held, evolves=FILES_EVOLVE | replaced, follows=replaced
         )
         rows = conform_to_target(rows, self.connector, target)
-        check_columns(rows.schema, self.connector.spark_format, self.sink.partition_by)
+        check_file_columns(self.connector, rows.schema, self.sink.partition_by)
         key_columns(self.sink.keys, rows.schema)
         return rows
 

@@ -148,8 +148,17 @@ def check_without_target(sink: Sink, rows: DataFrame) -> DataFrame:
     rows = conform_to_target(rows, sink.connector, target)
     key_columns(sink.keys, rows.schema)
     if isinstance(sink.connector, FileConnector):
-        check_columns(rows.schema, sink.connector.spark_format, sink.partition_by)
+        check_file_columns(sink.connector, rows.schema, sink.partition_by)
     return rows
+
+
+def check_file_columns(
+    connector: FileConnector, schema: StructType, partition_by: tuple[str, ...]
+) -> None:
+    """Raise PublicationError naming every column that files as this connector writes them cannot hold."""
+    options = {**connector.write_options(), **connector.spark_options()}
+    plain = {name: value for name, value in options.items() if isinstance(value, str)}
+    check_columns(schema, connector.spark_format, partition_by, plain)
 
 
 def sink_registry() -> set[type]:

@@ -5,6 +5,9 @@
     text   a line break, NULL               two lines; the line of an empty text
     orc    a date or time from 1582-10-05 to 14        another one: the Julian calendar has no such days
            a time in the last second before 1970  a second later
+    xml    blanks around a text             readers take them away, unless ignoreSurroundingSpaces says otherwise
+           NULL in an array, an empty array an element that is missing, and one is NULL
+           the least INT or BIGINT          Spark's reader fails
 
 What the columns alone say is refused before (`column_types.py`); what an option can mend has that option
 (`FileConnector.write_options`).
@@ -21,6 +24,8 @@ from pyspark.sql.types import (
     ArrayType,
     DataType,
     DateType,
+    IntegerType,
+    LongType,
     MapType,
     StringType,
     StructField,
@@ -78,6 +83,7 @@ def watch_values(
     folders = {name.lower() for name in partition_by}
     columns = [field for field in rows.schema if field.name.lower() not in folders]
     known = {key.lower(): value for key, value in options.items()}
+    format = format.lower()
     doubts = tuple(_DOUBTS[format](columns, known)) if format in _DOUBTS else ()
     if not doubts:
         return WatchedRows(rows=rows, format=format, doubts=(), observation=None)
@@ -130,6 +136,41 @@ def _of_orc(columns: list[StructField], _: _Options) -> Iterator[Doubt]:
                 )  # fmt: skip
 
 
+def _of_xml(columns: list[StructField], options: _Options) -> Iterator[Doubt]:
+    keeps_blanks = options.get("ignoresurroundingspaces", "").lower() == "false"
+    blanks_hint = "options={'ignoreSurroundingSpaces': 'false'}, which readers need too"
+    for field in columns:
+        for kind, found, condition, hint in (
+            *(() if keeps_blanks else ((StringType, "blanks around a text", _is_trimmed, blanks_hint),)),
+            (StringType, "the letters U+FFFE or U+FFFF", _has_no_letter, "replace them, or write Parquet"),
+            (IntegerType, "the least INT", _is_least_int, "a column of BIGINT, or write Parquet"),
+            (LongType, "the least BIGINT", _is_least_bigint, "a column of DECIMAL(20,0), or write Parquet"),
+            (ArrayType, "empty arrays, or NULL in them", _has_gap, "NULL, or an array without NULL"),
+        ):  # fmt: skip
+            if where := _anywhere(quoted(field.name), field.dataType, kind, condition):
+                yield Doubt(column=field.name, found=found, condition=where, hint=hint)
+
+
+def _is_trimmed(value: str) -> str:
+    return f"length({value}) <> length(trim(BOTH ' \\t\\n\\r' FROM {value}))"
+
+
+def _has_no_letter(value: str) -> str:
+    return _has(value, ("\\uFFFE", "\\uFFFF"))
+
+
+def _is_least_int(value: str) -> str:
+    return f"{value} = {-(2**31)}"
+
+
+def _is_least_bigint(value: str) -> str:
+    return f"{value} = {-(2**63)}"
+
+
+def _has_gap(values: str) -> str:
+    return f"size({values}) = 0 OR exists({values}, one -> one IS NULL)"
+
+
 def _null(field: StructField, hint: str) -> Doubt:
     return Doubt(
         column=field.name, found="NULL", condition=f"{quoted(field.name)} IS NULL", hint=hint
@@ -170,18 +211,14 @@ def _anywhere(
         found = inside(f"x{depth}", data_type)
         return found and f"exists({values}, x{depth} -> {found})"
 
-    if isinstance(data_type, kind):
-        return f"({condition(value)})"
-    parts: list[str | None] = []
+    parts: list[str | None] = [f"({condition(value)})"] if isinstance(data_type, kind) else []
     if isinstance(data_type, ArrayType):
-        parts = [among(value, data_type.elementType)]
+        parts.append(among(value, data_type.elementType))
     if isinstance(data_type, MapType):
-        parts = [
-            among(f"map_keys({value})", data_type.keyType),
-            among(f"map_values({value})", data_type.valueType),
-        ]
+        parts.append(among(f"map_keys({value})", data_type.keyType))
+        parts.append(among(f"map_values({value})", data_type.valueType))
     if isinstance(data_type, StructType):
-        parts = [inside(f"{value}.{quoted(field.name)}", field.dataType) for field in data_type]
+        parts += [inside(f"{value}.{quoted(field.name)}", field.dataType) for field in data_type]
     known = [part for part in parts if part]
     return f"({' OR '.join(known)})" if known else None
 
@@ -190,4 +227,5 @@ _DOUBTS: Mapping[str, Callable[[list[StructField], _Options], Iterator[Doubt]]] 
     "csv": _of_csv,
     "text": _of_text,
     "orc": _of_orc,
+    "xml": _of_xml,
 }

@@ -9,6 +9,7 @@ from fastapi.responses import Response
 
 from graph_compiler.airflow_backend.web.routes.answers import ServerDep, answer, may_read, refuse
 from graph_compiler.airflow_backend.web.rows.row_permission import requires_rows
+from graph_compiler.airflow_backend.web.rows.row_sample import UNREADABLE, RowSample, read_sample
 from graph_compiler.airflow_backend.web.rows.staged_files import find_rows
 from graph_compiler.airflow_backend.web.runs.dag_runs import find_run
 from graph_compiler.errors import PartitionNotFoundError, StagingError
@@ -28,17 +29,6 @@ def rows(dag_id: str, run_id: str, result: str, server: ServerDep, session: Sess
         refuse(_OFF)
     if find_run(session, dag_id, run_id) is None:
         refuse(f"there is no run '{run_id}' of '{dag_id}'")
-    # Imported when asked: with pyarrow it takes memory in every process that serves Airflow.
-    try:
-        from graph_compiler.airflow_backend.web.rows.row_sample import (
-            UNREADABLE,
-            RowSample,
-            read_sample,
-        )
-    except ImportError:
-        refuse(
-            "rows are read with pyarrow, which this API server does not have: pip install 'pyarrow>=18'"
-        )
     layout, most = server.layout(dag_id, run_id), server.settings.row_samples
 
     def read() -> RowSample | None:

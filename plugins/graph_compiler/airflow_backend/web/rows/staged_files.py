@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -31,14 +32,25 @@ class StagedFiles:
     manifest: Manifest
     folder: Path
 
-    def opened(self) -> Iterator[BinaryIO]:
-        """Give the files that hold rows, in the order of partitions, each opened when it is asked for.
+    @contextmanager
+    def opened_for(self, rows: int) -> Iterator[tuple[tuple[BinaryIO, ...], str | None]]:
+        """Yield the files that hold the first rows, in the order of partitions, and why the next cannot be read.
 
-        Raises PartitionNotFoundError for one that is not as it was committed, and OSError.
+        They are open within the block.
         """
-        for file in self.manifest.files:
-            if file.rows:
-                yield self._open(file)
+        opened: list[BinaryIO] = []
+        gone = None
+        with ExitStack() as stack:
+            for file in (file for file in self.manifest.files if file.rows):
+                if rows <= 0:
+                    break
+                rows -= max(1, file.rows)
+                try:
+                    opened.append(stack.enter_context(self._open(file)))
+                except PartitionNotFoundError as error:
+                    gone = str(error)
+                    break
+            yield tuple(opened), gone
 
     def _open(self, file: DataFile) -> BinaryIO:
         """Open a file that lies in this very folder, and is no link: what is looked at is what is read."""
@@ -50,7 +62,7 @@ class StagedFiles:
             raise self._gone(file, error.why) from None
         if opened is None:
             raise self._gone(file, "is not there any more")
-        found = open(opened, "rb")  # noqa: SIM115  # whoever reads it closes it
+        found = open(opened, "rb")  # noqa: SIM115  # the caller's block closes it
         if (size := os.fstat(opened).st_size) != file.bytes:
             found.close()
             raise self._gone(file, f"has {size} bytes, not {file.bytes}")

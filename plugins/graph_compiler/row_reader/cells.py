@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute  # casts import it when they first run, and then no file can be opened
+
+from graph_compiler.row_reader.messages import Cell, CutCell
 
 _MOST = 500
 """Characters of a cell."""
@@ -15,19 +17,8 @@ _MOST_BYTES = 4 * _MOST
 """Bytes that hold as many characters in any case."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CutCell:
-    """The beginning of a long value; `bytes` is the length of all of a string or binary, None for others."""
-
-    text: str
-    bytes: int | None
-
-
-Cell: TypeAlias = str | CutCell | None
-
-
 def cell(value: Any, kind: Any) -> Cell:
-    """Give an Arrow scalar of a type of Spark's schema JSON; never looks at more of it than is shown."""
+    """Return an Arrow scalar of a type of Spark's schema JSON; never looks at more of it than is shown."""
     if not value.is_valid:
         return None
     text = _beginning(_pieces(value, kind, is_inner=False))
@@ -123,8 +114,8 @@ def _simple(value: Any, kind: Any) -> tuple[str, bool]:
 
 
 def _instant(value: Any, *, is_utc: bool) -> str:
-    """Write a time as Spark does: Python knows no year after 9999, Arrow does."""
-    text = _text(value).removesuffix("Z")
+    """Write a time as Spark does: Python knows no year after 9999, Arrow does. What it stores is UTC."""
+    text = _text(value.cast(pa.timestamp(value.type.unit)))
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return f"{text}Z" if is_utc else text

@@ -1,0 +1,96 @@
+"""Run a program that may fail in any way, and take from it no more than an answer: bounded in time and size.
+
+It is started anew, and never forked off this process, which has threads. It may die, hang, stop itself or print without
+end: it is killed, and the error is a sentence.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from graph_compiler.errors import UnreadableRowsError
+
+_PIECE = 1 << 16
+_PASSED_ON = ("HOME", "LD_LIBRARY_PATH", "PATH", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE")
+"""What a Python needs to find its packages. This server's environment holds secrets that no other program needs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundedProcess:
+    """A program and what it may take: seconds in all, bytes of its standard output."""
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    seconds: float
+    most: int
+
+    def answer_to(self, question: bytes, descriptors: Sequence[int]) -> bytes:
+        """Return what it prints, given a question on its standard input and these open files.
+
+        Raises UnreadableRowsError for one that fails or takes too much, OSError where it cannot be started.
+        """
+        until = time.monotonic() + self.seconds
+        with tempfile.TemporaryFile() as given:  # a pipe would wait for a reader
+            given.write(question)
+            given.seek(0)
+            process = subprocess.Popen(
+                self.command,
+                stdin=given,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                pass_fds=descriptors,
+                env=_passed_on() | dict(self.environment),
+                start_new_session=True,
+            )
+        try:
+            answer = self._read(process, until)
+            process.wait(timeout=max(0.0, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise self._too_slow() from None
+        finally:
+            process.kill()
+            # One that waits for a disk is not gone yet: the thread that reads it waits, too, and lets no other begin.
+            process.wait()
+            assert process.stdout is not None
+            process.stdout.close()
+        if process.returncode:
+            raise UnreadableRowsError(f"the process that reads them {_end(process.returncode)}")
+        return answer
+
+    def _read(self, process: subprocess.Popen[bytes], until: float) -> bytes:
+        assert process.stdout is not None
+        found = bytearray()
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            while True:
+                if not selector.select(timeout=max(0.0, until - time.monotonic())):
+                    raise self._too_slow()
+                piece = os.read(process.stdout.fileno(), _PIECE)
+                found += piece
+                if len(found) > self.most:
+                    raise UnreadableRowsError(f"they take more than {self.most:,} bytes to be said")
+                if not piece:
+                    return bytes(found)
+
+    def _too_slow(self) -> UnreadableRowsError:
+        return UnreadableRowsError(f"reading them takes more than {self.seconds:g} s")
+
+
+def _passed_on() -> dict[str, str]:
+    return {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+
+
+def _end(code: int) -> str:
+    if code > 0:
+        return f"ended with exit code {code}"
+    if -code == signal.SIGXCPU:
+        return "took too much CPU time"
+    name = next((one.name for one in signal.Signals if one == -code), f"signal {-code}")
+    return f"was ended by {name}; a file of the result may be damaged"

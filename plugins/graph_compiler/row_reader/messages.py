@@ -1,0 +1,62 @@
+"""What the web server and the process that reads rows send each other; nobody here needs pyarrow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsWanted:
+    """At most so many rows, out of files that the server has opened; the process itself opens none.
+
+    `fields` is JSON: fields of Spark's schema. `gone` is why the file after these cannot be read: it is an error only
+    when its rows are wanted.
+    """
+
+    most: int
+    fields: str
+    descriptors: tuple[int, ...]
+    gone: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutCell:
+    """The beginning of a long value; `bytes` is the length of all of a string or binary, None for others."""
+
+    text: str
+    bytes: int | None
+
+
+Cell: TypeAlias = str | CutCell | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the process answers: rows, or why there are none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsRead(Answer):
+    """Rows in the order of files, cells in the order of `shown`: the numbers of the fields that could be read."""
+
+    shown: tuple[int, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+class WhyRefused(StrEnum):
+    """What kind of reason there is for no rows."""
+
+    NOT_AS_COMMITTED = "not as committed"
+    """The message is a sentence of ours."""
+    UNREADABLE = "unreadable"
+    NO_PYARROW = "no pyarrow"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsRefused(Answer):
+    """Why there are no rows."""
+
+    why: WhyRefused
+    message: str

@@ -1,0 +1,70 @@
+"""The process that reads rows: `RowsWanted` on its standard input, `Answer` on its standard output.
+
+It is started with the descriptors of files that the server has opened and checked. What a file does to pyarrow, it
+does to this process: the server has neither the memory nor the crash.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from graph_compiler.deployment.documents.wire import from_json, to_wire
+from graph_compiler.errors import PartitionNotFoundError
+from graph_compiler.row_reader.limits import MOST_MEMORY, limit_what_it_takes, open_nothing_more
+from graph_compiler.row_reader.messages import Answer, RowsRead, RowsRefused, RowsWanted, WhyRefused
+
+_MOST_WORDS = 500
+"""Characters of an error's message, which may hold what a file says."""
+
+
+def main() -> None:
+    """Answer one request."""
+    limit_what_it_takes()
+    answer = json.dumps(to_wire(_answer()), ensure_ascii=False).encode(errors="replace")
+    sys.stdout.buffer.write(answer)
+    sys.stdout.flush()
+    os._exit(0)  # no destructor runs over what a damaged file has left
+
+
+def _answer() -> Answer:
+    try:
+        import pyarrow  # noqa: F401  # limited already, and a server may be without
+    except ImportError:
+        return RowsRefused(why=WhyRefused.NO_PYARROW, message="there is no pyarrow")
+    from graph_compiler.row_reader.pages import UNREADABLE
+
+    try:
+        wanted = from_json(RowsWanted, sys.stdin.buffer.read())
+        open_nothing_more()
+        return rows_of(wanted)
+    except PartitionNotFoundError as error:
+        return _refused(WhyRefused.NOT_AS_COMMITTED, str(error))
+    except MemoryError:
+        words = f"reading them takes more than {MOST_MEMORY >> 20:,} MB of memory"
+        return _refused(WhyRefused.UNREADABLE, words)
+    except UNREADABLE as error:
+        return _refused(WhyRefused.UNREADABLE, str(error))
+
+
+def rows_of(wanted: RowsWanted) -> RowsRead:
+    """Read what is wanted; raises PartitionNotFoundError, and what `pages` calls UNREADABLE."""
+    # Imported behind the limits, and where there is a pyarrow.
+    from graph_compiler.row_reader.pages import read_rows
+
+    shown, rows = read_rows(_files(wanted), json.loads(wanted.fields), wanted.most)
+    return RowsRead(shown=shown, rows=rows)
+
+
+def _files(wanted: RowsWanted) -> Iterator[BinaryIO]:
+    for descriptor in wanted.descriptors:
+        yield open(descriptor, "rb")  # noqa: SIM115  # it is closed by whoever reads it
+    if wanted.gone is not None:
+        raise PartitionNotFoundError(wanted.gone)
+
+
+def _refused(why: WhyRefused, words: str) -> RowsRefused:
+    return RowsRefused(why=why, message=words[:_MOST_WORDS])
