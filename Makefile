@@ -8,7 +8,7 @@ export PYTHONPATH := $(CURDIR):$(CURDIR)/plugins
 export SPARK_LOCAL_IP := 127.0.0.1
 
 
-.PHONY: help run ui explain env test test-core test-long test-browser test-faults test-machine mutants bench bench-peers lint format lock web web-check clean
+.PHONY: help run ui explain env test test-core test-long test-browser test-faults test-machine test-mends mutants bench bench-peers lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -40,6 +40,9 @@ test-faults: $(READY) $(DATA) ## break more than seventy real runs, and see that
 
 test-machine: $(READY) ## let the machine look for an hour: random runs, others and faults on folders, tables and staged results (docs/machine.md); ARGS="--minutes 60 --seed 1"
 	@$(WITH_JAVA) $(BIN)/python -m tests.machine $(ARGS)
+
+test-mends: $(READY) ## put each mended fault back, and see that a test notices (half an hour with ARGS=--tests, else more; docs/machine.md); ARGS="13 22"
+	@$(WITH_JAVA) $(BIN)/python -m tests.machine.mends $(ARGS)
 
 test-core: $(READY) ## run the compiler's tests where neither airflow nor pyspark is installed
 	@scripts/make-venv .venv-core requirements-core.lock

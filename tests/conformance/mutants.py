@@ -8,17 +8,12 @@ Each mutant is put into a copy of the package, and the conformance tests are run
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.mutants import Edit, changed_package, misplaced, run_pytest
+
 REGIONS = (
     "tests/compiler/test_scheduling_topology.py"  # the corpus has no cycle of execution regions
 )
@@ -32,6 +27,11 @@ class Mutant:
     file: str
     old: str
     new: str
+
+    @property
+    def edit(self) -> Edit:
+        """Return what it changes."""
+        return Edit(self.file, self.old, self.new)
 
 
 CHAINING = "compiler/job_graph/chaining.py"
@@ -235,12 +235,7 @@ MUTANTS = (
 
 def main(names: list[str]) -> int:
     """Run the mutants, two at a time."""
-    lost = [
-        f"{mutant.name}: {len(_places(mutant))} places"
-        for mutant in MUTANTS
-        if len(_places(mutant)) != 1
-    ]
-    if lost:
+    if lost := misplaced(mutant.edit for mutant in MUTANTS):
         sys.exit("\n".join(lost))
     chosen = [mutant for mutant in MUTANTS if not names or mutant.name in names]
     with ThreadPoolExecutor(max_workers=2) as pool:
@@ -252,43 +247,9 @@ def main(names: list[str]) -> int:
     return 1 if survived else 0
 
 
-def _places(mutant: Mutant) -> list[re.Match[str]]:
-    """Find where a mutant belongs, however the formatter has broken the line."""
-    pattern = r"\s*".join(re.escape(token) for token in re.findall(r"\w+|[^\w\s]", mutant.old))
-    return list(
-        re.finditer(pattern, (ROOT / "plugins" / "graph_compiler" / mutant.file).read_text())
-    )
-
-
 def _is_killed(mutant: Mutant) -> bool:
-    with tempfile.TemporaryDirectory() as folder:
-        package = Path(folder) / "graph_compiler"
-        shutil.copytree(
-            ROOT / "plugins" / "graph_compiler",
-            package,
-            ignore=shutil.ignore_patterns("__pycache__"),
-        )
-        file = package / mutant.file
-        source = file.read_text()
-        (place,) = _places(mutant)
-        file.write_text(source[: place.start()] + mutant.new + source[place.end() :])
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-x",
-            "-p",
-            "no:cacheprovider",
-            "tests/conformance",
-            REGIONS,
-        ]
-        overridden = ["-o", f"pythonpath={folder} {ROOT}"]
-        environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
-        done = subprocess.run(
-            [*command, *overridden], cwd=ROOT, env=environment, capture_output=True, check=False
-        )
-        return done.returncode == 1
+    with changed_package([mutant.edit]) as package:
+        return run_pytest(package, "-x", "tests/conformance", REGIONS).returncode == 1
 
 
 if __name__ == "__main__":

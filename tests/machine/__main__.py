@@ -27,7 +27,7 @@ def main() -> int:
     with sessions(arguments.machine):
         while time.monotonic() < end and not (found and not arguments.go_on):
             for name in arguments.machine:
-                look = Look(name, seed, examples=arguments.examples)
+                look = Look(name, seed, arguments.examples, shrink=not arguments.first)
                 words = look.find()
                 print(look.line, flush=True)
                 if words is not None:
@@ -49,6 +49,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--machine", nargs="*", default=list(MACHINES), choices=list(MACHINES))
     parser.add_argument("--without", nargs="*", default=[], help="words nothing drawn may have")
     parser.add_argument("--go-on", action="store_true", help="look further after a find")
+    parser.add_argument(
+        "--first", action="store_true", help="show the first sequence, not the shortest"
+    )
     parser.add_argument("--refusals", action="store_true", help="list what was refused, and how")
     return parser.parse_args()
 

@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from graph_compiler import Jdbc, Range, StreamExecutionEnvironment
@@ -14,6 +15,7 @@ from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.databases.carrying import TablePublication
 from graph_compiler.spark_runtime.connectors.databases.resolving import is_there, resolve
+from graph_compiler.spark_runtime.connectors.databases.sql_errors import sql_state
 from graph_compiler.spark_runtime.connectors.jdbc_sink import JdbcSink
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.postgres import JAR, Postgres, running_postgres
@@ -186,6 +188,19 @@ def test_a_database_of_another_kind_is_asked_by_its_catalog(spark: SparkSession)
     assert not resolve(replace_table(orders, "nothing")).exists
     with pytest.raises(PublicationError, match="keeps for itself"):
         resolve(replace_table(orders, "graph_compiler_publications"))
+
+
+def test_an_error_of_another_database_is_not_an_absent_table(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orders = Database(
+        spark=spark, connector=Jdbc("jdbc:derby:memory:errors;create=true", table="orders")
+    )
+    assert not resolve(orders).exists
+    monkeypatch.setattr(Database, "exists_query", lambda *_: "nonsense")
+    with pytest.raises(Py4JJavaError) as failure:
+        resolve(orders)
+    assert sql_state(failure.value) == "42X01"
 
 
 def replace_table(database: Database, table: str) -> Database:

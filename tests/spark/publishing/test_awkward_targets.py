@@ -50,6 +50,24 @@ def test_a_run_counts_once_whatever_its_partition_column_is_called(
             sinks.open(target, run="r2", **how)
 
 
+@pytest.mark.parametrize("column", ["_day", "empty-seats"])
+@pytest.mark.parametrize("mode", ["overwrite", "overwrite-partitions"])
+def test_where_folders_cannot_be_exchanged_old_files_go_whatever_their_column_is_called(
+    mode: str,
+    column: str,
+    spark: SparkSession,
+    sinks: Sinks,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "graph_compiler.staging.publications.file_publication.exchange_folders", lambda *_: False
+    )
+    test_a_run_counts_once_whatever_its_partition_column_is_called(
+        mode, column, spark, sinks, tmp_path
+    )
+
+
 def test_a_partition_column_that_hides_its_folders_is_refused(sinks: Sinks, tmp_path: Path) -> None:
     with pytest.raises(PublicationError, match=r"column '\.day' .* readers pass over"):
         sinks.write(Parquet(f"{tmp_path}/out"), "SELECT 1 id, 1 `.day`", partition_by=(".day",))
@@ -327,7 +345,9 @@ NAMES = [
         "é e\u0301 ",
         "..a",
     ),
-    *("n" * 255, "é" * 127, "_x=1", ".x"),
+    pytest.param("n" * 255, id="255 letters"),
+    pytest.param("é" * 127, id="254 bytes"),
+    *("_x=1", ".x"),
 ]
 
 

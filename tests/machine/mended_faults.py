@@ -1,0 +1,578 @@
+"""The 25 faults that were mended, each put back as it was: which lines, and what must notice it (docs/machine.md).
+
+A fault of several parts has an entry for each part that has lines of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tests.mutants import Edit
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault by its number in docs/machine.md, the edits that put it back, and what must find it.
+
+    `found_by` are tests (`folder/test_file.py::test_name`, in tests/, with one parameter set or without) and machines
+    (`machine: files`). Each of them must find it.
+    """
+
+    item: int
+    what: str
+    edits: tuple[Edit, ...]
+    found_by: tuple[str, ...]
+
+
+def _fault(
+    item: int, what: str, *edits: tuple[str, str, str], found_by: str | tuple[str, ...]
+) -> Fault:
+    finders = (found_by,) if isinstance(found_by, str) else found_by
+    return Fault(item, what, tuple(Edit(*edit) for edit in edits), finders)
+
+
+CARRYING = "spark_runtime/connectors/databases/carrying.py"
+RESOLVING = "spark_runtime/connectors/databases/resolving.py"
+SNAPSHOTS = "spark_runtime/connectors/databases/snapshots.py"
+SQL_ERRORS = "spark_runtime/connectors/databases/sql_errors.py"
+LISTING = "staging/publications/listing.py"
+LITERAL = "spark_runtime/publishing/literal_paths.py"
+MOUNTS = "staging/publications/mounts.py"
+PARTITION_NAMES = "spark_runtime/publishing/partition_names.py"
+MOVES = "staging/publications/moves.py"
+PUBLICATION = "spark_runtime/publishing/publication.py"
+FILE_SINK = "spark_runtime/connectors/file_sink.py"
+WRITTEN_FILES = "spark_runtime/publishing/written_files.py"
+CARRY_OUT = "staging/publications/file_publication.py"
+CURRENT_TIME = "spark_runtime/repeatability/current_time.py"
+SOURCE_FILES = "spark_runtime/repeatability/source_files.py"
+EVALUATION = "spark_runtime/region/region_evaluation.py"
+REGION_RUN = "spark_runtime/region/region_run.py"
+MAIN = "spark_runtime/main.py"
+STAGING = "spark_runtime/results/staging_area.py"
+LEDGER = "staging/publications/ledger.py"
+PINNED = "spark_runtime/results/pinned_settings.py"
+VALUES = "spark_runtime/publishing/format_values.py"
+COLUMN_TYPES = "spark_runtime/columns/column_types.py"
+FILES = "declaration/connectors/files.py"
+JDBC_TEMPLATES = "declaration/connectors/jdbc_templates.py"
+TEXT_FILE = "projects/yaml/syntax/text_file.py"
+PLACES = "staging/publications/places.py"
+PREPARATIONS = "staging/publications/preparations.py"
+MANIFEST_LOG = "staging/results/manifest_log.py"
+ORDER = "staging/executions/execution_order.py"
+BOUNDED_READ = "staging/store/bounded_read.py"
+READ_DOCUMENT = "staging/store/read_document.py"
+OTHER_PLACES = "airflow_backend/task/other_places.py"
+DRIVER_END = "airflow_backend/task/driver_end.py"
+STAGED_RESULT = "airflow_backend/web/rows/staged_result.py"
+STAGING_READS = "airflow_backend/web/routes/staging_reads.py"
+
+AWKWARD = "spark/publishing/test_awkward_targets.py"
+JDBC_FAULTS = "spark/connectors/test_jdbc_faults.py"
+JDBC_NAMES = "spark/connectors/test_jdbc_names.py"
+JDBC_SNAPSHOTS = "spark/connectors/test_jdbc_snapshots.py"
+CHANGING = "spark/repeatability/test_changing_sources.py"
+ACROSS_MOUNTS = "staging/publications/test_carry_out_across_mounts.py"
+FORMATS = "spark/publishing/test_formats.py"
+PINNED_TESTS = "spark/results/test_pinned_settings.py"
+ENDING = "spark/failures/test_ending_functions.py"
+PLACES_TESTS = "staging/publications/test_places.py"
+OTHER_TESTS = "airflow/test_other_places.py"
+ODD_DOCUMENTS = "airflow/test_odd_documents.py"
+STAGING_READ_TESTS = "airflow/test_staging_reads.py"
+RENDERED = "declaration/test_rendered_databases.py"
+YAML_FILES = "yaml/test_yaml_files.py"
+COUNTS_ONCE = f"{AWKWARD}::test_a_run_counts_once_whatever_its_partition_column_is_called"
+NOT_EXCHANGED = f"{AWKWARD}::test_where_folders_cannot_be_exchanged_old_files_go_whatever_their_column_is_called"
+CALLED = f"{AWKWARD}::test_a_target_is_what_it_is_called"
+COMES_BACK = (
+    f"{FORMATS}::test_a_value_that_would_come_back_as_another_is_refused_and_nothing_is_published"
+)
+FILES_MACHINE, TABLES_MACHINE = "machine: files", "machine: tables"
+
+FAULTS = (
+    _fault(
+        1,
+        "any error of a database means 'no such table', and that the rows were published",
+        (
+            RESOLVING,
+            'if str(about.getDatabaseProductName()) == "PostgreSQL":\n'
+            "            return _relation(connection, name) is not None",
+            'if str(about.getDatabaseProductName()) == "PostgreSQL":\n'
+            "            try:\n"
+            "                return _relation(connection, name) is not None\n"
+            "            except Py4JJavaError:\n"
+            "                return False",
+        ),
+        (
+            CARRYING,
+            "outcome = marks.give_up(to, to.mark)\n        if outcome is MarkOutcome.GIVEN_UP:",
+            "return None\n        if outcome is MarkOutcome.GIVEN_UP:",
+        ),
+        found_by=f"{JDBC_FAULTS}::test_a_reset_at_any_statement_of_a_publication_loses_and_doubles_nothing",
+    ),
+    _fault(
+        1,
+        "on other databases, too",
+        (RESOLVING, "if sql_state(error) in _NO_SUCH_TABLE:", "if True:"),
+        found_by=f"{JDBC_NAMES}::test_an_error_of_another_database_is_not_an_absent_table",
+    ),
+    _fault(
+        1,
+        "a staged table that is gone means 'done'",
+        (
+            CARRYING,
+            "outcome = marks.give_up(to, to.mark)\n        if outcome is MarkOutcome.GIVEN_UP:",
+            "return None\n        if outcome is MarkOutcome.GIVEN_UP:",
+        ),
+        found_by=f"{JDBC_FAULTS}::test_rows_that_somebody_has_dropped_are_lost_and_computed_again",
+    ),
+    _fault(
+        1,
+        "no mark is put with the rows",
+        (CARRYING, "[marks.statement(to, to.mark, MarkOutcome.PUBLISHED)]", "[]"),
+        found_by=f"{JDBC_FAULTS}::test_a_lost_answer_to_commit_is_asked_for_again",
+    ),
+    _fault(
+        2,
+        "partition folders such as _day=7 count as hidden",
+        (LISTING, 'is_partition = name.startswith("_") and "=" in name', "is_partition = False"),
+        (
+            WRITTEN_FILES,
+            "for name in sorted(files_with_rows(folder))",
+            'for name in sorted(str(path.relative_to(folder)) for path in folder.rglob("part-*"))',
+        ),
+        found_by=(
+            f"{COUNTS_ONCE}[append-_day]",
+            f"{COUNTS_ONCE}[merge-_day]",
+            f"{NOT_EXCHANGED}[overwrite-_day]",
+            f"{NOT_EXCHANGED}[overwrite-partitions-_day]",
+            FILES_MACHINE,
+        ),
+    ),
+    _fault(
+        3,
+        "files below a folder whose name begins with 'empty-' are removed",
+        (
+            PUBLICATION,
+            "or name in markers or partition_of(",
+            'or name.startswith("empty-") or partition_of(',
+        ),
+        found_by=(f"{COUNTS_ONCE}[append-empty-seats]", FILES_MACHINE),
+    ),
+    _fault(
+        3,
+        "a stranger's file whose name begins with 'empty-' is taken for ours",
+        (FILE_SINK, "if file not in markers", 'if not file.startswith("empty-")'),
+        found_by=f"{AWKWARD}::test_a_marker_file_goes_when_rows_come_and_a_strangers_file_of_its_name_does_not",
+    ),
+    _fault(
+        4,
+        "each action reads the clock",
+        (CURRENT_TIME, "if not found:", "if True:"),
+        found_by="spark/repeatability/test_one_now.py::test_a_filter_on_the_current_time_puts_each_row_on_one_side",
+    ),
+    _fault(
+        5,
+        "files are not compared with their listing",
+        (SOURCE_FILES, "if not changed:", "if True:"),
+        found_by=f"{CHANGING}::test_a_file_written_again_in_place_fails_the_attempt_and_publishes_nothing",
+    ),
+    _fault(
+        5,
+        "what may change while it is read is computed for each reader",
+        (
+            EVALUATION,
+            "if reason is not None and self.is_shared(output) and output not in self._results:",
+            "if False:",
+        ),
+        found_by=f"{CHANGING}::test_a_table_that_is_no_list_of_files_is_fixed",
+    ),
+    _fault(
+        5,
+        "each query to PostgreSQL has a snapshot of its own",
+        (SNAPSHOTS, "return _reading(connector, snapshot.id)", "return connector"),
+        found_by=f"{JDBC_SNAPSHOTS}::test_each_row_is_in_one_of_two_sinks_though_the_table_changes_in_between",
+    ),
+    _fault(
+        5,
+        "databases without shared snapshots are read more than once",
+        (SNAPSHOTS, "if times > 1 or splits > 1:", "if False:"),
+        found_by=(
+            f"{JDBC_SNAPSHOTS}::test_a_database_without_shared_snapshots_is_read_once_only",
+            f"{JDBC_SNAPSHOTS}::test_splits_of_a_database_without_shared_snapshots_are_refused",
+        ),
+    ),
+    _fault(
+        6,
+        "a task looks at its own targets only",
+        (PLACES, "*_sink_problems(operator, [*own, *others])", "*_sink_problems(operator, own)"),
+        found_by=f"{PLACES_TESTS}::test_targets_of_two_tasks_that_meet_are_refused",
+    ),
+    _fault(
+        6,
+        "the tasks of an Airflow run do not know each other's targets",
+        (OTHER_PLACES, "ends = (*rendered, *_recorded(task, others))", "ends = ()"),
+        (OTHER_PLACES, "return recorded_endpoints(task.layout, task.region, ids)", "return ()"),
+        found_by=(
+            f"{OTHER_TESTS}::test_targets_that_meet_once_rendered_are_refused_by_whichever_task_is_first",
+            f"{OTHER_TESTS}::test_what_only_another_task_can_render_is_known_once_it_has_begun",
+        ),
+    ),
+    _fault(
+        7,
+        "a target may lie over any folder",
+        (
+            PLACES,
+            "return (*problems, *find_own_folder_problems(sinks, folders))",
+            "return tuple(problems)",
+        ),
+        found_by=(
+            f"{PLACES_TESTS}::test_a_target_over_a_folder_of_ours_is_refused",
+            f"{PLACES_TESTS}::test_the_pipelines_folder_is_ours_and_the_project_beside_it_is_not",
+        ),
+    ),
+    _fault(
+        7,
+        "Airflow's folders are not among them",
+        (OTHER_PLACES, "folders=tuple(_folders(context))", "folders=()"),
+        found_by=f"{OTHER_TESTS}::test_a_target_in_the_dags_folder_or_the_staging_root_is_refused",
+    ),
+    _fault(
+        8,
+        "'' may name a partition folder",
+        (PARTITION_NAMES, '_Unfit(condition="{} = \'\'", shown="\'\'", becomes="NULL"),', ""),
+        found_by=f"{AWKWARD}::test_a_value_no_folder_can_hold_is_refused_and_nothing_changes[merge-Parquet]",
+    ),
+    _fault(
+        9,
+        "links to folders are passed over",
+        (
+            LISTING,
+            "if passes_over(entry.name):",
+            "if passes_over(entry.name) or (entry.is_symlink() and entry.is_dir()):",
+        ),
+        found_by=f"{AWKWARD}::test_rows_behind_a_link_are_counted_and_what_is_there_stays",
+    ),
+    _fault(
+        10,
+        "a writer's option names the files, and nobody compares what was written",
+        (
+            WRITTEN_FILES,
+            '_PINNED = {"mapreduce.output.basename": "part"}',
+            "_PINNED: dict[str, str] = {}",
+        ),
+        (WRITTEN_FILES, "if not is_same:", "if False:"),
+        found_by=(
+            f"{AWKWARD}::test_options_change_nothing_of_which_rows_are_there[a name for files]",
+            f"{AWKWARD}::test_settings_of_the_session_change_nothing_of_which_rows_are_there",
+            FILES_MACHINE,
+        ),
+    ),
+    _fault(
+        10,
+        "files that are not found are published all the same",
+        (WRITTEN_FILES, "if not is_same:", "if False:"),
+        found_by=f"{AWKWARD}::test_files_that_are_not_found_where_they_were_written_are_never_published",
+    ),
+    _fault(
+        11,
+        "staged files are compared by their size alone, and pages not at all",
+        (STAGING, "elif file.checksums is not None and", "elif False and"),
+        (PINNED, '"parquet.page.verify-checksum.enabled": "true",', ""),
+        found_by="spark/results/test_damaged_data.py::test_no_changed_byte_of_a_staged_file_goes_unnoticed",
+    ),
+    _fault(
+        12,
+        "the cluster's ignoreCorruptFiles holds for staged files",
+        (PINNED, '"ignoreCorruptFiles": "false",', ""),
+        found_by=f"{PINNED_TESTS}::test_a_damaged_file_is_noticed_though_the_cluster_ignores_such_files",
+    ),
+    _fault(
+        12,
+        "the cluster's ignoreMissingFiles holds for staged files",
+        (PINNED, '"ignoreMissingFiles": "false",', ""),
+        found_by=f"{PINNED_TESTS}::test_a_damaged_file_is_noticed_though_the_cluster_ignores_such_files",
+    ),
+    *(
+        _fault(
+            13,
+            f"{name} files take values they cannot hold",
+            (VALUES, f'"{name.lower()}": _of_{name.lower()},', ""),
+            found_by=COMES_BACK,
+        )
+        for name in ("CSV", "text", "ORC")
+    ),
+    _fault(
+        13,
+        "ORC files take columns whose names have a back tick",
+        (COLUMN_TYPES, ', "orc": "`"}', "}"),
+        found_by=(f"{FORMATS}::test_a_column_keeps_its_name_or_is_refused[orc]", FILES_MACHINE),
+    ),
+    _fault(
+        13,
+        "CSV files cut blanks and microseconds",
+        (
+            FILES,
+            '**_MICROSECONDS,\n        "ignoreLeadingWhiteSpace": "false",\n'
+            '        "ignoreTrailingWhiteSpace": "false",',
+            "",
+        ),
+        found_by=f"{FORMATS}::test_a_format_gives_back_every_value_that_it_takes[csv]",
+    ),
+    _fault(
+        13,
+        "JSON files cut microseconds and leave keys of NULL out",
+        (FILES, '{**_MICROSECONDS, "ignoreNullFields": "false"}', "{}"),
+        found_by=(
+            f"{FORMATS}::test_a_format_gives_back_every_value_that_it_takes[json]",
+            f"{FORMATS}::test_a_file_of_lines_holds_null_and_blanks_as_they_are",
+        ),
+    ),
+    _fault(
+        14,
+        "rows are prepared beside a target on another mount",
+        (MOUNTS, "if target.is_dir() and _mount(target) != _mount(target.parent):", "if False:"),
+        found_by=f"{ACROSS_MOUNTS}::test_rows_for_a_target_on_another_mount_are_prepared_in_it",
+    ),
+    _fault(
+        14,
+        "a file for another mount is renamed, never copied",
+        (MOVES, "if error.errno != errno.EXDEV:", "if True:"),
+        found_by=(
+            f"{ACROSS_MOUNTS}::test_a_file_for_a_partition_behind_a_link_to_another_mount_is_copied_there",
+            FILES_MACHINE,
+        ),
+    ),
+    _fault(
+        14,
+        "rows beside a target on another disk, and no copy",
+        (MOUNTS, "if target.is_dir() and _mount(target) != _mount(target.parent):", "if False:"),
+        (MOVES, "if error.errno != errno.EXDEV:", "if True:"),
+        found_by=(
+            f"{AWKWARD}::test_a_target_on_another_disk_is_written_again_and_again",
+            f"{ACROSS_MOUNTS}::test_a_mount_point_is_published_to_again_and_again",
+        ),
+    ),
+    _fault(
+        14,
+        "a folder with a mount in it is exchanged",
+        (CARRY_OUT, "if has_mount_inside(place):", "if False:"),
+        found_by=f"{ACROSS_MOUNTS}::test_a_mount_point_is_published_to_again_and_again",
+    ),
+    _fault(
+        15,
+        "a publication that nobody can read stops all others",
+        (LEDGER, "self._give_up_unreadable(target, number, error, mine)", "raise"),
+        found_by="staging/publications/test_ledger.py::test_an_intent_that_nobody_can_read_is_given_up_before_it_is_done",
+    ),
+    _fault(
+        15,
+        "one that was done stops all others, too",
+        (
+            LEDGER,
+            "self._refuse_what_may_be_own(target, error, before)\n                continue",
+            "raise",
+        ),
+        found_by="staging/publications/test_ledger.py::test_an_intent_that_nobody_can_read_stops_nobody_once_it_is_done",
+    ),
+    _fault(
+        15,
+        "a manifest that nobody can read stops all attempts",
+        (
+            MANIFEST_LOG,
+            "return self.latest_or_why_not(result_id)\n        except DamagedDocumentError:\n            return None",
+            "return self.latest_or_why_not(result_id)\n        except DamagedDocumentError:\n            raise",
+        ),
+        found_by="spark/region/test_region_failover.py::test_a_damaged_manifest_is_a_lost_result_and_never_read_again",
+    ),
+    _fault(
+        16,
+        "whatever has a document's name is opened",
+        (
+            BOUNDED_READ,
+            "_check(path, os.lstat(path), most)\n        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK |",
+            "opened = os.open(path, os.O_RDONLY |",
+        ),
+        found_by=f"{STAGING_READ_TESTS}::test_45_requests_for_a_fifo_are_answered_beside_another_route",
+    ),
+    _fault(
+        16,
+        "reads that hang take every thread",
+        (
+            STAGING_READS,
+            "self._turns = BoundedSemaphore(self.running)",
+            "self._turns = BoundedSemaphore(45)",
+        ),
+        (STAGING_READS, "BoundedSemaphore(self.running + self.waiting)", "BoundedSemaphore(45)"),
+        found_by=f"{STAGING_READ_TESTS}::test_no_more_threads_hang_than_may",
+    ),
+    _fault(
+        17,
+        "the name of a table is rendered to any text",
+        (JDBC_TEMPLATES, 'if key == "table" and', "if False and"),
+        found_by=f"{RENDERED}::test_a_rendered_table_is_one_name_or_is_refused",
+    ),
+    _fault(
+        17,
+        "a query may hold a template",
+        (
+            JDBC_TEMPLATES,
+            "if found := TEMPLATE.search(text):",
+            "if (found := TEMPLATE.search(text)) and not found:",
+        ),
+        found_by=f"{RENDERED}::test_templates_are_refused_where_they_would_be_sql_or_a_drivers_settings",
+    ),
+    _fault(
+        17,
+        "a url is rendered to any text",
+        (JDBC_TEMPLATES, 'elif key == "url" and not _fits(text, found):', "elif False:"),
+        found_by=f"{RENDERED}::test_a_rendered_database_is_a_name",
+    ),
+    _fault(
+        18,
+        "a manifest that is not JSON is an error of the server",
+        (
+            READ_DOCUMENT,
+            'raise DamagedDocumentError(where, f"is not valid JSON: {error}") from None',
+            "raise",
+        ),
+        found_by=f"{ODD_DOCUMENTS}::test_no_bytes_in_place_of_a_manifest_are_an_error_of_the_server",
+    ),
+    _fault(
+        18,
+        "one that is nested too deeply, too",
+        (
+            READ_DOCUMENT,
+            "document = json.loads(content)\n    except RecursionError:\n"
+            '        raise DamagedDocumentError(where, "is nested too deeply") from None',
+            "document = json.loads(content)\n    except RecursionError:\n        raise",
+        ),
+        found_by=f"{ODD_DOCUMENTS}::test_no_depth_and_no_number_is_an_error_of_the_server",
+    ),
+    _fault(
+        18,
+        "one whose schema is no struct, too",
+        (
+            STAGED_RESULT,
+            'RecursionError):\n        names, kinds = [], [""]',
+            "RecursionError):\n        raise",
+        ),
+        found_by=f"{ODD_DOCUMENTS}::test_no_manifest_is_an_error_of_the_server",
+    ),
+    _fault(
+        18,
+        "a manifest of other files, or of another epoch, is believed",
+        (MANIFEST_LOG, "if why := _why_damaged(found, result_id, epoch):", "if why := None:"),
+        found_by="airflow/test_row_sample.py::test_what_a_manifest_names_is_a_file_in_its_folder",
+    ),
+    _fault(
+        18,
+        "one that is no object, too",
+        (READ_DOCUMENT, "if not isinstance(document, dict):", "if False:"),
+        found_by=f"{ODD_DOCUMENTS}::test_no_manifest_is_an_error_of_the_server",
+    ),
+    _fault(
+        19,
+        "a file of SQL may lie anywhere",
+        (TEXT_FILE, "if not found.is_relative_to(home):", "if False:"),
+        found_by=(
+            f"{YAML_FILES}::test_a_file_outside_the_pipelines_folder_is_not_read",
+            f"{YAML_FILES}::test_a_link_is_followed_to_where_it_leads",
+        ),
+    ),
+    _fault(
+        19,
+        "a link may lead anywhere",
+        (
+            TEXT_FILE,
+            "found = Path(os.path.realpath(here / name))",
+            "found = Path(os.path.abspath(here / name))",
+        ),
+        found_by=f"{YAML_FILES}::test_a_link_is_followed_to_where_it_leads",
+    ),
+    _fault(
+        19,
+        "a path may be absolute",
+        (TEXT_FILE, 'if name.startswith("~") or Path(name).is_absolute():', "if False:"),
+        found_by=f"{YAML_FILES}::test_a_path_that_begins_elsewhere_is_not_read",
+    ),
+    _fault(
+        20,
+        "sys.exit in a function ends the driver without a report",
+        (REGION_RUN, "except BaseException as cause:", "except Exception as cause:"),
+        (MAIN, "except (\n        BaseException\n    ) as error:", "except Exception as error:"),
+        found_by=(
+            f"{ENDING}::test_ending_the_program_is_a_failure_that_no_retry_mends",
+            f"{ENDING}::test_a_driver_whose_function_exits_with_0_exits_with_its_failures_code",
+        ),
+    ),
+    _fault(
+        20,
+        "exit code 0 without a report is a success",
+        (
+            DRIVER_END,
+            "if not has_report(task):",
+            "if error is None:\n        return None\n    if not has_report(task):",
+        ),
+        found_by="airflow/test_driver_end.py::test_exit_code_0_without_a_report_fails_at_once_in_plain_words",
+    ),
+    _fault(
+        21,
+        "attempts are ordered by the clock",
+        (
+            ORDER,
+            "begun.append((turns[name], 0, folder) if name in turns else (-1, time, folder))",
+            "begun.append((-1, time, folder))",
+        ),
+        found_by="staging/executions/test_execution_order.py::test_a_clock_that_is_set_back_makes_no_zombie_the_valid_attempt",
+    ),
+    _fault(
+        22,
+        "the folder of a run is named by its whole id",
+        ("identifiers.py", "if len(whole) > _LONGEST_SEGMENT:", "if False:"),
+        found_by="deployment/test_path_segments.py::test_a_run_whose_quoted_id_is_too_long_has_a_folder_and_is_found_again",
+    ),
+    _fault(
+        22,
+        "the folder beside a target is named by its whole name",
+        (PREPARATIONS, "if len(os.fsencode(name)) > NAME_BYTES:", "if False:"),
+        found_by=f"{CALLED}[255 letters]",
+    ),
+    _fault(
+        23,
+        "a target is read as a pattern",
+        (
+            LITERAL,
+            'return "".join(f"\\\\{letter}" if letter in _SPECIAL else letter for letter in path)',
+            "return path",
+        ),
+        found_by=(f"{CALLED}[x[1]{{a,b}}]", FILES_MACHINE),
+    ),
+    _fault(
+        24,
+        "the state of a cause is not seen",
+        (SQL_ERRORS, "waiting.append(current.getCause())", "pass"),
+        found_by=f"{JDBC_FAULTS}::test_a_state_is_found_behind_whatever_wraps_it",
+    ),
+    _fault(
+        24,
+        "the state of a batch's exception is not seen",
+        (SQL_ERRORS, "waiting.append(current.getNextException())", "pass"),
+        found_by=f"{JDBC_FAULTS}::test_a_state_is_found_behind_whatever_wraps_it",
+    ),
+    _fault(
+        25,
+        "a table has a place for each of its spellings",
+        (
+            RESOLVING,
+            'place=f"{catalog}.{name} in {_where(database)}"',
+            'place=f"{table} in {_where(database)}"',
+        ),
+        found_by=(
+            f"{JDBC_NAMES}::test_two_sinks_that_spell_one_table_differently_are_refused_before_any_row_moves",
+            TABLES_MACHINE,
+        ),
+    ),
+)
