@@ -37,22 +37,13 @@ def fill_places(region: RegionDescriptor, rendered: Mapping[str, str]) -> Region
         for problem in _problems(operators[node_id], texts)
     ]:
         raise InvalidPipelineError(region.pipeline, problems)
-    vertices = tuple(
-        replace(
-            vertex,
-            operators=tuple(
-                _with(operator, filled.get(operator.node_id)) for operator in vertex.operators
-            ),
-        )
-        for vertex in region.vertices
-    )
-    return replace(region, vertices=vertices)
+    return region.changed(lambda operator: _with(operator, filled.get(operator.node_id)))
 
 
 def _places(region: RegionDescriptor) -> Iterator[tuple[OperatorDescriptor, str, str, str]]:
     """Give (operator, field of its connector, key, template) for every path, bound and option that is text."""
     taken: set[str] = set()
-    for operator in (operator for vertex in region.vertices for operator in vertex.operators):
+    for operator in region.operators:
         if not isinstance(operator.operator, Source | Sink):
             continue
         name = (

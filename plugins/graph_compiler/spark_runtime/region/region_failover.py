@@ -269,7 +269,7 @@ class RegionFailover:
 
 def _leaves_nothing_else(region: RegionDescriptor) -> bool:
     """Say whether one staged result is all that a region gives."""
-    operators = (one.operator for vertex in region.vertices for one in vertex.operators)
+    operators = (one.operator for one in region.operators)
     return len(region.results) == 1 and not any(isinstance(one, Sink) for one in operators)
 
 

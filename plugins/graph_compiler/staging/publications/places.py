@@ -44,7 +44,7 @@ def endpoints_of(region: RegionDescriptor) -> tuple[Endpoint, ...]:
     """Return the sources and sinks of another task."""
     return tuple(
         Endpoint(operator=operator, region_id=region.region_id)
-        for operator in _operators(region)
+        for operator in region.operators
         if isinstance(operator.operator, Source | Sink)
     )
 
@@ -84,7 +84,7 @@ def find_place_problems(
     Targets we cannot publish to, targets that meet another place of this task or of `others`, targets that no sink may
     write over (`folders`), and what only a rendered connector can get wrong (bounds that turn out to be no numbers).
     """
-    operators = _operators(region)
+    operators = region.operators
     own = [Endpoint(operator=operator, region_id=None) for operator in operators]
     problems = [
         problem
@@ -106,13 +106,9 @@ def task_problems(
     folders: Sequence[OwnFolder] = (),
 ) -> tuple[Problem, ...]:
     """Return what is wrong with a task's places, beside the folders that are known wherever it runs."""
-    declared = [operator.declared_at for operator in _operators(task.region)]
+    declared = [operator.declared_at for operator in task.region.operators]
     known = own_folders(task.staging_root, declared)
     return find_place_problems(task.region, others=others, folders=(*known, *folders))
-
-
-def _operators(region: RegionDescriptor) -> list[OperatorDescriptor]:
-    return [operator for vertex in region.vertices for operator in vertex.operators]
 
 
 def _connector_problems(operator: OperatorDescriptor) -> Iterator[Problem]:
