@@ -6,7 +6,6 @@ A thread of its own writes it: a staging root that is slow or full holds nothing
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 import threading
 import time
@@ -15,9 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from graph_compiler import program_log
 from graph_compiler.deployment.documents.progress import ExecutionProgress
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.staging.store.private_folders import make_private_folder
+
+LOG = program_log.logger(__name__)
 
 EVERY = 1.0
 """Seconds between two looks at whether there is anything to write."""
@@ -60,7 +62,7 @@ class _ProgressFile:
                 try:
                     _replace(self.path, to_json(latest).encode())
                 except OSError as error:
-                    print(f"graph_compiler: no more progress is told: {error}", file=sys.stderr)
+                    LOG.warning("no more progress is told: %s", error)
                     return
                 written, pause = latest, max(every, RARITY * (time.monotonic() - started))
 
