@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from graph_compiler.declaration.checked import located
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
 from graph_compiler.errors import InvalidPipelineError, Problem
@@ -56,8 +57,8 @@ def _places(region: RegionDescriptor) -> Iterator[tuple[OperatorDescriptor, str,
 
 def _problems(operator: OperatorDescriptor, rendered: Mapping[str, str]) -> Iterator[Problem]:
     assert isinstance(operator.operator, Source | Sink)
-    for problem in operator.operator.connector.why_not_rendered(rendered):
-        yield replace(problem, operator=operator.name, declared_at=operator.declared_at)
+    for problem in operator.operator.connector.rendering_problems(rendered):
+        yield located(operator, problem)
 
 
 def _with(operator: OperatorDescriptor, rendered: Mapping[str, str] | None) -> OperatorDescriptor:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from graph_compiler.declaration.checked import problems_at
 from graph_compiler.declaration.connectors import Connector, FileConnector
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.documents.descriptor import (
@@ -113,8 +114,7 @@ def task_problems(
 
 def _connector_problems(operator: OperatorDescriptor) -> Iterator[Problem]:
     if isinstance(operator.operator, Source | Sink):
-        for problem in operator.operator.connector.mistakes():
-            yield replace(problem, operator=operator.name, declared_at=operator.declared_at)
+        yield from problems_at(operator, operator.operator.connector)
 
 
 def _sink_problems(sink: OperatorDescriptor, endpoints: Sequence[Endpoint]) -> Iterator[Problem]:
