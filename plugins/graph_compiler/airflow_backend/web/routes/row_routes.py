@@ -13,6 +13,7 @@ from graph_compiler.airflow_backend.web.rows.staged_files import find_rows
 from graph_compiler.airflow_backend.web.runs.dag_runs import find_run
 from graph_compiler.errors import PartitionNotFoundError, StagingError
 from graph_compiler.explain.documents.plain_json import plain_json
+from graph_compiler.explain.documents.view_answers import RowSample
 
 _OFF = "no rows are shown here: setting [graph_compiler] row_samples is 0"
 router = APIRouter()
@@ -32,7 +33,6 @@ def rows(dag_id: str, run_id: str, result: str, server: ServerDep, session: Sess
     try:
         from graph_compiler.airflow_backend.web.rows.row_sample import (
             UNREADABLE,
-            RowSample,
             read_sample,
         )
     except ImportError:

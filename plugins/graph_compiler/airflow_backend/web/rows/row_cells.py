@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
+
+from graph_compiler.explain.documents.view_answers import Cell, CutCell
 
 _MOST = 500
 """Characters of a cell."""
 _MOST_BYTES = 4 * _MOST
 """Bytes that hold as many characters in any case."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CutCell:
-    """The beginning of a long value; `bytes` is the length of all of a string or binary, None for others."""
-
-    text: str
-    bytes: int | None
-
-
-Cell: TypeAlias = str | CutCell | None
 
 
 def cell(value: Any, kind: Any) -> Cell:

@@ -16,11 +16,12 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 from pyarrow import parquet
 
-from graph_compiler.airflow_backend.web.rows.row_cells import Cell, cell
+from graph_compiler.airflow_backend.web.rows.row_cells import cell
 from graph_compiler.airflow_backend.web.rows.staged_files import StagedFiles
-from graph_compiler.airflow_backend.web.rows.staged_result import ViewColumn, fields_of, view_column
+from graph_compiler.airflow_backend.web.rows.staged_result import fields_of, view_column
 from graph_compiler.errors import PartitionNotFoundError
 from graph_compiler.explain.documents.plain_json import plain_json
+from graph_compiler.explain.documents.view_answers import Cell, RowSample
 from graph_compiler.identifiers import counted, listing
 
 UNREADABLE = (
@@ -49,17 +50,6 @@ _BATCH = 16
 """Rows that are in memory at once."""
 _BUFFER = 64 * 1024
 Field = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowSample:
-    """Rows in the order of partitions, cells in the order of columns; `notes` say what is left out."""
-
-    epoch: int
-    rows_in_result: int
-    columns: tuple[ViewColumn, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
