@@ -67,7 +67,8 @@ lint: $(READY) ## ruff, mypy --strict, import-linter
 format: $(READY) ## let ruff format
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
-web: ## build the page that shows plans and runs (needs Node 20.19; what is built is committed, so nothing else does)
+web: $(READY) ## build the page that shows plans and runs (needs Node 20.19; what is built is committed, so nothing else does)
+	@$(BIN)/python -m tests.view_documents
 	@cd web && npm ci && npm run lint && npm test && npm run build
 
 web-check: ## see that the committed page is what its source builds; skipped where there is no Node

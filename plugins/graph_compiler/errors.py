@@ -2,28 +2,56 @@
 
     GraphCompilerError
     ├── InvalidPipelineError        a declaration is refused; carries every Problem found
+    │   └── IncompletePipelineError     calls were refused; carries the rest  [declaration.pipeline]
     ├── FunctionNotImportableError  a function cannot reach the Spark side by name
+    ├── StepRefusedError            a step of a YAML file cannot be declared  [projects.yaml.calls]
+    ├── CycleError                  a graph has a cycle; carries it  [graphs.topology]
+    ├── OperatorNotFoundError       no operator, or more than one, has this name  [graphs.operator_names]
+    ├── IllegalTransitionError      an execution cannot go from its state to this one  [graphs.execution]
     ├── DescriptorError             a wire document cannot be read
+    ├── RenderingError              a template needs what only an Airflow run has  [deployment.describe.local_task]
     ├── StagingError                staged data cannot be committed or found
     │   ├── PartitionNotFoundError  a committed result is gone or damaged (Flink's noun)
     │   ├── UnreadableRowsError     rows of a staged result cannot be shown: reading them fails or takes too much
+    │   ├── ConsumersMustRerunError     a lost result was recomputed, and tasks have finished from the lost copy
+    │   ├── UpstreamMustRerunError  a task this one reads from must run again first
     │   ├── StagingRootNotSharedError   a run's documents are not where this worker looks for them
     │   ├── DamagedDocumentError    a document below the staging root cannot be read by anybody
     │   ├── OtherVersionError       a document below the staging root was written by another version of this program
+    │   ├── ExecutionClaimedError   another driver runs this execution
+    │   ├── SupersededError         a later attempt at the same region has begun
+    │   ├── StaleReadError          a result was recomputed while it was read, with different rows
     │   └── StaleResultError        a committed result was computed by another version of the pipeline
-    ├── ConfigurationError          what a deployment sets is wrong; names where, and carries every Problem found
-    ├── ParameterError              a run's parameter has a value of another type
+    ├── ExecutionNotFoundError      no such run, task or attempt in the staging root  [staging.executions.executions]
+    ├── ConfigurationError          a setting of the deployment is refused; names where, and carries every Problem found
+    ├── ParameterError              a run's parameter is not declared, or has a value of another type
     ├── InitializeOnMasterError     inputs or targets of a task are not as they must be; carries every Problem found
     ├── SecretError                 a secret cannot be handed to the driver, or has not reached it
     ├── SchemaChangedError          a source or a target has other columns than are expected
     ├── SourceChangedError          a source changed while it was read; trying again is right
     ├── RepeatedReadError           a source is read more than once, and nothing keeps its rows the same
-    └── PublicationError            a sink's target cannot take what was written for it
-        ├── PublicationPendingError     it was decided, and the system refuses a step: whoever comes next goes on
-        └── PublicationConflictError    another execution was first; trying again is right
-            └── DecisionLostError       it was known before anything was decided
+    ├── PublicationError            a sink's target cannot take what was written for it
+    │   ├── PublicationPendingError     it was decided, and the system refuses a step: whoever comes next goes on
+    │   └── PublicationConflictError    another execution was first; trying again is right
+    │       └── DecisionLostError       it was known before anything was decided
+    ├── OperatorFailedError         an operator failed; its cause says how  [spark_runtime.failures.failures]
+    ├── ColumnsError                the columns of an operator's inputs do not fit it  [spark_runtime.operators.columns]
+    ├── ContractViolatedError       rows violate a contract  [spark_runtime.operators.contracts]
+    ├── PlanTooLargeError           an executed plan is too large to read  [spark_runtime.spark_internals.executed_plan]
+    ├── SameNameError               two columns of a row have one name  [spark_runtime.rehearsal.collected_rows]
+    ├── GivenRowsError              rows that a test gives do not fit their source  [spark_runtime.rehearsal.test_rows]
+    ├── SourcesError                a test gives rows for an unknown source, or none for a known one  [testing.sources]
+    ├── PipelineFailedError         a pipeline failed in a test; carries its failure  [testing.pipeline_result]
+    ├── BrokenPipelinesError        pipelines of a Dag folder cannot be loaded  [airflow_backend.dag.dag_loader]
+    ├── PageNotBuiltError           the page that shows plans was not built  [explain.documents.page]
+    ├── VersionNotFoundError        no such revision, or no such file in it  [cli.arguments.versions]
+    ├── VersionNotLoadableError     a version of a pipeline cannot be compiled  [cli.arguments.versions]
+    ├── RunningAlreadyError         this pipeline is being run in process for the same day  [cli.running.in_process_run]
+    ├── AirflowFailedError          Airflow itself could not be made ready  [cli.running.embedded_airflow]
+    └── DryRunFailedError           the analysis itself could not be done  [cli.commands.dry_run]
 
-An impossible state is an AssertionError and not part of the tree.
+An error that carries values of one room, or is raised and caught within it, is defined there; the drawing names its
+module. An impossible state is an AssertionError and not part of the tree.
 """
 
 from __future__ import annotations

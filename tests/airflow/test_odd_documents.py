@@ -103,12 +103,13 @@ def asked_for_a_run(layout: StagingLayout) -> Any:
     """Ask as /run does; gives the document."""
     from graph_compiler.airflow_backend.web.routes.answers import answer
     from graph_compiler.airflow_backend.web.runs.attempts import read_documents
-    from graph_compiler.airflow_backend.web.runs.dag_runs import RunRow, RunWithTries
+    from graph_compiler.airflow_backend.web.runs.dag_runs import RunWithTries
     from graph_compiler.airflow_backend.web.runs.joined_run import joined_run
     from graph_compiler.airflow_backend.web.runs.links import Links
     from graph_compiler.explain.documents.plain_json import plain_json
+    from graph_compiler.explain.documents.view_answers import RunSummary
 
-    row = RunRow(
+    row = RunSummary(
         run_id="r",
         state="running",
         run_type="manual",

@@ -38,7 +38,7 @@ from graph_compiler.staging.executions.executions import RegionExecution
 
 if TYPE_CHECKING:
     from graph_compiler.airflow_backend.web.runs.dag_runs import TryRow
-    from graph_compiler.airflow_backend.web.runs.view_run import ViewRegion, ViewRun
+    from graph_compiler.explain.documents.view_run import ViewRegionRun, ViewRun
 
 pytestmark = [
     pytest.mark.airflow,
@@ -79,11 +79,12 @@ def joined(
     tries: list["TryRow"], attempts: list[RegionExecution], history: str | None = None
 ) -> "ViewRun":
     from graph_compiler.airflow_backend.web.runs.attempts import Documents
-    from graph_compiler.airflow_backend.web.runs.dag_runs import RunRow, RunWithTries
+    from graph_compiler.airflow_backend.web.runs.dag_runs import RunWithTries
     from graph_compiler.airflow_backend.web.runs.joined_run import joined_run
     from graph_compiler.airflow_backend.web.runs.links import Links
+    from graph_compiler.explain.documents.view_answers import RunSummary
 
-    run = RunRow(
+    run = RunSummary(
         run_id=RUN_ID,
         state="running",
         run_type="manual",
@@ -98,7 +99,7 @@ def joined(
     return joined_run("flights", found, "of the plan", documents, links)
 
 
-def region(tries: list["TryRow"], attempts: list[RegionExecution]) -> "ViewRegion":
+def region(tries: list["TryRow"], attempts: list[RegionExecution]) -> "ViewRegionRun":
     (found,) = joined(tries, attempts).regions
     return found
 

@@ -17,6 +17,11 @@ EFFECTS = frozenset(
     {"glob", "io", "os", "random", "secrets", "shutil", "socket", "subprocess", "tempfile", "threading", "time", "uuid"}
 )  # fmt: skip
 CLOCKS = frozenset({"now", "today", "utcnow"})
+PRINTS = {
+    "airflow_backend/installation/health_report.py": "its output is a document that its caller reads",
+    "airflow_backend/installation/run_states.py": "its output is a document that its caller reads",
+}
+"""Programs outside of `cli` that print, and why; all others log."""
 THIRD_PARTY = {
     "declaration": set(),
     "deployment": {"jinja2"},
@@ -54,6 +59,16 @@ def test_a_pure_room_touches_no_disk_and_no_clock(name: str) -> None:
         for line, what in effects(ast.parse(module.read_text()))
     }
     assert found == {}
+
+
+def test_only_the_command_line_and_programs_that_answer_on_stdout_print() -> None:
+    printing = {
+        room(module)
+        for module in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(module.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "print"
+    }
+    assert {module for module in printing if not module.startswith("cli/")} == set(PRINTS)
 
 
 @pytest.mark.parametrize("name", THIRD_PARTY)

@@ -4,7 +4,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from graph_compiler.declaration.schedule import PRESETS, Schedule
-from graph_compiler.options.schedule_checks import find_schedule_problems
+from graph_compiler.options.schedule_checks import schedule_problems
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from graph_compiler.options.schedule_checks import find_schedule_problems
     ids=str,
 )
 def test_what_airflow_takes_is_taken(schedule: Schedule) -> None:
-    assert find_schedule_problems(schedule) == ()
+    assert list(schedule_problems(schedule)) == []
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_what_airflow_takes_is_taken(schedule: Schedule) -> None:
     ids=str,
 )
 def test_what_it_would_not_is_refused(schedule: Schedule, words: str) -> None:
-    assert words in "\n".join(map(str, find_schedule_problems(schedule)))
+    assert words in "\n".join(map(str, schedule_problems(schedule)))
 
 
 def test_a_day_begins_in_the_schedules_time_zone() -> None:

@@ -51,7 +51,7 @@ def test_a_result_read_by_several_tasks_is_staged_once(env: StreamExecutionEnvir
 
 def test_a_staged_input_names_its_result_and_a_pipelined_one_does_not() -> None:
     producer, consumer = describe_regions(compile_pipeline(flights.pipeline()))
-    inputs = {op.name: op.inputs for vertex in consumer.vertices for op in vertex.operators}
+    inputs = {op.name: op.inputs for op in consumer.operators}
     assert inputs["facts"][0].staged == StagedInput(
         id=producer.results[0].id,
         fingerprint=producer.results[0].fingerprint,

@@ -23,10 +23,7 @@ def node(env: StreamExecutionEnvironment, name: str) -> int:
 
 def names(regions: tuple[RegionDescriptor, ...]) -> dict[str, list[str]]:
     return {
-        region.region_id: [
-            operator.name for vertex in region.vertices for operator in vertex.operators
-        ]
-        for region in regions
+        region.region_id: [operator.name for operator in region.operators] for region in regions
     }
 
 
@@ -49,7 +46,7 @@ def test_a_result_that_nobody_reads_any_more_is_not_staged() -> None:
 def test_a_sink_is_kept_alone_with_its_hooks_and_coordinator(sink: str) -> None:
     graph = compile_pipeline(flights.pipeline()).stream_graph
     region = kept(flights, find_sink(graph, sink).id)[-1]
-    operators = {each.operator_id: each for vertex in region.vertices for each in vertex.operators}
+    operators = {each.operator_id: each for each in region.operators}
     assert [each.name for each in operators.values() if not each.operator.output_tags()][-1] == sink
     named = [
         *(each.operator_id for vertex in region.vertices for each in vertex.initialize_on_master),

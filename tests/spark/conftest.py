@@ -1,7 +1,7 @@
 """A runner for whole pipelines in the one Spark session of all in-process tests (the kit's fixture `spark`)."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -21,9 +21,17 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.spark_runtime.main import execute
 from tests.harness.sinks import Sinks
+from tests.shown_log import shown_log
 
 Execute = Callable[[RegionDescriptor], ExecutionReport]
 RunPipeline = Callable[..., list[ExecutionReport]]
+
+
+@pytest.fixture(autouse=True)
+def _log_is_printed() -> Iterator[None]:
+    """Print what the runtime logs where its programs print it."""
+    with shown_log():
+        yield
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 /** Made-up documents, the same on each call: for the development server and for tests. */
 
-import type { Attempt, ExecutionState, JobEdge, Operator, RegionRun, RowSample, StagedResult, StreamEdge, Vertex, ViewPlan, ViewRun } from '../src/documents'
-import type { PlanDiff } from '../src/planDiff'
+import type { Attempt, ExecutionState, JobEdge, Operator, PlanDiff, RegionRun, RowSample, StagedResult, StreamEdge, Vertex, ViewPlan, ViewRun } from '../src/documents'
 
 function randomNumbers(): () => number {
   let seed = 7

@@ -1,17 +1,36 @@
-/** The documents the server writes, version 1. Null is "not known" or "none"; times are seconds since the epoch. */
+/* eslint max-lines: off -- one file for all documents, and nobody writes it */
+/**
+ * The documents the server writes. Null is "not known" or "none"; times are seconds since the epoch.
+ * Made from Python's dataclasses by tests/view_documents.py (`make web`); do not change it by hand.
+ */
 
-export interface PlanOption {
+/** One compiled pipeline. `plan_id` is null where it cannot be deployed. */
+export interface ViewPlan {
+  version: number
+  pipeline: string
+  plan_id: string | null
+  description: string | null
+  options: Option[]
+  operators: Operator[]
+  stream_edges: StreamEdge[]
+  vertices: Vertex[]
+  edges: JobEdge[]
+  regions: Region[]
+}
+
+/** An option with another value than the one built in. */
+export interface Option {
   key: string
   value: string
   set_by: string
 }
 
+/** One operator; `declared_at` names the file below its project, since hosts differ in what is above. */
 export interface Operator {
   id: number
   name: string
   kind: string
   uid: string | null
-  /** Null for a source that is part of another operator's chain head. */
   operator_id: string | null
   vertex: string
   parallelism: number
@@ -21,6 +40,7 @@ export interface Operator {
   expensive: boolean
 }
 
+/** An edge of two operators; partitioner and tag are Flink's virtual nodes. */
 export interface StreamEdge {
   id: string
   source: number
@@ -31,19 +51,20 @@ export interface StreamEdge {
   why_not_chained: string | null
 }
 
+/** One job vertex; `parallelism` null is decided at run time. */
 export interface Vertex {
   id: string
   index: number
   name: string
   operators: number[]
   region: string
-  /** Null where it is decided at run time. */
   parallelism: number | null
   parallelism_configured: boolean
   max_parallelism: number | null
   slot_sharing_group: string
 }
 
+/** One job edge; `result`, `reason` and `explanation` only where it is staged. */
 export interface JobEdge {
   id: string
   source: string
@@ -52,15 +73,34 @@ export interface JobEdge {
   to_operator: number
   ship_strategy: string
   words: string
-  result_type: 'PIPELINED_BOUNDED' | 'BLOCKING'
-  distribution: 'ALL_TO_ALL' | 'POINTWISE'
+  result_type: ResultPartitionType
+  distribution: DistributionPattern
   output_tag: string | null
   result: string | null
   is_staged: boolean
-  reason: string | null
+  reason: StagingReason | null
   explanation: string | null
 }
 
+/** Where a result lives. In Flink buffers or local files; here BLOCKING is a staged directory. */
+export type ResultPartitionType = 'PIPELINED_BOUNDED' | 'BLOCKING' | 'HYBRID_FULL' | 'HYBRID_SELECTIVE'
+
+/** Which partitions a consumer subtask reads: some (POINTWISE) or all. */
+export type DistributionPattern = 'POINTWISE' | 'ALL_TO_ALL'
+
+/** Why an edge is staged; `compiler/regions/staging_words.py` has the words for each. */
+export type StagingReason = 'DECLARED' | 'EXPENSIVE' | 'CONTRACT' | 'ALL_EXCHANGES_BLOCKING' | 'OUTPUT_ONLY_AFTER_END' | 'SLOT_SHARING_GROUP_DIFFERS' | 'WOULD_CYCLE'
+
+/** One Airflow task; `resources` in words. */
+export interface Region {
+  id: string
+  vertices: string[]
+  slot_sharing_group: string
+  resources: string[]
+  failure_cost: FailureCost
+}
+
+/** What a failure at the end of a region repeats. */
 export interface FailureCost {
   repeated: string[]
   expensive: string[]
@@ -68,130 +108,13 @@ export interface FailureCost {
   spared: number
 }
 
-export interface Region {
-  id: string
-  vertices: string[]
-  slot_sharing_group: string
-  resources: string[]
-  failure_cost: FailureCost | null
-}
-
-export interface ViewPlan {
-  version: 1
-  pipeline: string
-  plan_id: string
-  description: string | null
-  options: PlanOption[]
-  operators: Operator[]
-  stream_edges: StreamEdge[]
-  vertices: Vertex[]
-  edges: JobEdge[]
-  regions: Region[]
-}
-
-export type ExecutionState =
-  | 'CREATED'
-  | 'SCHEDULED'
-  | 'DEPLOYING'
-  | 'INITIALIZING'
-  | 'RUNNING'
-  | 'FINISHED'
-  | 'CANCELING'
-  | 'CANCELED'
-  | 'FAILED'
-  | 'RECONCILING'
-
-export interface OperatorRun {
-  name: string
-  rows_in: number | null
-  rows_out: number | null
-  side_rows: [string, number | null][]
-  may_be_too_high: boolean
-}
-
-export interface VertexRun {
-  id: string
-  rows: number | null
-  seconds: number | null
-  operators: OperatorRun[]
-}
-
-export interface OutputRun {
-  kind: 'sink' | 'staged'
-  name: string
-  location: string
-  rows: number | null
-  bytes: number | null
-  result: string | null
-}
-
-export interface ContractRun {
-  name: string
-  violations: number
-  rows: number
-  on_violation: string
-}
-
-/** The task that exceeded the median of its stage most. */
-export interface SlowestTask {
-  operator: string
-  stage_id: number
-  tasks: number
-  median_seconds: number
-  longest_seconds: number
-  /** It held the others up for long enough to be worth a word. */
-  is_skewed: boolean
-}
-
-export interface Work {
-  tasks: number
-  failed_tasks: number
-  repeated_stages: number
-  input_bytes: number
-  spilled_bytes: number
-  shuffled_bytes: number
-  slowest_task: SlowestTask | null
-}
-
-/** What runs now, since when; of an attempt whose driver died, what ran last. */
-export interface Step {
-  operator: string
-  phase: 'evaluate' | 'share' | 'stage' | 'prepare' | 'preview'
-  since: number
-}
-
-export interface Attempt {
-  number: number
-  /** Airflow's, from 1: what people are shown; `number` is Flink's, from 0. */
-  try_number: number
-  execution_id: string
-  state: ExecutionState
-  started: number | null
-  ended: number | null
-  host: string | null
-  reason: string | null
-  throwable_type: string | null
-  failed_operator: string | null
-  current: Step | null
-  recomputed: string[]
-  vertices: VertexRun[]
-  outputs: OutputRun[]
-  contracts: ContractRun[]
-  work: Work | null
-  application_id: string | null
-  spark_url: string | null
-  log_url: string | null
-}
-
-export interface RegionRun {
-  id: string
-  state: ExecutionState
-  airflow_state: string | null
-  attempts: Attempt[]
-}
-
+/**
+ * One run now. `has_documents` false: this server does not see what the attempts have left.
+ *
+ * `reasons_are_shown` false: why attempts failed is not for this user.
+ */
 export interface ViewRun {
-  version: 1
+  version: number
   pipeline: string
   run_id: string
   state: string
@@ -206,6 +129,156 @@ export interface ViewRun {
   regions: RegionRun[]
 }
 
+/** One task of a run; `state` is that of its current execution. */
+export interface RegionRun {
+  id: string
+  state: ExecutionState
+  airflow_state: string | null
+  attempts: Attempt[]
+}
+
+/** Where an attempt is. RECONCILING is Flink's, from a time when masters recovered tasks; nothing enters it. */
+export type ExecutionState = 'CREATED' | 'SCHEDULED' | 'DEPLOYING' | 'INITIALIZING' | 'RUNNING' | 'FINISHED' | 'CANCELING' | 'CANCELED' | 'FAILED' | 'RECONCILING'
+
+/**
+ * One try of the task = one execution of the region.
+ *
+ * While it runs, and of one that died without a report, `vertices` and `work` are what was known last; `current` is
+ * null of any other.
+ */
+export interface Attempt {
+  number: number
+  try_number: number
+  execution_id: string
+  state: ExecutionState
+  started: number | null
+  ended: number | null
+  host: string | null
+  reason: string | null
+  throwable_type: ThrowableType | null
+  failed_operator: string | null
+  current: Step | null
+  recomputed: string[]
+  vertices: VertexRun[]
+  outputs: OutputRun[]
+  contracts: ContractRun[]
+  work: Work | null
+  application_id: string | null
+  spark_url: string | null
+  log_url: string
+}
+
+/** What a failure means for a retry (Flink's noun). */
+export type ThrowableType = 'NON_RECOVERABLE_ERROR' | 'PARTITION_DATA_MISSING_ERROR' | 'ENVIRONMENT_ERROR' | 'RECOVERABLE_ERROR'
+
+/** What an attempt runs, `since` when; the last it ran where its driver died. */
+export interface Step {
+  operator: string
+  phase: Phase
+  since: number
+}
+
+/**
+ * What Spark runs something for.
+ *
+ * EVALUATE: an operator becomes a part of a plan (a schema is inferred). SHARE: rows that several read are fixed.
+ * STAGE: they are kept for other tasks. PREPARE: a sink's rows are written beside its target. PREVIEW: somebody looks
+ * at them.
+ */
+export type Phase = 'evaluate' | 'share' | 'stage' | 'prepare' | 'preview'
+
+/** One job vertex in one attempt. */
+export interface VertexRun {
+  id: string
+  rows: number | null
+  seconds: number | null
+  operators: OperatorRun[]
+}
+
+/** Rows into and out of an operator. */
+export interface OperatorRun {
+  name: string
+  rows_in: number | null
+  rows_out: number | null
+  side_rows: [string, number | null][]
+  may_be_too_high: boolean
+}
+
+/** A sink or a staged result; `result` is the id of the latter. */
+export interface OutputRun {
+  kind: string
+  name: string
+  location: string
+  rows: number
+  bytes: number
+  result: string | null
+}
+
+/** What a data contract counted. */
+export interface ContractRun {
+  name: string
+  violations: number
+  rows: number
+  on_violation: string
+}
+
+/** What Spark did in an attempt, over all actions that have ended. */
+export interface Work {
+  tasks: number
+  failed_tasks: number
+  repeated_stages: number
+  input_bytes: number
+  spilled_bytes: number
+  shuffled_bytes: number
+  slowest_task: SlowestTask | null
+}
+
+/**
+ * The task that exceeded the median of its stage most, and the operator Spark ran it for.
+ *
+ * `is_skewed`: it held the others up for long enough to be worth a word.
+ */
+export interface SlowestTask {
+  operator: string
+  stage_id: number
+  tasks: number
+  median_seconds: number
+  longest_seconds: number
+  is_skewed: boolean
+}
+
+/** The compiled pipelines that a user may read. */
+export interface PipelineList {
+  pipelines: PipelineSummary[]
+  runs_are_shown: boolean
+}
+
+/** A compiled pipeline in the list. `last_run` is also null where runs are not shown. */
+export interface PipelineSummary {
+  dag_id: string
+  description: string | null
+  tags: string[]
+  operators: number
+  vertices: number
+  tasks: number
+  staged: number
+  last_run: LastRun | null
+}
+
+/** The newest run of a Dag. */
+export interface LastRun {
+  run_id: string
+  state: string
+  started: number | null
+  ended: number | null
+}
+
+/** The newest runs of a Dag. */
+export interface RunList {
+  runs: RunSummary[]
+}
+
+/** A run in the list. `dag_version` is the newest that a task of it is of. */
 export interface RunSummary {
   run_id: string
   state: string
@@ -216,46 +289,110 @@ export interface RunSummary {
   dag_version: number | null
 }
 
-export interface PipelineSummary {
-  dag_id: string
-  description: string | null
-  tags: string[]
-  operators: number
-  vertices: number
-  tasks: number
-  staged: number
-  last_run: { run_id: string; state: string; started: number | null; ended: number | null } | null
+/** The newest versions of a Dag. */
+export interface VersionList {
+  versions: PlanVersion[]
 }
 
+/** A Dag version. `plan_id` null: its plan cannot be read any more, or was never deployed. */
 export interface PlanVersion {
   number: number
-  created: number | string | null
+  created: number
   plan_id: string | null
 }
 
+/** All that differs, and the staged results that stay; `tasks_now` is how many tasks there are. */
+export interface PlanDiff {
+  summary: string
+  pipeline_before: string
+  pipeline: string
+  session: FactChange[]
+  run: FactChange[]
+  operators: OperatorChange[]
+  results: ResultChange[]
+  tasks: TaskChange[]
+  tasks_now: number
+}
+
+/** One thing that is set otherwise; null where it is not set. */
+export interface FactChange {
+  fact: string
+  before: string | null
+  now: string | null
+}
+
+/** One operator that is not as it was; ids and names are null on the side where it is not. */
+export interface OperatorChange {
+  kind: OperatorChangeKind
+  name_before: string | null
+  name: string | null
+  id_before: string | null
+  id: string | null
+  facts: FactChange[]
+}
+
+/** What became of an operator; the first that is true of it. */
+export type OperatorChangeKind = 'ADDED' | 'REMOVED' | 'CHANGED' | 'AFFECTED' | 'RENAMED' | 'MOVED'
+
+/** One staged result, changed or not. */
+export interface ResultChange {
+  kind: ResultChangeKind
+  name: string
+  id_before: string | null
+  id: string | null
+}
+
+/** What becomes of a result that is staged already. */
+export type ResultChangeKind = 'REUSABLE' | 'MOVED' | 'RECOMPUTED' | 'ADDED' | 'REMOVED'
+
+/** One task that is not as it was, and why, in words. */
+export interface TaskChange {
+  kind: TaskChangeKind
+  task: string
+  reasons: string[]
+}
+
+/** What becomes of a task, which is known by its id. */
+export type TaskChangeKind = 'ADDED' | 'REMOVED' | 'CHANGED'
+
+/** One committed epoch of a result. `rows_are_shown` to who asks, if they ask for them. */
 export interface StagedResult {
   result: string
-  schema: { name: string; type: string; nullable: boolean }[]
-  rows: number | null
-  bytes: number | null
-  epoch: number | string | null
-  partitions: { rows: number | null; bytes: number | null }[]
+  schema: Column[]
+  rows: number
+  bytes: number
+  epoch: number
+  partitions: Partition[]
   checksum: string | null
   rows_are_shown: boolean
 }
 
-/** The beginning of a long value; `bytes` are those of the whole, of strings and binaries. */
-export interface CutCell {
-  text: string
-  bytes: number | null
+/** One column; `type` in Spark's own words. */
+export interface Column {
+  name: string
+  type: string
+  nullable: boolean
+}
+
+/** One partition. */
+export interface Partition {
+  rows: number
+  bytes: number
+}
+
+/** Rows in the order of partitions, cells in the order of columns; `notes` say what is left out. */
+export interface RowSample {
+  epoch: number
+  rows_in_result: number
+  columns: Column[]
+  rows: Cell[][]
+  notes: string[]
 }
 
 export type Cell = string | CutCell | null
 
-export interface RowSample {
-  epoch: number
-  rows_in_result: number
-  columns: { name: string; type: string; nullable: boolean }[]
-  rows: Cell[][]
-  notes: string[]
+/** The beginning of a long value; `bytes` is the length of all of a string or binary, null for others. */
+export interface CutCell {
+  text: string
+  bytes: number | null
 }

@@ -6,9 +6,10 @@ Names are Flink's. Rows whose time is NULL are in no window.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
+from graph_compiler.errors import Problem
 from graph_compiler.identifiers import quoted
 
 _UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week")
@@ -34,6 +35,12 @@ class Window:
     def lengths(self) -> dict[str, str]:
         """Give its lengths, by what they are called."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "time"}
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield its lengths that are no intervals."""
+        for name, text in self.lengths().items():
+            if allowed := wrong_interval(text):
+                yield Problem(message=f"the {name} of its windows is {text!r}", allowed=allowed)
 
     def spark_function(self) -> str:
         """Give the Spark function whose struct (start, end) rows are grouped by."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from graph_compiler.declaration.retention import HISTORY_SIZE
+from graph_compiler.errors import GraphCompilerError
 
 
 class ExecutionState(StrEnum):
@@ -43,7 +44,7 @@ class ExecutionState(StrEnum):
         )
 
 
-class IllegalTransitionError(Exception):
+class IllegalTransitionError(GraphCompilerError):
     """A state was asked for that cannot follow."""
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
+from graph_compiler.errors import GraphCompilerError
+
 Id = TypeVar("Id", bound=Hashable)
 
 
-class CycleError(Exception):
+class CycleError(GraphCompilerError):
     """The graph has a cycle; `cycle` lists it, first id repeated at the end."""
 
     def __init__(self, cycle: tuple[object, ...]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from graph_compiler.declaration.parameters.parameter import Parameter, ParameterValue
 from graph_compiler.errors import Problem
@@ -22,46 +22,38 @@ _WORDS = {
 }
 
 
-def find_value_problems(
+def value_problems(
     parameters: Iterable[Parameter], values: Mapping[str, ParameterValue], what: str = "is"
-) -> tuple[Problem, ...]:
-    """Give what is wrong with values of parameters, by their schemas; those without a value are passed over."""
-    return tuple(
-        Problem(
-            key=f"params.{parameter.name}",
-            message=f"{what} {values[parameter.name]!r}",
-            allowed=allowed,
-        )
-        for parameter in parameters
-        if parameter.name in values
-        and (allowed := _what_is_allowed(parameter, values[parameter.name]))
-    )
+) -> Iterator[Problem]:
+    """Yield the values that their parameters' schemas refuse; a parameter without a value is passed over."""
+    for parameter in parameters:
+        if parameter.name not in values:
+            continue
+        value = values[parameter.name]
+        if allowed := _what_is_allowed(parameter, value):
+            key = f"params.{parameter.name}"
+            yield Problem(key=key, message=f"{what} {value!r}", allowed=allowed)
 
 
-def find_default_problems(parameters: Iterable[Parameter]) -> tuple[Problem, ...]:
-    """Give the schemas that are none, and the defaults that their schemas refuse."""
+def default_problems(parameters: Iterable[Parameter]) -> Iterator[Problem]:
+    """Yield the schemas that are not valid, and the defaults that their schemas refuse."""
     described = [parameter for parameter in parameters if not parameter.is_plain]
     if not described:
-        return ()
+        return
     # Imported when called, as below: a Dag processor that finds plain parameters only need not load it.
     from jsonschema import Draft202012Validator, SchemaError
 
     checked: list[Parameter] = []
-    problems: list[Problem] = []
     for parameter in described:
         try:
             Draft202012Validator.check_schema(parameter.keywords)
             checked.append(parameter)
         except SchemaError as error:
             where = ".".join(str(part) for part in error.absolute_path)
-            problems.append(
-                Problem(
-                    key=f"params.{parameter.name}",
-                    message=f"its '{where}' is wrong: {error.message}",
-                )
-            )
+            key = f"params.{parameter.name}"
+            yield Problem(key=key, message=f"its '{where}' is wrong: {error.message}")
     defaults = {parameter.name: parameter.default for parameter in checked}
-    return (*problems, *find_value_problems(checked, defaults, what="its default is"))
+    yield from value_problems(checked, defaults, what="its default is")
 
 
 def _what_is_allowed(parameter: Parameter, value: ParameterValue) -> str | None:

@@ -13,16 +13,15 @@ from graph_compiler.errors import Problem
 from graph_compiler.identifiers import did_you_mean, listing, shown
 
 
-def find_schedule_problems(schedule: object) -> tuple[Problem, ...]:
-    """Give everything wrong with a schedule; a Problem's key is `schedule.<field>`."""
+def schedule_problems(schedule: object) -> Iterator[Problem]:
+    """Yield every problem of a schedule; its key is `schedule.<field>`."""
     if not isinstance(schedule, Schedule):
         said = f"Schedule(cron={schedule!r})" if isinstance(schedule, str) else None
-        return (
-            Problem(
-                key="schedule", message=f"is {shown(schedule)}", allowed="a Schedule", hint=said
-            ),
+        yield Problem(
+            key="schedule", message=f"is {shown(schedule)}", allowed="a Schedule", hint=said
         )
-    return tuple(_odd_values(schedule)) or tuple(_problems(schedule))
+        return
+    yield from list(_odd_values(schedule)) or _problems(schedule)
 
 
 def _odd_values(schedule: Schedule) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute  # casts import it when they first run, and then no file can be opened
 
-from graph_compiler.row_reader.messages import Cell, CutCell
+from graph_compiler.explain.documents.view_answers import Cell, CutCell
 
 _MOST = 500
 """Characters of a cell."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+
+from graph_compiler.explain.documents.view_answers import Cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,17 +20,6 @@ class RowsWanted:
     fields: str
     descriptors: tuple[int, ...]
     gone: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CutCell:
-    """The beginning of a long value; `bytes` is the length of all of a string or binary, None for others."""
-
-    text: str
-    bytes: int | None
-
-
-Cell: TypeAlias = str | CutCell | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from pyarrow import parquet
 
 from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.errors import PartitionNotFoundError
+from graph_compiler.explain.documents.view_answers import Cell
 from graph_compiler.identifiers import listing
 from graph_compiler.row_reader.cells import cell
-from graph_compiler.row_reader.messages import Cell
 
 UNREADABLE = (
     OSError,

@@ -14,7 +14,10 @@ import threading
 from collections.abc import Callable
 from typing import NoReturn, ParamSpec, TextIO, TypeVar
 
+from graph_compiler import program_log
 from graph_compiler.identifiers import listing
+
+LOG = program_log.logger(__name__)
 
 OUTPUT_LIMIT = 16 * 1024 * 1024
 """Characters that a driver's Python prints to each of its streams."""
@@ -79,8 +82,7 @@ def end_process(code: int) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     if left := _left_behind():
-        print(f"graph_compiler: {listing(left)} still run: not waited for", file=sys.stderr)
-        sys.stderr.flush()
+        LOG.warning("%s still run: not waited for", listing(left))
         os._exit(code)
     sys.exit(code)
 

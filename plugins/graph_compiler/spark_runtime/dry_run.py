@@ -19,6 +19,7 @@ if __name__ == "__main__":
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.descriptor import (
@@ -130,6 +131,7 @@ def _plans(evaluation: RegionEvaluation) -> Iterator[VertexPlan]:
 
 def main(request_path: str) -> int:
     """Answer a request; gives 0 where nothing was found, else 1."""
+    program_log.show()
     path = Path(request_path)
     request = from_json(DryRunRequest, path.read_text())
     spark = session(request.tasks[0])

@@ -23,6 +23,7 @@ if __name__ == "__main__":
 
 from pyspark.sql import SparkSession
 
+from graph_compiler import program_log
 from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
     RegionDescriptor,
@@ -137,6 +138,7 @@ def _attempt(task: TaskDeploymentDescriptor) -> Iterator[_Ended]:
 def main(request_path: str) -> int:
     """Carry out a request; gives 0, or the exit code of the failure's ThrowableType."""
     bound_output()
+    program_log.show()
     path = Path(request_path)
     request = from_json(InProcessRequest, path.read_text())
     begins = Progress(path.with_name(PROGRESS)).begins

@@ -18,6 +18,7 @@ if __name__ == "__main__":
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
+from graph_compiler import program_log
 from graph_compiler.deployment.describe.resource_profiles import ignored_words
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import VERSION, ExecutionReport, ThrowableType
@@ -41,28 +42,31 @@ from graph_compiler.staging.executions.run_marker import check_marker, not_share
 from graph_compiler.staging.results.release import release_inputs
 from graph_compiler.staging.store.stores import store_of
 
+LOG = program_log.logger(__name__)
+
 
 def main(descriptor_path: str) -> int:
     """Run the region a descriptor describes; gives the exit code."""
     bound_output()
+    program_log.show()
     try:
         task = told(store_of(descriptor_path), descriptor_path)
     except StagingError as error:
-        print(f"graph_compiler: {error}", file=sys.stderr)
+        LOG.error("%s", error)
         return ThrowableType.NON_RECOVERABLE_ERROR.exit_code
     if task is None:  # nor would anybody find a report
-        print(f"graph_compiler: {_unseen(descriptor_path)}", file=sys.stderr)
+        LOG.error("%s", _unseen(descriptor_path))
         return ThrowableType.ENVIRONMENT_ERROR.exit_code
     try:
         claim_execution(store_of(task.staging_root), task)
     except ExecutionClaimedError as error:  # the report is the other driver's to leave
-        print(f"graph_compiler: {error}", file=sys.stderr)
+        LOG.error("%s", error)
         return ThrowableType.RECOVERABLE_ERROR.exit_code
     try:
         check_marker(store_of(task.staging_root), task.layout, socket.gethostname())
         spark = session(task)
     except Exception as error:  # no root, no master, no memory: there is no one else to tell
-        print(redact(traceback.format_exc()), file=sys.stderr)
+        LOG.error("traceback of the failure:\n%s", redact(_traceback()))
         report = _leave(task, _failed(error, application_id=None))
     else:
         try:
@@ -71,7 +75,7 @@ def main(descriptor_path: str) -> int:
             spark.stop()
     if report.failure is not None:
         words = report.failure.words(task.region.pipeline, task.region.region_id)
-        print(f"graph_compiler: {words}", file=sys.stderr)
+        LOG.error("%s", words)
         return report.failure.throwable_type.exit_code
     return 0
 
@@ -117,7 +121,7 @@ def execute(
     except (
         BaseException
     ) as error:  # whatever ends it is reported: a function may call sys.exit(0), too
-        print(redact(traceback.format_exc()), file=sys.stderr)
+        LOG.error("traceback of the failure:\n%s", redact(_traceback()))
         report = _failed(error, application_id, metrics)
         _leave(task, report)
         if isinstance(root_cause(error), KeyboardInterrupt):  # somebody wants this process to end
@@ -159,9 +163,13 @@ def _release(task: TaskDeploymentDescriptor, report: ExecutionReport) -> None:
     """Take away what no task will read any more; all work is done by now, and this may not undo it."""
     try:
         for released in release_inputs(task, report, store_of(task.staging_root)):
-            print(f"graph_compiler: {released.words()}: {released.bytes:,} bytes")
+            LOG.info("%s: %s bytes", released.words(), f"{released.bytes:,}")
     except Exception:  # whatever it is, `staging gc` finds what is left
-        print(f"graph_compiler: nothing released: {traceback.format_exc()}", file=sys.stderr)
+        LOG.warning("nothing released: %s", _traceback())
+
+
+def _traceback() -> str:
+    return traceback.format_exc().rstrip()
 
 
 def _say_what_is_ignored(task: TaskDeploymentDescriptor, spark: SparkSession) -> None:
@@ -171,7 +179,7 @@ def _say_what_is_ignored(task: TaskDeploymentDescriptor, spark: SparkSession) ->
         str(context.getConf().get("spark.submit.deployMode", "client")),
     )
     if profile is not None and (words := ignored_words(profile, master, mode)):
-        print(f"graph_compiler: {words}")
+        LOG.info("%s", words)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ if __name__ == "__main__":
 
 from pyspark.sql import DataFrame, SparkSession
 
+from graph_compiler import program_log
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.spark_runtime.connectors import read_source
@@ -74,6 +75,7 @@ def _add(found: dict[str, DataFrame], name: str, rows: DataFrame) -> None:
 
 def main(descriptor_path: str) -> int:
     """Open the session; ends with the terminal's end of file."""
+    program_log.show()
     task = told(store_of(descriptor_path), descriptor_path)
     assert task is not None, "it was written just now"
     spark = session(task)

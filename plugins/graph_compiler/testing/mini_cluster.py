@@ -163,9 +163,4 @@ def _params(
 
 
 def _node_ids(regions: Iterable[RegionDescriptor]) -> frozenset[int]:
-    return frozenset(
-        operator.node_id
-        for region in regions
-        for vertex in region.vertices
-        for operator in vertex.operators
-    )
+    return frozenset(operator.node_id for region in regions for operator in region.operators)

@@ -76,7 +76,7 @@ def region_of(env: Environment) -> RegionDescriptor:
 
 
 def operators_of(region: RegionDescriptor) -> dict[str, OperatorDescriptor]:
-    return {operator.name: operator for vertex in region.vertices for operator in vertex.operators}
+    return {operator.name: operator for operator in region.operators}
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 /** What a run says about regions and vertices. */
 
-import type { Attempt, ExecutionState, RegionRun, Vertex, VertexRun, ViewPlan, ViewRun, Work } from '../documents'
-import type { PlanDiff } from '../planDiff'
+import type { Attempt, ExecutionState, PlanDiff, RegionRun, Vertex, VertexRun, ViewPlan, ViewRun, Work } from '../documents'
 import { bytesWords, rowsWords, secondsWords, spanSeconds } from './words'
 
 export type ChangeMark = 'added' | 'removed' | 'changed' | 'affected'

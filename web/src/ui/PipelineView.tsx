@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState, type KeyboardEvent } from 'react'
 import type { Address, Tab } from '../address'
 import { apiPath } from '../api'
-import type { RunSummary, ViewPlan, ViewRun } from '../documents'
+import type { RunList, RunSummary, ViewPlan, ViewRun } from '../documents'
 import type { Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
 import { runMarks } from '../model/runState'
@@ -34,7 +34,7 @@ export function ServedPipeline({ address, theme, onGo }: { address: Address; the
   useEffect(() => {
     if (isOfAnother && runId && dagVersion) setLater({ runId, version: dagVersion })
   }, [isOfAnother, runId, dagVersion])
-  const runs = useDocument<{ runs: RunSummary[] }>(apiPath(['dags', dagId, 'runs']))
+  const runs = useDocument<RunList>(apiPath(['dags', dagId, 'runs']))
   const isWaiting = address.runId !== null && run.document === null && run.error === null
   return (
     <>

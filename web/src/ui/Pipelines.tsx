@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { writeAddress } from '../address'
-import type { PipelineSummary } from '../documents'
+import type { PipelineList, PipelineSummary } from '../documents'
 import { apiPath } from '../api'
 import { runStatePaint, type Theme } from '../export/palette'
 import { counted, secondsWords, spanSeconds, timeWords } from '../model/words'
@@ -11,7 +11,7 @@ const POLL_SECONDS = 10
 
 /** All pipelines that may be read, with their shape and how their last run stands. */
 export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (dagId: string, runId: string | null) => void }) {
-  const { document: found, error } = usePolled<{ pipelines: PipelineSummary[]; runs_are_shown: boolean }>(apiPath(['pipelines']), POLL_SECONDS, () => false)
+  const { document: found, error } = usePolled<PipelineList>(apiPath(['pipelines']), POLL_SECONDS, () => false)
   if (error && !found) return <p role="alert">{error}</p>
   if (!found) return <p role="status">Asking for the pipelines …</p>
   if (!found.pipelines.length) return <p>There is no compiled pipeline here that you may read.</p>

@@ -1,6 +1,5 @@
 import { useMemo, useState } from 'react'
-import type { PlanVersion, ViewPlan } from '../documents'
-import type { FactChange, PlanDiff } from '../planDiff'
+import type { FactChange, PlanDiff, PlanVersion, VersionList, ViewPlan } from '../documents'
 import { apiPath } from '../api'
 import type { Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
@@ -11,7 +10,7 @@ import { GraphPane } from './GraphPane'
 
 /** Two versions of a Dag: what differs, as a list and in the job graph. */
 export function VersionsView({ dagId, theme }: { dagId: string; theme: Theme }) {
-  const { document: found, error } = useDocument<{ versions: PlanVersion[] }>(apiPath(['dags', dagId, 'versions']))
+  const { document: found, error } = useDocument<VersionList>(apiPath(['dags', dagId, 'versions']))
   const [chosen, setChosen] = useState<{ old: number; now: number } | null>(null)
   if (error) return <p role="alert">{error}</p>
   if (!found) return <p role="status">Asking for the versions …</p>
@@ -42,8 +41,7 @@ export function VersionsView({ dagId, theme }: { dagId: string; theme: Theme }) 
 }
 
 function created(version: PlanVersion): string {
-  if (version.created === null) return ''
-  return ` · ${typeof version.created === 'number' ? timeWords(version.created) : version.created.slice(0, 19).replace('T', ' ')}`
+  return ` · ${timeWords(version.created)}`
 }
 
 function Comparison({ dagId, old, now, theme }: { dagId: string; old: number; now: number; theme: Theme }) {

@@ -49,8 +49,7 @@ def published(
     assets = {operator.operator_id: asset for operator, asset in _assets(region, Sink, defaults)}
     sinks = {
         operator.operator_id: operator
-        for vertex in region.vertices
-        for operator in vertex.operators
+        for operator in region.operators
         if isinstance(operator.operator, Sink)
     }
     published_first = [
@@ -110,7 +109,7 @@ def runs_without_end(schedule: object, dag: DAG) -> tuple[Problem, ...]:
 def _assets(
     region: RegionDescriptor, kind: type[Source | Sink], defaults: Mapping[str, ParameterValue]
 ) -> Iterator[tuple[OperatorDescriptor, Asset]]:
-    for operator in (operator for vertex in region.vertices for operator in vertex.operators):
+    for operator in region.operators:
         if isinstance(operator.operator, kind):
             uri = asset_uri(_connector(operator), defaults)
             if uri is not None:

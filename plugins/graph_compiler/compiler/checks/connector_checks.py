@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
+from graph_compiler.declaration.checked import problems_at
 from graph_compiler.declaration.connectors import Connector, OnSchemaChange
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.pipeline import Pipeline
@@ -43,10 +43,7 @@ def connectors(pipeline: Pipeline) -> Iterator[Problem]:
     for transformation, connector in connectors_of(pipeline):
         yield from _schemas(transformation, connector)
         yield from _secrets(transformation, connector)
-        for problem in connector.mistakes():
-            yield replace(
-                problem, operator=transformation.name, declared_at=transformation.declared_at
-            )
+        yield from problems_at(transformation, connector)
 
 
 def _schemas(operator: PhysicalTransformation, connector: Connector) -> Iterator[Problem]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
+from graph_compiler.declaration.checked import problems_at
 from graph_compiler.declaration.operators import Source
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (
@@ -97,8 +97,7 @@ def incomplete_operators(pipeline: Pipeline) -> Iterator[Problem]:
             isinstance(expression, str) and expression.strip() for expression in expressions
         ):
             yield problem_at(operator, "it has an empty expression", allowed="Spark SQL")
-        if problem := operator.operator.problem():
-            yield replace(problem, operator=operator.name, declared_at=operator.declared_at)
+        yield from problems_at(operator, operator.operator)
 
 
 def task_ids(pipeline: Pipeline) -> Iterator[Problem]:

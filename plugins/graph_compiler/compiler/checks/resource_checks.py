@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from graph_compiler.declaration.checked import problems_at
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.resources.resource_spec import SPEC_FORM, amount_words, exceeding
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
@@ -19,10 +21,9 @@ def resource_profiles(pipeline: Pipeline) -> Iterator[Problem]:
         if group is None or group in seen:
             continue
         seen.append(group)
-        for found, allowed in group.wrong():
-            yield problem_at(
-                operator, f"in its slot sharing group '{group.name}' {found}", allowed=allowed
-            )
+        for problem in problems_at(operator, group):
+            words = f"in its slot sharing group '{group.name}' {problem.message}"
+            yield replace(problem, message=words)
 
 
 def differing_profiles(pipeline: Pipeline) -> Iterator[Problem]:
@@ -47,7 +48,7 @@ def resources(pipeline: Pipeline) -> Iterator[Problem]:
     for operator in pipeline.operators:
         least, preferred = operator.min_resources, operator.preferred_resources
         specs = dict.fromkeys(spec for spec in (least, preferred) if spec is not None)
-        if wrong := [fact for spec in specs for fact in spec.wrong()]:
+        if wrong := [problem.message for spec in specs for problem in spec.problems()]:
             yield problem_at(operator, f"of its resources {listing(wrong)}", allowed=SPEC_FORM)
         elif (least is None) != (preferred is None):
             which = "minimum" if least is None else "preferred"

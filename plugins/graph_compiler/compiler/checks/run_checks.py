@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import Problem
-from graph_compiler.options.parameter_checks import find_default_problems
-from graph_compiler.options.schedule_checks import find_schedule_problems
+from graph_compiler.options.parameter_checks import default_problems
+from graph_compiler.options.schedule_checks import schedule_problems
 
 
 def defaults(pipeline: Pipeline) -> Iterator[Problem]:
     """Find defaults that their own schema refuses."""
-    yield from find_default_problems(pipeline.parameters)
+    yield from default_problems(pipeline.parameters)
 
 
 def schedule(pipeline: Pipeline) -> Iterator[Problem]:
     """Find schedules that Airflow would not take, or that contradict themselves."""
     if pipeline.schedule is not None:
-        yield from find_schedule_problems(pipeline.schedule)
+        yield from schedule_problems(pipeline.schedule)

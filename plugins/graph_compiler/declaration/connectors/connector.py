@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import ClassVar, Self, TypeAlias
@@ -129,9 +129,9 @@ class Connector:
         """Give the parts a source is read in, None where Spark itself finds them (files, for one)."""
         return None
 
-    def mistakes(self) -> tuple[Problem, ...]:
-        """Give what is wrong with it by itself; the caller knows the operator."""
-        return ()
+    def problems(self) -> Iterator[Problem]:
+        """Yield its problems by itself; the caller knows the operator (`checked.problems_at`)."""
+        yield from ()
 
     def why_not_writable(self) -> str | None:
         """Say why it cannot be a sink, None where it can."""
@@ -149,9 +149,9 @@ class Connector:
             if isinstance(value, str) and value
         }
 
-    def why_not_rendered(self, rendered: Mapping[str, str]) -> tuple[Problem, ...]:  # noqa: ARG002  # most take any text
-        """Return what is wrong with rendered texts, by what is declared; `rendered` has keys of `texts`."""
-        return ()
+    def rendering_problems(self, rendered: Mapping[str, str]) -> Iterator[Problem]:  # noqa: ARG002  # most take any text
+        """Yield what rendered texts may not be, by what is declared; `rendered` has keys of `texts`."""
+        yield from ()
 
     def with_texts(self, rendered: Mapping[str, str]) -> Self:
         """Give the same with these texts; `rendered` has keys of `texts`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -123,16 +123,14 @@ class FileConnector(Connector):
         """Return what is only said to the writer; `options` win over it."""
         return WRITE_OPTIONS.get(self.spark_format.lower(), {})
 
-    def mistakes(self) -> tuple[Problem, ...]:
+    def problems(self) -> Iterator[Problem]:
         """Refuse an empty path, and to follow a schema that files do not tell."""
-        found = []
         if not self.path.strip():
-            found.append(Problem(message="its path is empty", allowed="a path or a URI"))
+            yield Problem(message="its path is empty", allowed="a path or a URI")
         evolves = self.on_schema_change == OnSchemaChange.EVOLVE
         if evolves and self.schema_in_files is SchemaInFiles.NOTHING:
             message = f"on_schema_change is 'evolve', and {self.spark_format} files do not say which columns they have"
-            found.append(Problem(message=message, allowed="fail, ignore"))
-        return tuple(found)
+            yield Problem(message=message, allowed="fail, ignore")
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,14 +268,11 @@ class Files(FileConnector):
         strict = self.schema is not None and self.on_schema_change != OnSchemaChange.IGNORE
         return {"mode": "FAILFAST"} if self._is_xml and strict else {}
 
-    def mistakes(self) -> tuple[Problem, ...]:
+    def problems(self) -> Iterator[Problem]:
         """Refuse an empty format."""
-        own = (
-            ()
-            if self.format.strip()
-            else (Problem(message="its format is empty", allowed="avro, xml, …"),)
-        )
-        return (*own, *FileConnector.mistakes(self))
+        if not self.format.strip():
+            yield Problem(message="its format is empty", allowed="avro, xml, …")
+        yield from FileConnector.problems(self)
 
     def why_not_writable(self) -> str | None:
         """Refuse table formats."""

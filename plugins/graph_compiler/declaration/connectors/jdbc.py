@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
@@ -139,9 +139,9 @@ class Jdbc(Connector):
             for number, predicate in enumerate(predicates)
         )
 
-    def why_not_rendered(self, rendered: Mapping[str, str]) -> tuple[Problem, ...]:
+    def rendering_problems(self, rendered: Mapping[str, str]) -> Iterator[Problem]:
         """Refuse what would be more than a name where a name is declared."""
-        return tuple(find_rendering_problems(self.texts(), rendered))
+        yield from find_rendering_problems(self.texts(), rendered)
 
     def with_texts(self, rendered: Mapping[str, str]) -> Self:
         """Return the same with these texts; a rendered table is quoted where only quotes make a name of it."""
@@ -154,61 +154,54 @@ class Jdbc(Connector):
         """Refuse a query."""
         return None if self.table is not None else "a query cannot be written"
 
-    def mistakes(self) -> tuple[Problem, ...]:
+    def problems(self) -> Iterator[Problem]:
         """Refuse what Spark would refuse at run time, and passwords in clear."""
         fixed = {"partition_column": self.partition_column or "", "driver": self.driver or ""}
         options = dict(as_pairs(self.options))
-        templates = find_template_problems(self.table, self.url, options, fixed)
-        return (*self._what_to_read(), *templates, *self._bounds(), *self._clear_passwords())
+        yield from self._what_to_read()
+        yield from find_template_problems(self.table, self.url, options, fixed)
+        yield from self._bounds()
+        yield from self._clear_passwords()
 
-    def _what_to_read(self) -> tuple[Problem, ...]:
+    def _what_to_read(self) -> Iterator[Problem]:
         given = [name for name in ("table", "query") if getattr(self, name) is not None]
-        found = []
         if len(given) != 1:
             both = f"it has {listing(given)}" if given else "it has neither table nor query"
-            found.append(Problem(message=both, allowed="table= or query="))
+            yield Problem(message=both, allowed="table= or query=")
         if any(not getattr(self, name).strip() for name in given):
-            found.append(Problem(message=f"its {given[0]} is empty", allowed="table= or query="))
+            yield Problem(message=f"its {given[0]} is empty", allowed="table= or query=")
         if template := TEMPLATE.search(self.query or ""):
-            found.append(
-                Problem(
-                    message=f"its query holds a template ({template[0]} …)",
-                    allowed="templates in paths and connector options; parameters in expressions",
-                    hint="filter behind the source with a bound parameter: Spark hands the filter to the database",
-                )
+            yield Problem(
+                message=f"its query holds a template ({template[0]} …)",
+                allowed="templates in paths and connector options; parameters in expressions",
+                hint="filter behind the source with a bound parameter: Spark hands the filter to the database",
             )
-        return tuple(found)
 
-    def _bounds(self) -> tuple[Problem, ...]:
+    def _bounds(self) -> Iterator[Problem]:
         missing = [name for name in _SPLITS if getattr(self, name) is None]
         if missing and (len(missing) < len(_SPLITS) or self.num_partitions is not None):
             message = f"it is cut into input splits, without {listing(missing)}"
             allowed = f"{listing(_SPLITS)} together (and num_partitions), or none of them"
-            return (Problem(message=message, allowed=allowed),)
-        if self.num_partitions is not None and not _is_count(self.num_partitions):
+            yield Problem(message=message, allowed=allowed)
+        elif self.num_partitions is not None and not _is_count(self.num_partitions):
             message = f"num_partitions is {self.num_partitions!r}"
-            return (Problem(message=message, allowed="a whole number from 1"),)
-        try:
-            self.create_input_splits()
-        except ValueError as error:
-            return (Problem(message=f"its bounds are wrong: {error}", allowed=_BOUNDS),)
-        return ()
+            yield Problem(message=message, allowed="a whole number from 1")
+        else:
+            try:
+                self.create_input_splits()
+            except ValueError as error:
+                yield Problem(message=f"its bounds are wrong: {error}", allowed=_BOUNDS)
 
-    def _clear_passwords(self) -> tuple[Problem, ...]:
+    def _clear_passwords(self) -> Iterator[Problem]:
         found = []
         if isinstance(self.password, str):
             found.append("its password stands in the declaration")
         if isinstance(self.url, str) and _IN_URL.search(self.url):
             found.append("its url holds a password")
+        allowed = f"{Secret.__name__}('connection id', 'password')"
         hint = "whoever sees the code, the task or its logs would see it; let Airflow's connection keep it"
-        return tuple(
-            Problem(
-                message=message,
-                allowed=f"{Secret.__name__}('connection id', 'password')",
-                hint=hint,
-            )
-            for message in found
-        )
+        for message in found:
+            yield Problem(message=message, allowed=allowed, hint=hint)
 
 
 def _is_count(value: object) -> bool:

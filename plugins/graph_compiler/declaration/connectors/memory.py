@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
@@ -36,25 +36,22 @@ class Values(Connector):
         object.__setattr__(self, "schema", schema)
         object.__setattr__(self, "on_schema_change", on_schema_change)
 
-    def mistakes(self) -> tuple[Problem, ...]:
+    def problems(self) -> Iterator[Problem]:
         """Refuse rows without schema, of unequal length, or with other cells."""
         if not _is_table(self.rows):
-            return (Problem(message=f"its rows are {shown(self.rows)}", allowed="a list of rows"),)
-        found = []
+            yield Problem(message=f"its rows are {shown(self.rows)}", allowed="a list of rows")
+            return
         if self.schema is None:
-            found.append(
-                Problem(message="its rows have no schema", allowed="Spark DDL: k STRING, v INT")
-            )
+            yield Problem(message="its rows have no schema", allowed="Spark DDL: k STRING, v INT")
         if len({len(row) for row in self.rows}) > 1:
             lengths = sorted({len(row) for row in self.rows})
             words = f"its rows have {listing(map(str, lengths))} cells"
-            found.append(Problem(message=words, allowed="rows of one length"))
+            yield Problem(message=words, allowed="rows of one length")
         cells = [cell for row in self.rows for cell in row]
         odd = [cell for cell in cells if not isinstance(cell, bool | int | float | str | None)]
         if odd:
             message = f"it holds {shown(odd[0])}, a {type(odd[0]).__name__}"
-            found.append(Problem(message=message, allowed="None, bool, int, float, str"))
-        return tuple(found)
+            yield Problem(message=message, allowed="None, bool, int, float, str")
 
 
 def _is_table(rows: object) -> bool:
@@ -76,13 +73,10 @@ class Range(Connector):
     end: int
     step: int = field(default=1)
 
-    def mistakes(self) -> tuple[Problem, ...]:
+    def problems(self) -> Iterator[Problem]:
         """Refuse a range that never ends."""
-        return (
-            ()
-            if self.step
-            else (Problem(message="its step is 0", allowed="any other whole number"),)
-        )
+        if not self.step:
+            yield Problem(message="its step is 0", allowed="any other whole number")
 
 
 @dataclass(frozen=True, slots=True, init=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -60,25 +60,20 @@ class Table(Connector):
         """Give Spark's options."""
         return dict(as_pairs(self.options))
 
-    def why_not_rendered(self, rendered: Mapping[str, str]) -> tuple[Problem, ...]:
+    def rendering_problems(self, rendered: Mapping[str, str]) -> Iterator[Problem]:
         """Refuse what is not a table's name: Spark also takes a format and a path for one."""
         name = rendered.get("name", self.name)
-        if not TEMPLATE.search(self.name) or _NAME.fullmatch(name):
-            return ()
-        message = f"its name is rendered as {shown(name)}, which is not the name of one table"
-        return (Problem(message=message, allowed="letters, digits and '_' between dots"),)
+        if TEMPLATE.search(self.name) and not _NAME.fullmatch(name):
+            message = f"its name is rendered as {shown(name)}, which is not the name of one table"
+            yield Problem(message=message, allowed="letters, digits and '_' between dots")
 
-    def mistakes(self) -> tuple[Problem, ...]:
+    def problems(self) -> Iterator[Problem]:
         """Refuse an empty name, and half of what tells attempts apart."""
-        found = []
         if not self.name.strip():
-            found.append(Problem(message="its name is empty", allowed="database.table"))
+            yield Problem(message="its name is empty", allowed="database.table")
         given = [name for name in (self.run_column, self.attempt_column) if name is not None]
         if given and (len({name.lower() for name in given}) < 2 or not all(map(str.strip, given))):
-            found.append(
-                Problem(
-                    message=f"run_column is {self.run_column!r}, and attempt_column {self.attempt_column!r}",
-                    allowed="names of two columns, or neither",
-                )
+            yield Problem(
+                message=f"run_column is {self.run_column!r}, and attempt_column {self.attempt_column!r}",
+                allowed="names of two columns, or neither",
             )
-        return tuple(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
@@ -80,9 +81,9 @@ class Operator:
         """Give what may know the parts it reads."""
         return None
 
-    def problem(self) -> Problem | None:
-        """Give what is wrong with its fields, None if nothing is; the caller knows which operator it is."""
-        return None
+    def problems(self) -> Iterator[Problem]:
+        """Yield the problems of its fields; the caller knows which operator it is (`checked.problems_at`)."""
+        yield from ()
 
     def refusing_contract(self) -> str | None:
         """Give the name of the contract it holds rows against, if a violation fails the task."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
@@ -44,19 +45,19 @@ class Join(Operator):
         """Give the condition."""
         return () if self.condition is None else (self.condition,)
 
-    def problem(self) -> Problem | None:
+    def problems(self) -> Iterator[Problem]:
         """Refuse a cross join by accident, and one with a condition."""
         if self.how is JoinType.CROSS:
             has_keys = self.on or self.condition is not None
             message = "a cross join pairs all rows, and it has columns or a condition"
-            return Problem(message=message, allowed="one of the two") if has_keys else None
-        if not self.on and self.condition is None:
-            return Problem(
+            if has_keys:
+                yield Problem(message=message, allowed="one of the two")
+        elif not self.on and self.condition is None:
+            yield Problem(
                 message="it has neither columns nor a condition",
                 allowed='on="id", or condition="left.a < right.b"',
                 hint="pairing all rows is how='cross'",
             )
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +74,11 @@ class IntervalJoin(Operator):
     lower: str
     upper: str
 
-    def problem(self) -> Problem | None:
+    def problems(self) -> Iterator[Problem]:
         """Refuse bounds that are no intervals."""
         for name, text in (("lower", self.lower), ("upper", self.upper)):
             if allowed := wrong_interval(text, CALENDAR):
-                return Problem(message=f"its {name} bound is {text!r}", allowed=allowed)
-        return None
+                yield Problem(message=f"its {name} bound is {text!r}", allowed=allowed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +121,15 @@ class Sql(Operator):
         """Give the query."""
         return (self.query,)
 
-    def problem(self) -> Problem | None:
+    def problems(self) -> Iterator[Problem]:
         """Refuse inputs that are not there, and those the query does not read."""
         unknown = [name for name in _READ.findall(self.query) if name not in self.names]
         if unknown:
             known = ", ".join(f"{{{name}}}" for name in self.names)
             message = f"its query reads {{{unknown[0]}}}; its inputs are {known}"
-            return Problem(message=message, hint=did_you_mean(unknown[0], self.names))
+            yield Problem(message=message, hint=did_you_mean(unknown[0], self.names))
+            return  # the one that is not read is the one that is misspelt
         unread = [name for name in self.names if f"{{{name}}}" not in self.query]
-        if not unread:
-            return None
-        message = f"its query does not read {{{unread[0]}}}"
-        return Problem(message=message, hint="streams stand in braces: FROM {orders}")
+        if unread:
+            message = f"its query does not read {{{unread[0]}}}"
+            yield Problem(message=message, hint="streams stand in braces: FROM {orders}")

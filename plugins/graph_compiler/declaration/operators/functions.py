@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
@@ -101,8 +102,7 @@ class Iterate(FunctionOperator):
         """Give the condition."""
         return () if self.until is None else (self.until,)
 
-    def problem(self) -> Problem | None:
+    def problems(self) -> Iterator[Problem]:
         """Refuse a loop that never runs."""
-        if self.max_iterations >= 1:
-            return None
-        return Problem(message=f"max_iterations is {self.max_iterations}", allowed="1 or more")
+        if self.max_iterations < 1:
+            yield Problem(message=f"max_iterations is {self.max_iterations}", allowed="1 or more")

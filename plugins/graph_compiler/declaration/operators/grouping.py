@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
-from graph_compiler.declaration.windows import Window, wrong_interval
+from graph_compiler.declaration.windows import Window
 from graph_compiler.errors import Problem
 
 _NO_AGGREGATES = Problem(
@@ -30,15 +31,16 @@ class Aggregate(Operator):
         """Give the aggregates."""
         return tuple(expression for _, expression in self.aggregates)
 
-    def problem(self) -> Problem | None:
+    def problems(self) -> Iterator[Problem]:
         """Refuse no aggregates, and sets with columns that are no keys."""
         odd = sorted({key for keys in self.grouping_sets or () for key in keys} - set(self.keys))
         if odd:
-            return Problem(
+            yield Problem(
                 message=f"its grouping sets name {', '.join(odd)}, which key_by does not",
                 allowed=f"sets of {', '.join(self.keys)}",
             )
-        return None if self.aggregates else _NO_AGGREGATES
+        if not self.aggregates:
+            yield _NO_AGGREGATES
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,10 @@ class AggregateAll(Operator):
         """Give the aggregates."""
         return tuple(expression for _, expression in self.aggregates)
 
-    def problem(self) -> Problem | None:
+    def problems(self) -> Iterator[Problem]:
         """Refuse no aggregates."""
-        return None if self.aggregates else _NO_AGGREGATES
+        if not self.aggregates:
+            yield _NO_AGGREGATES
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +76,11 @@ class WindowAggregate(Operator):
         """Give the aggregates."""
         return tuple(expression for _, expression in self.aggregates)
 
-    def problem(self) -> Problem | None:
+    def problems(self) -> Iterator[Problem]:
         """Refuse no aggregates, and lengths that are none."""
-        for name, text in self.window.lengths().items():
-            if allowed := wrong_interval(text):
-                return Problem(message=f"the {name} of its windows is {text!r}", allowed=allowed)
-        return None if self.aggregates else _NO_AGGREGATES
+        yield from self.window.problems()
+        if not self.aggregates:
+            yield _NO_AGGREGATES
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +98,13 @@ class Deduplicate(Operator):
         """Give the order."""
         return self.order_by
 
-    def problem(self) -> Problem | None:
+    def problems(self) -> Iterator[Problem]:
         """Refuse an order among equal rows."""
-        if self.keys or not self.order_by:
-            return None
-        return Problem(
-            message="it has an order, and no keys: rows that are equal in all columns have no order",
-            hint='name the keys of which one row is kept: deduplicate("user", order_by="seen DESC")',
-        )
+        if self.order_by and not self.keys:
+            yield Problem(
+                message="it has an order, and no keys: rows that are equal in all columns have no order",
+                hint='name the keys of which one row is kept: deduplicate("user", order_by="seen DESC")',
+            )
 
     def why_unrepeatable(self) -> str | None:
         """Without an order, another row each time."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -24,9 +25,10 @@ class Sort(Operator):
         """Give the order."""
         return self.order_by
 
-    def problem(self) -> Problem | None:
+    def problems(self) -> Iterator[Problem]:
         """Refuse no order."""
-        return None if self.order_by else _NO_ORDER
+        if not self.order_by:
+            yield _NO_ORDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +45,11 @@ class TopN(Operator):
         """Give the order."""
         return self.order_by
 
-    def problem(self) -> Problem | None:
+    def problems(self) -> Iterator[Problem]:
         """Refuse no order, and no rows."""
-        return _count_problem(self.n) or (None if self.order_by else _NO_ORDER)
+        yield from _count_problems(self.n)
+        if not self.order_by:
+            yield _NO_ORDER
 
     def why_unrepeatable(self) -> str | None:
         """Rows that are equal in the order may change places."""
@@ -61,14 +65,15 @@ class Limit(Operator):
     is_non_parallel: ClassVar[bool] = True
     n: int
 
-    def problem(self) -> Problem | None:
+    def problems(self) -> Iterator[Problem]:
         """Refuse no rows."""
-        return _count_problem(self.n)
+        yield from _count_problems(self.n)
 
     def why_unrepeatable(self) -> str | None:
         """Other rows each time."""
         return "it keeps any rows: top_n(…) keeps the same ones each time"
 
 
-def _count_problem(n: int) -> Problem | None:
-    return None if n >= 0 else Problem(message=f"it keeps {n} rows", allowed="0 or more")
+def _count_problems(n: int) -> Iterator[Problem]:
+    if n < 0:
+        yield Problem(message=f"it keeps {n} rows", allowed="0 or more")

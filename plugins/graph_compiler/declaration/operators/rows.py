@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
@@ -40,12 +41,11 @@ class ColumnOperator(Operator):
         """Give the columns' expressions."""
         return tuple(expression for _, expression in self.columns)
 
-    def problem(self) -> Problem | None:
+    def problems(self) -> Iterator[Problem]:
         """Refuse no columns, and a name given twice."""
-        names = [name for name, _ in self.columns]
-        if names:
-            return _twice(names)
-        return Problem(message="it gives no columns", allowed='at least one: late="delay > 15"')
+        if not self.columns:
+            yield Problem(message="it gives no columns", allowed='at least one: late="delay > 15"')
+        yield from _twice([name for name, _ in self.columns])
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +69,10 @@ class Drop(Operator):
     default_name: ClassVar[str] = "Drop"
     columns: tuple[str, ...]
 
-    def problem(self) -> Problem | None:
+    def problems(self) -> Iterator[Problem]:
         """Refuse no columns."""
-        return None if self.columns else Problem(message="it names no columns", allowed=_COLUMNS)
+        if not self.columns:
+            yield Problem(message="it names no columns", allowed=_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +82,11 @@ class Rename(Operator):
     default_name: ClassVar[str] = "Rename"
     names: tuple[tuple[str, str], ...]
 
-    def problem(self) -> Problem | None:
+    def problems(self) -> Iterator[Problem]:
         """Refuse no columns, and two that would have one name."""
         if not self.names:
-            return Problem(message="it names no columns", allowed="old names to new: {'a': 'b'}")
-        return _twice([new for _, new in self.names])
+            yield Problem(message="it names no columns", allowed="old names to new: {'a': 'b'}")
+        yield from _twice([new for _, new in self.names])
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +100,10 @@ class Cast(Operator):
         """Give the types."""
         return tuple(type for _, type in self.types)
 
-    def problem(self) -> Problem | None:
+    def problems(self) -> Iterator[Problem]:
         """Refuse no columns."""
-        if self.types:
-            return None
-        return Problem(message="it names no columns", allowed="columns and types: day='DATE'")
+        if not self.types:
+            yield Problem(message="it names no columns", allowed="columns and types: day='DATE'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +122,11 @@ class FlatMap(Operator):
         """Give the generator."""
         return (self.generator,)
 
-    def problem(self) -> Problem | None:
+    def problems(self) -> Iterator[Problem]:
         """Refuse no columns, and a name given twice."""
-        if self.columns:
-            return _twice(self.columns)
-        return Problem(message="it names no columns for what it makes", allowed=_COLUMNS)
+        if not self.columns:
+            yield Problem(message="it names no columns for what it makes", allowed=_COLUMNS)
+        yield from _twice(self.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +137,13 @@ class Sample(Operator):
     fraction: float
     seed: int | None = None
 
-    def problem(self) -> Problem | None:
+    def problems(self) -> Iterator[Problem]:
         """Refuse what is no share."""
-        if 0 <= self.fraction <= 1:
-            return None
-        return Problem(
-            message=f"its share is {self.fraction}, not 0 to 1",
-            allowed="0.1 for a tenth of the rows",
-        )
+        if not 0 <= self.fraction <= 1:
+            yield Problem(
+                message=f"its share is {self.fraction}, not 0 to 1",
+                allowed="0.1 for a tenth of the rows",
+            )
 
     def why_unrepeatable(self) -> str | None:
         """Without a seed, another sample each time."""
@@ -170,14 +169,14 @@ class Cache(Operator):
     level: StorageLevel = StorageLevel.MEMORY_AND_DISK
 
 
-def _twice(names: list[str] | tuple[str, ...]) -> Problem | None:
+def _twice(names: list[str] | tuple[str, ...]) -> Iterator[Problem]:
     """Find two names that Spark takes for one: they differ in case at most."""
     seen: set[str] = set()
     for name in names:
         if name.lower() in seen:
-            return Problem(
+            yield Problem(
                 message=f"two of its columns are called '{name}'",
                 hint="Spark takes names for one that differ in case at most",
             )
+            return
         seen.add(name.lower())
-    return None

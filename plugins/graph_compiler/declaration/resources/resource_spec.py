@@ -7,12 +7,13 @@ None stands for Flink's UNKNOWN: nobody said.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import reduce
 
 from graph_compiler.declaration.resources.memory_size import MEMORY_FORM, memory_text, parse_memory
+from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 
 CORES, MEMORY, OFF_HEAP = "cores", "memory", "off-heap memory"
@@ -42,14 +43,16 @@ class ResourceSpec:
         given = extended if isinstance(extended, Mapping) else {"extended_resources": extended}
         object.__setattr__(self, "extended_resources", dict(sorted(given.items())))
 
-    def wrong(self) -> tuple[str, ...]:
-        """Say everything that is not as it must be, none if all is well."""
+    def problems(self) -> Iterator[Problem]:
+        """Yield every amount that is none."""
         counts = {"cpu_cores": self.cpu_cores, **self.extended_resources}
         sizes = {"memory": self.memory, "off_heap_memory": self.off_heap_memory}
-        return (
-            *(f"{name} is {value!r}" for name, value in counts.items() if not _is_count(value)),
-            *(f"{name} is {text!r}" for name, text in sizes.items() if parse_memory(text) is None),
-        )
+        odd: dict[str, object] = {
+            name: value for name, value in counts.items() if not _is_count(value)
+        }
+        odd |= {name: text for name, text in sizes.items() if parse_memory(text) is None}
+        for name, value in odd.items():
+            yield Problem(message=f"{name} is {value!r}", allowed=SPEC_FORM)
 
     def amounts(self) -> dict[str, Decimal]:
         """Give how much is needed of each resource."""

@@ -19,7 +19,7 @@ master names. The application says in its log which settings its master ignored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 
@@ -29,6 +29,7 @@ from graph_compiler.declaration.resources.memory_size import (
     parse_memory,
 )
 from graph_compiler.declaration.resources.resource_spec import CORES, MEMORY, OFF_HEAP, Amounts
+from graph_compiler.errors import Problem
 from graph_compiler.identifiers import counted
 
 SPARK_SETTINGS: Mapping[str, str] = {
@@ -95,49 +96,39 @@ class SlotSharingGroup:
             **extended,
         }
 
-    def wrong(self) -> tuple[tuple[str, str], ...]:
-        """Give everything that is not as it must be: what was found, and what is allowed."""
-        return (*self._wrong_memory(), *self._wrong_counts(), *self._wrong_conf())
+    def problems(self) -> Iterator[Problem]:
+        """Yield every setting that Spark would not start with."""
+        yield from self._memory_problems()
+        yield from self._count_problems()
+        yield from self._conf_problems()
 
-    def _wrong_memory(self) -> list[tuple[str, str]]:
-        found = []
+    def _memory_problems(self) -> Iterator[Problem]:
         for name in ("driver_memory", "executor_memory"):
             text = getattr(self, name)
             size = None if text is None else parse_memory(text)
             if text is not None and size is None:
-                found.append((f"{name} is {text!r}", MEMORY_FORM))
+                yield Problem(message=f"{name} is {text!r}", allowed=MEMORY_FORM)
             elif size is not None and size < (parse_memory(SMALLEST_HEAP) or 0):
-                found.append(
-                    (f"{name} is {text!r}", f"at least {SMALLEST_HEAP}: Spark itself needs 300m")
-                )
-        return found
+                allowed = f"at least {SMALLEST_HEAP}: Spark itself needs 300m"
+                yield Problem(message=f"{name} is {text!r}", allowed=allowed)
 
-    def _wrong_counts(self) -> list[tuple[str, str]]:
-        names = ("driver_cores", "executor_cores", "executor_instances")
-        counts = {name: getattr(self, name) for name in names}
-        return [
-            (f"{name} is {value!r}", "a whole number from 1, or unset")
-            for name, value in counts.items()
-            if value is not None and not (type(value) is int and value >= 1)
-        ]
+    def _count_problems(self) -> Iterator[Problem]:
+        for name in ("driver_cores", "executor_cores", "executor_instances"):
+            value = getattr(self, name)
+            if value is not None and not (type(value) is int and value >= 1):
+                allowed = "a whole number from 1, or unset"
+                yield Problem(message=f"{name} is {value!r}", allowed=allowed)
 
-    def _wrong_conf(self) -> list[tuple[str, str]]:
+    def _conf_problems(self) -> Iterator[Problem]:
         said_by = {key: f"{name}=…, a setting of the group" for name, key in SPARK_SETTINGS.items()}
         said_by |= dict.fromkeys(
             _OF_THE_CONNECTION, "the Airflow connection, which says where applications run"
         )
-        found = []
+        prefix = "names that begin with 'spark.': spark-submit drops others"
         for key in self.conf:
-            if not key.startswith("spark."):
-                found.append(
-                    (
-                        f"conf has {key!r}",
-                        "names that begin with 'spark.': spark-submit drops others",
-                    )
-                )
-            elif key in said_by:
-                found.append((f"conf has {key!r}", said_by[key]))
-        return found
+            allowed = said_by.get(key) if key.startswith("spark.") else prefix
+            if allowed is not None:
+                yield Problem(message=f"conf has {key!r}", allowed=allowed)
 
     def __str__(self) -> str:
         """Give words: `big: driver 4g, 3 executors with 4 cores and 8g`."""

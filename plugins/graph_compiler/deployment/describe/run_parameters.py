@@ -14,7 +14,7 @@ from graph_compiler.declaration.parameters.parameter import (
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import ParameterError
 from graph_compiler.identifiers import did_you_mean, listing
-from graph_compiler.options.parameter_checks import find_value_problems
+from graph_compiler.options.parameter_checks import value_problems
 
 _TRUTH = {"true": True, "false": False}
 
@@ -47,8 +47,7 @@ def check_parameters(pipeline: Pipeline, values: Mapping[str, ParameterValue]) -
         for parameter in pipeline.parameters
     }
     found = {
-        str(problem.key): str(problem)
-        for problem in find_value_problems(pipeline.parameters, declared)
+        str(problem.key): str(problem) for problem in value_problems(pipeline.parameters, declared)
     }
     for key, words in _refused_by_model(pipeline.params_model, declared):
         found.setdefault(key, words)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from graph_compiler.declaration.checked import located
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
 from graph_compiler.errors import InvalidPipelineError, Problem
@@ -37,22 +38,13 @@ def fill_places(region: RegionDescriptor, rendered: Mapping[str, str]) -> Region
         for problem in _problems(operators[node_id], texts)
     ]:
         raise InvalidPipelineError(region.pipeline, problems)
-    vertices = tuple(
-        replace(
-            vertex,
-            operators=tuple(
-                _with(operator, filled.get(operator.node_id)) for operator in vertex.operators
-            ),
-        )
-        for vertex in region.vertices
-    )
-    return replace(region, vertices=vertices)
+    return region.changed(lambda operator: _with(operator, filled.get(operator.node_id)))
 
 
 def _places(region: RegionDescriptor) -> Iterator[tuple[OperatorDescriptor, str, str, str]]:
     """Give (operator, field of its connector, key, template) for every path, bound and option that is text."""
     taken: set[str] = set()
-    for operator in (operator for vertex in region.vertices for operator in vertex.operators):
+    for operator in region.operators:
         if not isinstance(operator.operator, Source | Sink):
             continue
         name = (
@@ -65,8 +57,8 @@ def _places(region: RegionDescriptor) -> Iterator[tuple[OperatorDescriptor, str,
 
 def _problems(operator: OperatorDescriptor, rendered: Mapping[str, str]) -> Iterator[Problem]:
     assert isinstance(operator.operator, Source | Sink)
-    for problem in operator.operator.connector.why_not_rendered(rendered):
-        yield replace(problem, operator=operator.name, declared_at=operator.declared_at)
+    for problem in operator.operator.connector.rendering_problems(rendered):
+        yield located(operator, problem)
 
 
 def _with(operator: OperatorDescriptor, rendered: Mapping[str, str] | None) -> OperatorDescriptor:

@@ -8,7 +8,8 @@ The driver reads it with the standard library; `wire.from_wire` checks every fie
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Set
+from dataclasses import dataclass, replace
 
 from graph_compiler.declaration.operators import Operator
 from graph_compiler.declaration.parameters.parameter import ParameterValue
@@ -79,6 +80,19 @@ class VertexDescriptor:
     coordinators: tuple[OperatorCoordinatorProvider, ...]
     operators: tuple[OperatorDescriptor, ...]
 
+    def only(self, node_ids: Set[int]) -> VertexDescriptor:
+        """Return the vertex with these of its operators, and with the hooks and coordinators of these only."""
+        kept = tuple(each for each in self.operators if each.node_id in node_ids)
+        ids = {each.operator_id for each in kept}
+        return replace(
+            self,
+            operators=kept,
+            initialize_on_master=tuple(
+                each for each in self.initialize_on_master if each.operator_id in ids
+            ),
+            coordinators=tuple(each for each in self.coordinators if each.operator_id in ids),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultDescriptor:
@@ -114,6 +128,28 @@ class RegionDescriptor:
     session: tuple[tuple[str, str], ...]
     resource_profile: SlotSharingGroup | None
     retention: Retention
+
+    @property
+    def operators(self) -> tuple[OperatorDescriptor, ...]:
+        """The operators of all vertices, vertex by vertex, heads first."""
+        return tuple(operator for vertex in self.vertices for operator in vertex.operators)
+
+    def only(self, node_ids: Set[int], results: tuple[ResultDescriptor, ...]) -> RegionDescriptor:
+        """Return the region with these of its operators and results; a vertex without an operator is left out."""
+        vertices = (vertex.only(node_ids) for vertex in self.vertices)
+        return replace(
+            self, vertices=tuple(vertex for vertex in vertices if vertex.operators), results=results
+        )
+
+    def changed(
+        self, change: Callable[[OperatorDescriptor], OperatorDescriptor]
+    ) -> RegionDescriptor:
+        """Return the region with every operator changed; hooks and coordinators stay."""
+        vertices = (
+            replace(vertex, operators=tuple(map(change, vertex.operators)))
+            for vertex in self.vertices
+        )
+        return replace(self, vertices=tuple(vertices))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,17 +23,11 @@ REPLAY = "replay"
 
 def redirect(task: TaskDeploymentDescriptor, scratch: str) -> TaskDeploymentDescriptor:
     """Give the task with its staging root and its sinks below `scratch`, an absolute path."""
-    vertices = tuple(
-        replace(
-            vertex,
-            operators=tuple(_redirected(operator, scratch) for operator in vertex.operators),
-        )
-        for vertex in task.region.vertices
-    )
+    region = task.region.changed(lambda operator: _redirected(operator, scratch))
     return replace(
         task,
         # The manifests it reads name real data: nothing of that is its to release.
-        region=replace(task.region, vertices=vertices, retention=Retention()),
+        region=replace(region, retention=Retention()),
         attempt=replace(task.attempt, execution_id=REPLAY),
         staging_root=f"{scratch}/staging",
     )
@@ -44,8 +38,7 @@ def staged_inputs(region: RegionDescriptor) -> tuple[IntermediateDataSetId, ...]
     own = {result.id for result in region.results}
     read = [
         edge.staged.id
-        for vertex in region.vertices
-        for operator in vertex.operators
+        for operator in region.operators
         for edge in operator.inputs
         if edge.staged is not None and edge.staged.id not in own
     ]

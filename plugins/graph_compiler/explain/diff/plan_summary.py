@@ -99,8 +99,7 @@ def plan_summary(
     operator_ids = {
         operator.node_id: operator.operator_id
         for region in described.regions
-        for vertex in region.vertices
-        for operator in vertex.operators
+        for operator in region.operators
     }
     places = {node.id: place for place, node in enumerate(graph.nodes)}
     return PlanSummary(
@@ -158,9 +157,7 @@ def _task(region: RegionDescriptor, places: dict[int, int]) -> TaskSummary:
     }
     return TaskSummary(
         id=region.region_id,
-        operators=tuple(
-            places[operator.node_id] for vertex in region.vertices for operator in vertex.operators
-        ),
+        operators=tuple(places[operator.node_id] for operator in region.operators),
         stages=tuple(result.id for result in region.results),
         reads=tuple(dict.fromkeys(staged.id for staged in values_within(region, StagedInput))),
         settings=tuple(_flat("", settings)),

@@ -88,7 +88,7 @@ class ViewVertex:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViewEdge:
+class ViewJobEdge:
     """One job edge; `result`, `reason` and `explanation` only where it is staged."""
 
     id: str
@@ -140,7 +140,7 @@ class ViewPlan:
     operators: tuple[ViewOperator, ...]
     stream_edges: tuple[ViewStreamEdge, ...]
     vertices: tuple[ViewVertex, ...]
-    edges: tuple[ViewEdge, ...]
+    edges: tuple[ViewJobEdge, ...]
     regions: tuple[ViewRegion, ...]
 
 
@@ -236,8 +236,10 @@ def _vertices(compiled: CompiledPipeline) -> Iterator[ViewVertex]:
         )
 
 
-def _edge(edge: JobEdge, cut: StagedEdge | None, result: IntermediateDataSetId | None) -> ViewEdge:
-    return ViewEdge(
+def _edge(
+    edge: JobEdge, cut: StagedEdge | None, result: IntermediateDataSetId | None
+) -> ViewJobEdge:
+    return ViewJobEdge(
         id=edge.stream_edge.id,
         source=edge.source_id,
         target=edge.target_id,

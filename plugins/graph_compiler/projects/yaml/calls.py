@@ -11,7 +11,7 @@ from typing import Any
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.streams import DataStream
 from graph_compiler.declaration.streams.settings_methods import Declared
-from graph_compiler.errors import FunctionNotImportableError, Problem
+from graph_compiler.errors import FunctionNotImportableError, GraphCompilerError, Problem
 from graph_compiler.identifiers import did_you_mean, listing, quoted
 from graph_compiler.projects.yaml.forms import parameters, written_values
 from graph_compiler.projects.yaml.functions import find_function, read_query
@@ -36,7 +36,7 @@ _WHAT = {
 Written = Mapping[str, Any]
 
 
-class StepRefusedError(Exception):
+class StepRefusedError(GraphCompilerError):
     """A step cannot be declared; without a problem, since it reads one that was refused. Never leaves this package."""
 
     def __init__(self, problem: Problem | None) -> None:

@@ -21,8 +21,8 @@ from graph_compiler.errors import (
     SourceLocation,
 )
 from graph_compiler.identifiers import listing
-from graph_compiler.options.parameter_checks import find_default_problems
-from graph_compiler.options.schedule_checks import find_schedule_problems
+from graph_compiler.options.parameter_checks import default_problems
+from graph_compiler.options.schedule_checks import schedule_problems
 from graph_compiler.projects.project_folder import project_of
 from graph_compiler.projects.yaml.calls import Calls, StepRefusedError, Written
 from graph_compiler.projects.yaml.forms import written_values
@@ -174,7 +174,7 @@ def _environment(spec: PipelineSpec, tree: Node, file: str) -> StreamExecutionEn
         key: str(value) if isinstance(value, float) else value for key, value in spec.config.items()
     }
     schedule = None if spec.schedule is None else Schedule(**spec.schedule.arguments())
-    problems = [] if schedule is None else list(find_schedule_problems(schedule))
+    problems = [] if schedule is None else list(schedule_problems(schedule))
     try:
         env = StreamExecutionEnvironment(
             spec.name,
@@ -184,7 +184,7 @@ def _environment(spec: PipelineSpec, tree: Node, file: str) -> StreamExecutionEn
             description=spec.description,
             tags=spec.tags or (),
         )
-        problems += find_default_problems(env.pipeline().parameters)
+        problems += default_problems(env.pipeline().parameters)
     except FunctionNotImportableError as error:
         problems.append(Problem(key="params", message=str(error), hint=error.hint))
     except InvalidPipelineError as error:

@@ -11,13 +11,13 @@ The mark says that it has been done: `databases/carrying.py`.
 from __future__ import annotations
 
 import secrets
-import sys
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql.functions import col, count, lit
 from pyspark.sql.types import ByteType, ShortType, StructType
 
+from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Jdbc, SinkMode
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.errors import PublicationConflictError, PublicationError
@@ -50,6 +50,8 @@ from graph_compiler.spark_runtime.publishing.merge_keys import key_columns, refu
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.preparations import PlaceKind, PreparedPlace
 from graph_compiler.staging.publications.publications import Publication
+
+LOG = program_log.logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +215,7 @@ def _finish(earlier: Publication, ledger: Ledger, database: Database) -> None:
     assert isinstance(earlier, TablePublication), "a table's ledger has nothing else"
     refused = _carry_out(earlier, ledger, database)
     if refused is not None:
-        print(f"graph_compiler: gave up {earlier.staged}: {refused.words}", file=sys.stderr)
+        LOG.warning("gave up %s: %s", earlier.staged, refused.words)
 
 
 def _carry_out(to: TablePublication, ledger: Ledger, database: Database) -> Refusal | None:

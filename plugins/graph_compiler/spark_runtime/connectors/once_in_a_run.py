@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
+from graph_compiler import program_log
 from graph_compiler.spark_runtime.connectors.sink import PreparedSink
 from graph_compiler.staging.publications.publications import Publication
+
+LOG = program_log.logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +29,11 @@ class AppendedBefore:
 
     def prepare(self, _: DataFrame) -> PreparedSink:
         """Say what there is, in the report and in the log."""
-        print(
-            f"graph_compiler: {self.location} is left as it is: execution {self.earlier.execution_id} of this run "
-            f"has appended {self.earlier.rows} rows, and a run appends once",
-            file=sys.stderr,
+        LOG.warning(
+            "%s is left as it is: execution %s of this run has appended %s rows, and a run appends once",
+            self.location,
+            self.earlier.execution_id,
+            self.earlier.rows,
         )
         return PreparedSink(
             location=self.location,

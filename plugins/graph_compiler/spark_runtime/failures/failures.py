@@ -33,7 +33,7 @@ class InputSchema:
     schema: StructType
 
 
-class OperatorFailedError(Exception):
+class OperatorFailedError(GraphCompilerError):
     """An operator failed; the cause is its `__cause__`.
 
     `chain`: all that may have run, in order, the operator last. `writes`: in an action, which runs all of them; else

@@ -10,7 +10,6 @@ by side starts them in threads of pyspark's InheritableThread and enters `runnin
 from __future__ import annotations
 
 import itertools
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
+from graph_compiler import program_log
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
 from graph_compiler.deployment.documents.progress import VERSION, CurrentStep, ExecutionProgress
 from graph_compiler.deployment.documents.report import ActionMetrics, Phase, VertexMetrics
@@ -33,6 +33,8 @@ from graph_compiler.spark_runtime.spark_internals.origins import (
     origin,
 )
 from graph_compiler.spark_runtime.spark_internals.stages import stage_totals
+
+LOG = program_log.logger(__name__)
 
 _NUMBERS = itertools.count(1)  # job groups must differ within the application
 
@@ -174,7 +176,7 @@ class RegionMetrics:
                 for output, rows in rows_by_output(plan).items():
                     found[output] = max(rows, found.get(output, 0))
         except Exception as error:  # Spark promises nothing of what is read there
-            print(f"graph_compiler: {description}: rows are unknown: {error}", file=sys.stderr)
+            LOG.warning("%s: rows are unknown: %s", description, error)
             return {}
         return found
 

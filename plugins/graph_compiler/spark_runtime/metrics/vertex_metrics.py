@@ -6,7 +6,7 @@ the operators in between.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from graph_compiler.declaration.operators import Sink
@@ -34,9 +34,8 @@ def vertex_metrics(
     region: RegionDescriptor, known: RowsKnown, actions: tuple[ActionMetrics, ...]
 ) -> tuple[VertexMetrics, ...]:
     """Give the metrics of every vertex, in the region's order."""
-    operators = [operator for vertex in region.vertices for operator in vertex.operators]
     exact = _spread(
-        {**_rows_of_single_inputs(operators, known.committed), **known.committed}, known.same
+        {**_rows_of_single_inputs(region.operators, known.committed), **known.committed}, known.same
     )
     rows = _spread({**known.counted, **exact}, known.same)
     too_high = _spread(dict.fromkeys(known.too_high, 0), known.same).keys() - exact.keys()
@@ -78,7 +77,7 @@ def _spread(
 
 
 def _rows_of_single_inputs(
-    operators: list[OperatorDescriptor], committed: Mapping[Output, int]
+    operators: Sequence[OperatorDescriptor], committed: Mapping[Output, int]
 ) -> dict[Output, int]:
     """Give the rows of what a sink alone reads: those it wrote."""
     return {

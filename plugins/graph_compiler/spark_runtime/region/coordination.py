@@ -9,7 +9,6 @@ target's next publication, has the rows prepared beside it, and publishes them o
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import assert_never
 
 from pyspark.sql import DataFrame
 
+from graph_compiler import program_log
 from graph_compiler.declaration.coordination import CoordinatorKind
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, VertexDescriptor
@@ -37,6 +37,8 @@ from graph_compiler.spark_runtime.region.master_hooks import Blaming
 from graph_compiler.spark_runtime.secret_values import redact
 from graph_compiler.staging.publications.preparations import Preparation, PreparedPlace
 from graph_compiler.staging.publications.unexplained_attempts import PUBLISHED, TAKEN_AWAY
+
+LOG = program_log.logger(__name__)
 
 
 class OperatorCoordinator:
@@ -81,7 +83,7 @@ class SplitEnumerator(OperatorCoordinator):
         if self.assigner is not None:
             splits = counted(len(self.assigner.splits), "input split")
             subtasks = counted(self._parallelism, "subtask")
-            print(f"graph_compiler: source {self._operator.name}: {splits} for {subtasks}")
+            LOG.info("source %s: %s for %s", self._operator.name, splits, subtasks)
 
 
 class SinkCommitter(OperatorCoordinator):
@@ -155,8 +157,8 @@ class SinkCommitter(OperatorCoordinator):
         try:
             self._opened.discard()
         except Exception as error:  # whatever it is, why the attempt failed is what counts
-            words = f"what sink {self._operator.name} has prepared is left: {error}"
-            print(redact(f"graph_compiler: {words}"), file=sys.stderr)
+            words = redact(str(error))
+            LOG.warning("what sink %s has prepared is left: %s", self._operator.name, words)
         else:
             self._nothing_left(TAKEN_AWAY)
 

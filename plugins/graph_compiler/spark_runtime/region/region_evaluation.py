@@ -15,6 +15,7 @@ from operator import attrgetter
 
 from pyspark.sql import DataFrame, SparkSession
 
+from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.descriptor import (
@@ -35,6 +36,8 @@ from graph_compiler.spark_runtime.region.region_graph import Output, RegionGraph
 from graph_compiler.spark_runtime.repeatability.judgement import Judgement, Variations
 from graph_compiler.spark_runtime.repeatability.source_files import ListedFiles
 from graph_compiler.spark_runtime.repeatability.variations import Variation
+
+LOG = program_log.logger(__name__)
 
 ReadSource = Callable[[Connector, int | None], DataFrame]
 """Reads a source, in as many splits as its parallelism where one is set."""
@@ -180,7 +183,7 @@ class RegionEvaluation:
 
     def _say(self, operator: OperatorDescriptor, what: str, reason: Variation) -> None:
         if not self.is_dry:
-            print(f"graph_compiler: {operator.name}: {what}, because {reason}")
+            LOG.info("%s: %s, because %s", operator.name, what, reason)
 
     def _reads_from(self, operator: OperatorDescriptor) -> frozenset[Output]:
         """Give the outputs of this region that an operator reads."""

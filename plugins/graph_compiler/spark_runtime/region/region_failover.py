@@ -19,6 +19,7 @@ from functools import partial
 
 from pyspark.sql import DataFrame
 
+from graph_compiler import program_log
 from graph_compiler.declaration.connectors.secret import Secret
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.descriptor import (
@@ -55,6 +56,8 @@ from graph_compiler.staging.results.finished_readers import (
     differing_readers,
     finished_readers,
 )
+
+LOG = program_log.logger(__name__)
 
 _NOT_DETERMINISTIC = "its rows would be others: what computes them is not deterministic"
 
@@ -150,9 +153,8 @@ class RegionFailover:
         result = _result(producer, copy)
         part = lineage(producer.region, result)
         self._check_resources(part, copy)
-        print(
-            f"graph_compiler: {copy.lost}\ngraph_compiler: computing it again, as {staged.producer}"
-        )
+        LOG.info("%s", copy.lost)
+        LOG.info("computing it again, as %s", staged.producer)
         contracts, metrics = list[Contract](), RegionMetrics(self.area.spark, part)
         inputs: dict[StagedRead, None] = {}
         evaluation = self._evaluation(part, producer, contracts, metrics, inputs)
@@ -271,7 +273,7 @@ class RegionFailover:
 
 def _leaves_nothing_else(region: RegionDescriptor) -> bool:
     """Say whether one staged result is all that a region gives."""
-    operators = (one.operator for vertex in region.vertices for one in vertex.operators)
+    operators = (one.operator for one in region.operators)
     return len(region.results) == 1 and not any(isinstance(one, Sink) for one in operators)
 
 

@@ -100,10 +100,9 @@ class Rehearsal:
         return node_id in self._runs
 
     def _surroundings(self, region: RegionDescriptor) -> Surroundings:
-        operators = [operator for vertex in region.vertices for operator in vertex.operators]
         given = {
             id(operator.operator.connector): self.given[operator.node_id]
-            for operator in operators
+            for operator in region.operators
             if isinstance(operator.operator, Source) and operator.node_id in self.given
         }
 
@@ -119,7 +118,7 @@ class Rehearsal:
             pins=False,
             observed=frozenset(
                 (operator.node_id, tag)
-                for operator in operators
+                for operator in region.operators
                 if not isinstance(operator.operator, Sink)
                 for tag in (None, *operator.operator.output_tags())
             ),
@@ -162,23 +161,21 @@ def rehearsed(
 def _without_places(
     vertex: VertexDescriptor, given: set[int], *, writes_sinks: bool
 ) -> VertexDescriptor:
-    placeless = {
+    ids = {operator.node_id for operator in vertex.operators}
+    kept = {
         operator.node_id
         for operator in vertex.operators
-        if operator.node_id in given or (isinstance(operator.operator, Sink) and not writes_sinks)
+        if isinstance(operator.operator, Sink) and not writes_sinks
     }
-    ids = {each.operator_id for each in vertex.operators if each.node_id in placeless}
-    sources = {each.operator_id for each in vertex.operators if each.node_id in given}
+    placeless = given | kept
     return replace(
         vertex,
         operators=tuple(
             _placeless(operator) if operator.node_id in placeless else operator
             for operator in vertex.operators
         ),
-        initialize_on_master=tuple(
-            each for each in vertex.initialize_on_master if each.operator_id not in ids
-        ),
-        coordinators=tuple(each for each in vertex.coordinators if each.operator_id not in sources),
+        initialize_on_master=vertex.only(ids - placeless).initialize_on_master,
+        coordinators=vertex.only(ids - given).coordinators,
     )
 
 

@@ -23,6 +23,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from graph_compiler.errors import GraphCompilerError
 from graph_compiler.spark_runtime.region.region_graph import Output
 from graph_compiler.spark_runtime.spark_internals.origins import outputs_at
 
@@ -92,7 +93,7 @@ def rows_written(query: Any) -> int:
     return int(plan.metrics().apply("numOutputRows").value())
 
 
-class PlanTooLargeError(Exception):
+class PlanTooLargeError(GraphCompilerError):
     """A plan has more nodes than are worth reading."""
 
 

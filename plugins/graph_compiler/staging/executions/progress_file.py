@@ -5,16 +5,18 @@ A thread of its own writes it: a staging root that is slow or full holds nothing
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from graph_compiler import program_log
 from graph_compiler.deployment.documents.progress import ExecutionProgress
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.staging.store.staging_store import StagingStore
+
+LOG = program_log.logger(__name__)
 
 EVERY = 1.0
 """Seconds between two looks at whether there is anything to write."""
@@ -58,6 +60,6 @@ class _ProgressFile:
                 try:
                     self.store.put(self.key, to_json(latest).encode())
                 except OSError as error:
-                    print(f"graph_compiler: no more progress is told: {error}", file=sys.stderr)
+                    LOG.warning("no more progress is told: %s", error)
                     return
                 written, pause = latest, max(every, RARITY * (time.monotonic() - started))

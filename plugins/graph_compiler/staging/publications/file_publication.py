@@ -16,13 +16,13 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
+from graph_compiler import program_log
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
 from graph_compiler.staging.publications.folder_exchange import exchange_folders
 from graph_compiler.staging.publications.intent import WHOLE, Intent
@@ -30,6 +30,8 @@ from graph_compiler.staging.publications.listing import data_files, first_link, 
 from graph_compiler.staging.publications.mounts import has_mount_inside
 from graph_compiler.staging.publications.moves import move, room_in
 from graph_compiler.staging.store.local_store import sync_folder
+
+LOG = program_log.logger(__name__)
 
 _LEFT = "left-"  # before the name of what came out of the target and could not be deleted
 
@@ -156,10 +158,8 @@ def _clear(claimed: Path, target: Path, intent: Intent) -> Iterator[None]:
         FileNotFoundError
     ):  # it is deleted, as it should be, or another has claimed the rest
         left = claimed.rename(claimed.with_name(f"{_LEFT}{claimed.name}"))
-        print(
-            f"graph_compiler: {left} came out of {target} and cannot be deleted by this user: left for `staging gc`",
-            file=sys.stderr,
-        )
+        words = "%s came out of %s and cannot be deleted by this user: left for `staging gc`"
+        LOG.warning(words, left, target)
 
 
 def _put_in_place(new: Path, place: Path, *, is_target: bool) -> None:

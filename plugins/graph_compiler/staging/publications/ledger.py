@@ -15,12 +15,12 @@ while an attempt lives that may have it in its memory. In both cases a run that 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from graph_compiler import program_log
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import (
@@ -35,6 +35,8 @@ from graph_compiler.staging.publications import unexplained_attempts
 from graph_compiler.staging.publications.ledger_records import GONE, LedgerRecords
 from graph_compiler.staging.publications.publications import GIVEN_UP, Ending, Publication, ending
 from graph_compiler.staging.store.staging_store import StagingStore
+
+LOG = program_log.logger(__name__)
 
 Decided = TypeVar("Decided", bound=Publication)
 
@@ -187,10 +189,11 @@ class Ledger:
             # Nobody publishes behind an intent that is not done: without the record, they were taken away by hand.
             key = self.layout.done(publication.target, publication.number)
             if ending(self.store, key) is Ending.OPEN:
-                print(
-                    f"graph_compiler: gave up what execution {publication.execution_id} of run {publication.run_id} "
-                    f"decided to publish: {error}",
-                    file=sys.stderr,
+                LOG.warning(
+                    "gave up what execution %s of run %s decided to publish: %s",
+                    publication.execution_id,
+                    publication.run_id,
+                    error,
                 )
                 self.give_up(publication)
 
@@ -224,10 +227,8 @@ class Ledger:
                 f"out\n  found: {error.path} {error.why}\n  hint: try again when it has ended; if its driver is dead "
                 f"and nothing of it is in the target: {found[0].way_out}"
             )
-        print(
-            f"graph_compiler: gave up a publication to {target} that nobody can read: {error.path} {error.why}",
-            file=sys.stderr,
-        )
+        words = "gave up a publication to %s that nobody can read: %s %s"
+        LOG.warning(words, target, error.path, error.why)
         self.store.put_if_absent(self.layout.done(target, number), GIVEN_UP)
 
     def _refuse_what_may_be_own(

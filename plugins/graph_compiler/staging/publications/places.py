@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from graph_compiler.declaration.checked import problems_at
 from graph_compiler.declaration.connectors import Connector, FileConnector
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.documents.descriptor import (
@@ -45,7 +46,7 @@ def endpoints_of(region: RegionDescriptor) -> tuple[Endpoint, ...]:
     """Return the sources and sinks of another task."""
     return tuple(
         Endpoint(operator=operator, region_id=region.region_id)
-        for operator in _operators(region)
+        for operator in region.operators
         if isinstance(operator.operator, Source | Sink)
     )
 
@@ -85,7 +86,7 @@ def find_place_problems(
     Targets we cannot publish to, targets that meet another place of this task or of `others`, targets that no sink may
     write over (`folders`), and what only a rendered connector can get wrong (bounds that turn out to be no numbers).
     """
-    operators = _operators(region)
+    operators = region.operators
     own = [Endpoint(operator=operator, region_id=None) for operator in operators]
     problems = [
         problem
@@ -107,19 +108,14 @@ def task_problems(
     folders: Sequence[OwnFolder] = (),
 ) -> tuple[Problem, ...]:
     """Return what is wrong with a task's places, beside the folders that are known wherever it runs."""
-    declared = [operator.declared_at for operator in _operators(task.region)]
+    declared = [operator.declared_at for operator in task.region.operators]
     known = own_folders(task.staging_root, declared)
     return find_place_problems(task.region, others=others, folders=(*known, *folders))
 
 
-def _operators(region: RegionDescriptor) -> list[OperatorDescriptor]:
-    return [operator for vertex in region.vertices for operator in vertex.operators]
-
-
 def _connector_problems(operator: OperatorDescriptor) -> Iterator[Problem]:
     if isinstance(operator.operator, Source | Sink):
-        for problem in operator.operator.connector.mistakes():
-            yield replace(problem, operator=operator.name, declared_at=operator.declared_at)
+        yield from problems_at(operator, operator.operator.connector)
 
 
 def _sink_problems(sink: OperatorDescriptor, endpoints: Sequence[Endpoint]) -> Iterator[Problem]:

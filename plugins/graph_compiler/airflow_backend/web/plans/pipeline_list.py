@@ -14,8 +14,7 @@ from sqlalchemy.orm import Session
 from graph_compiler.airflow_backend.dag.plan_document import TAG
 from graph_compiler.airflow_backend.web.plans.dag_versions import PlanCards, latest_versions
 from graph_compiler.airflow_backend.web.runs.dag_runs import last_runs
-from graph_compiler.deployment.documents.wire import Json
-from graph_compiler.explain.documents.plain_json import plain_json
+from graph_compiler.explain.documents.view_answers import PipelineList, PipelineSummary
 
 
 def may_see_runs(user: BaseUser) -> bool:
@@ -25,8 +24,8 @@ def may_see_runs(user: BaseUser) -> bool:
     )
 
 
-def pipeline_list(session: Session, user: BaseUser, cards: PlanCards) -> list[Json]:
-    """Give the pipelines by name; those whose plan cannot be read here are left out."""
+def pipeline_list(session: Session, user: BaseUser, cards: PlanCards) -> PipelineList:
+    """Return the pipelines by name; those whose plan cannot be read here are left out."""
     permitted = get_auth_manager().get_authorized_dag_ids(user=user, method="GET", session=session)
     tags: dict[str, list[str]] = defaultdict(list)
     ours = select(DagTag.dag_id).where(DagTag.name == TAG)
@@ -41,19 +40,21 @@ def pipeline_list(session: Session, user: BaseUser, cards: PlanCards) -> list[Js
     ).all()
     shown = {dag_id: description for dag_id, description in dags if dag_id in permitted}
     versions = latest_versions(session, list(shown))
-    runs = last_runs(session, list(shown)) if may_see_runs(user) else {}
+    are_shown = may_see_runs(user)
+    runs = last_runs(session, list(shown)) if are_shown else {}
     known = cards.of(session, versions.values())
-    return [
-        {
-            "dag_id": dag_id,
-            "description": description,
-            "tags": [tag for tag in tags[dag_id] if tag != TAG],
-            "operators": card.operators,
-            "vertices": card.vertices,
-            "tasks": card.tasks,
-            "staged": card.staged,
-            "last_run": plain_json(runs.get(dag_id)),
-        }
+    pipelines = tuple(
+        PipelineSummary(
+            dag_id=dag_id,
+            description=description,
+            tags=tuple(tag for tag in tags[dag_id] if tag != TAG),
+            operators=card.operators,
+            vertices=card.vertices,
+            tasks=card.tasks,
+            staged=card.staged,
+            last_run=runs.get(dag_id),
+        )
         for dag_id, description in shown.items()
         if dag_id in versions and (card := known[versions[dag_id]])
-    ]
+    )
+    return PipelineList(pipelines=pipelines, runs_are_shown=are_shown)

@@ -13,12 +13,14 @@ from sqlalchemy.orm import Session
 
 from graph_compiler.airflow_backend.dag.plan_document import PlanDocument
 from graph_compiler.airflow_backend.web.plans.dag_versions import is_ours, read_plan, versions_of
-from graph_compiler.airflow_backend.web.plans.pipeline_list import may_see_runs, pipeline_list
+from graph_compiler.airflow_backend.web.plans.pipeline_list import pipeline_list
 from graph_compiler.airflow_backend.web.routes.answers import ServerDep, answer, may_read, refuse
 from graph_compiler.airflow_backend.web.runs.dag_runs import find_run
 from graph_compiler.errors import DescriptorError
 from graph_compiler.explain.diff.plan_diff import plan_diff
 from graph_compiler.explain.diff.plan_diff_json import diff_json
+from graph_compiler.explain.documents.plain_json import plain_json
+from graph_compiler.explain.documents.view_answers import PlanVersion, VersionList
 
 _NEWEST = 50
 Number = Annotated[int, Query(ge=1, le=2**31 - 1)]
@@ -29,12 +31,7 @@ router = APIRouter()
 @router.get("/api/pipelines")
 def pipelines(user: GetUserDep, server: ServerDep, session: SessionDep) -> Response:
     """List the compiled pipelines that the user may read."""
-    return answer(
-        {
-            "pipelines": pipeline_list(session, user, server.cards),
-            "runs_are_shown": may_see_runs(user),
-        }
-    )
+    return answer(plain_json(pipeline_list(session, user, server.cards)))
 
 
 @router.get("/api/dags/{dag_id}/plan", dependencies=[may_read(DagAccessEntity.VERSION)])
@@ -57,18 +54,15 @@ def versions(dag_id: str, server: ServerDep, session: SessionDep) -> Response:
         refuse(f"there is no compiled pipeline '{dag_id}'")
     found = versions_of(session, dag_id, limit=_NEWEST)
     known = server.cards.of(session, [one.key for one in found if one.key])
-    return answer(
-        {
-            "versions": [
-                {
-                    "number": one.number,
-                    "created": one.created,
-                    "plan_id": card.plan_id if one.key and (card := known[one.key]) else None,
-                }
-                for one in found
-            ]
-        }
+    versions = tuple(
+        PlanVersion(
+            number=one.number,
+            created=one.created,
+            plan_id=card.plan_id if one.key and (card := known[one.key]) else None,
+        )
+        for one in found
     )
+    return answer(plain_json(VersionList(versions=versions)))
 
 
 @router.get("/api/dags/{dag_id}/compare", dependencies=[may_read(DagAccessEntity.VERSION)])

@@ -26,6 +26,7 @@ from graph_compiler.airflow_backend.web.runs.joined_run import joined_run, witho
 from graph_compiler.airflow_backend.web.runs.links import Links
 from graph_compiler.errors import StagingError
 from graph_compiler.explain.documents.plain_json import plain_json
+from graph_compiler.explain.documents.view_answers import RunList
 
 _NEWEST = 50
 router = APIRouter()
@@ -36,7 +37,7 @@ def runs(dag_id: str, session: SessionDep) -> Response:
     """List the newest runs."""
     if not is_ours(session, dag_id):
         refuse(f"there is no compiled pipeline '{dag_id}'")
-    return answer({"runs": plain_json(newest_runs(session, dag_id, limit=_NEWEST))})
+    return answer(plain_json(RunList(runs=tuple(newest_runs(session, dag_id, limit=_NEWEST)))))
 
 
 @router.get("/api/dags/{dag_id}/run", dependencies=[may_read(DagAccessEntity.TASK_INSTANCE)])

@@ -14,21 +14,20 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 import graph_compiler
 from graph_compiler.airflow_backend.web.bounded_process import BoundedProcess
 from graph_compiler.airflow_backend.web.rows.staged_files import StagedFiles
-from graph_compiler.airflow_backend.web.rows.staged_result import ViewColumn, fields_of, view_column
+from graph_compiler.airflow_backend.web.rows.staged_result import fields_of, view_column
 from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.errors import DescriptorError, PartitionNotFoundError, UnreadableRowsError
+from graph_compiler.explain.documents.view_answers import RowSample
 from graph_compiler.identifiers import counted, listing
 from graph_compiler.row_reader.limits import WALL_SECONDS
 from graph_compiler.row_reader.messages import (
     Answer,
-    Cell,
     RowsRead,
     RowsRefused,
     RowsWanted,
@@ -55,17 +54,6 @@ _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowSample:
-    """Rows in the order of partitions, cells in the order of columns; `notes` say what is left out."""
-
-    epoch: int
-    rows_in_result: int
-    columns: tuple[ViewColumn, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    notes: tuple[str, ...]
 
 
 def read_in_a_process(wanted: RowsWanted) -> Answer:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from graph_compiler.deployment.documents.manifest import Manifest
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError
+from graph_compiler.explain.documents.view_answers import Column, Partition, StagedResult
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.stores import store_of
@@ -19,38 +19,7 @@ from graph_compiler.staging.store.stores import store_of
 _RESULT_ID = re.compile(r"[0-9a-f]{32}-[0-9]{1,9}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewColumn:
-    """One column; `type` in Spark's own words."""
-
-    name: str
-    type: str
-    nullable: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewPartition:
-    """One partition."""
-
-    rows: int
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewResult:
-    """One committed epoch of a result. `rows_are_shown` to who asks, if they ask for them."""
-
-    result: IntermediateDataSetId
-    schema: tuple[ViewColumn, ...]
-    rows: int
-    bytes: int
-    epoch: int
-    partitions: tuple[ViewPartition, ...]
-    checksum: str | None
-    rows_are_shown: bool
-
-
-def find_result(layout: StagingLayout, result: str, *, rows_are_shown: bool) -> ViewResult | None:
+def find_result(layout: StagingLayout, result: str, *, rows_are_shown: bool) -> StagedResult | None:
     """Give what the last commit of a result holds, None where there is none, or no such result can be."""
     manifest = find_manifest(layout, result)
     return None if manifest is None else _view(manifest, rows_are_shown)
@@ -64,15 +33,15 @@ def find_manifest(layout: StagingLayout, result: str) -> Manifest | None:
     return log.latest_or_why_not(IntermediateDataSetId(result))
 
 
-def _view(manifest: Manifest, rows_are_shown: bool) -> ViewResult:
-    return ViewResult(
+def _view(manifest: Manifest, rows_are_shown: bool) -> StagedResult:
+    return StagedResult(
         result=manifest.result_id,
         schema=tuple(view_column(field) for field in fields_of(manifest)),
         rows=manifest.rows,
         bytes=manifest.bytes,
         epoch=manifest.epoch,
         partitions=tuple(
-            ViewPartition(
+            Partition(
                 rows=sum(file.rows for file in partition.files),
                 bytes=sum(file.bytes for file in partition.files),
             )
@@ -98,10 +67,10 @@ def fields_of(manifest: Manifest) -> list[Mapping[str, Any]]:
     return list(fields)
 
 
-def view_column(field: Mapping[str, Any]) -> ViewColumn:
+def view_column(field: Mapping[str, Any]) -> Column:
     """Return a field of Spark's schema JSON; where it does not say so, it may be null."""
     nullable = field.get("nullable") is not False
-    return ViewColumn(name=field["name"], type=_words(field["type"]), nullable=nullable)
+    return Column(name=field["name"], type=_words(field["type"]), nullable=nullable)
 
 
 def _words(type: Any) -> str:

@@ -19,40 +19,18 @@ from sqlalchemy.orm import Session
 
 from graph_compiler.airflow_backend.dag.plan_document import TAG
 from graph_compiler.airflow_backend.web.plans.dag_versions import VersionKey
+from graph_compiler.explain.documents.view_answers import LastRun, RunSummary
 
 _VERSION = (DagVersion.version_number, DagVersion.id, SerializedDagModel.dag_hash)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRow:
-    """A run; times are seconds since the epoch. `dag_version` is the newest that a task of it is of."""
-
-    run_id: str
-    state: str
-    run_type: str
-    logical_date: str | None
-    started: float | None
-    ended: float | None
-    dag_version: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunWithTries:
     """A run, the plan's version and every try of every task of it, a task's oldest first."""
 
-    run: RunRow
+    run: RunSummary
     version: VersionKey | None
     tries: tuple[TryRow, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastRun:
-    """The newest run of a Dag."""
-
-    run_id: str
-    state: str
-    started: float | None
-    ended: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +47,7 @@ class TryRow:
     is_current: bool
 
 
-def newest_runs(session: Session, dag_id: str, *, limit: int) -> list[RunRow]:
+def newest_runs(session: Session, dag_id: str, *, limit: int) -> list[RunSummary]:
     """Give the runs of a Dag, newest first; two queries."""
     wanted = (
         select(DagRun, DagVersion.version_number)
@@ -184,8 +162,8 @@ def _versions(session: Session, dag_id: str, run_ids: Collection[str]) -> Mappin
     return {run_id: int(number) for run_id, number in session.execute(wanted)}
 
 
-def _run(run: DagRun, version: int | None) -> RunRow:
-    return RunRow(
+def _run(run: DagRun, version: int | None) -> RunSummary:
+    return RunSummary(
         run_id=run.run_id,
         state=str(run.state),
         run_type=str(run.run_type),

@@ -15,25 +15,25 @@ from graph_compiler.airflow_backend.web.runs.attempts import Documents
 from graph_compiler.airflow_backend.web.runs.dag_runs import RunWithTries, TryRow
 from graph_compiler.airflow_backend.web.runs.execution_states import EXECUTION_STATES
 from graph_compiler.airflow_backend.web.runs.links import Links
-from graph_compiler.airflow_backend.web.runs.view_run import (
-    VERSION,
-    ViewAttempt,
-    ViewContract,
-    ViewOperatorMetrics,
-    ViewOutput,
-    ViewRegion,
-    ViewRun,
-    ViewSlowestTask,
-    ViewStep,
-    ViewVertexMetrics,
-    ViewWork,
-)
 from graph_compiler.deployment.documents.progress import CurrentStep
 from graph_compiler.deployment.documents.report import (
     ActionMetrics,
     ExecutionReport,
     Output,
     VertexMetrics,
+)
+from graph_compiler.explain.documents.view_run import (
+    VERSION,
+    ViewAttempt,
+    ViewContractRun,
+    ViewOperatorRun,
+    ViewOutputRun,
+    ViewRegionRun,
+    ViewRun,
+    ViewSlowestTask,
+    ViewStep,
+    ViewVertexRun,
+    ViewWork,
 )
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId
@@ -102,7 +102,7 @@ def _region(
     attempts: Sequence[RegionExecution],
     log_url: Callable[[int], str],
     links: Links,
-) -> ViewRegion:
+) -> ViewRegionRun:
     current = next((row for row in tries if row.is_current), None)
     left = {attempt.execution_id: attempt for attempt in attempts}
     pairs: list[tuple[TryRow | None, RegionExecution | None]] = [
@@ -114,7 +114,7 @@ def _region(
         (_attempt(row, attempt, log_url, links) for row, attempt in pairs),
         key=lambda one: (one.number, one.started or 0.0),
     )
-    return ViewRegion(
+    return ViewRegionRun(
         id=name,
         state=_region_state(current, found),
         airflow_state=current.state if current else None,
@@ -201,13 +201,13 @@ def _attempt(
     )
 
 
-def _vertex(vertex: VertexMetrics) -> ViewVertexMetrics:
-    return ViewVertexMetrics(
+def _vertex(vertex: VertexMetrics) -> ViewVertexRun:
+    return ViewVertexRun(
         id=vertex.vertex_id,
         rows=vertex.rows,
         seconds=vertex.seconds,
         operators=tuple(
-            ViewOperatorMetrics(
+            ViewOperatorRun(
                 name=one.name,
                 rows_in=one.rows_in,
                 rows_out=one.rows_out,
@@ -219,11 +219,11 @@ def _vertex(vertex: VertexMetrics) -> ViewVertexMetrics:
     )
 
 
-def _output(output: Output) -> ViewOutput:
+def _output(output: Output) -> ViewOutputRun:
     # Staged data lies in <result id>/epoch-<n>-<execution id> (staging_layout.py).
     is_staged = output.kind == "staged"
     folder = PurePath(output.location).parent.name
-    return ViewOutput(
+    return ViewOutputRun(
         kind=output.kind,
         name=output.name,
         location=output.location,
@@ -233,9 +233,9 @@ def _output(output: Output) -> ViewOutput:
     )
 
 
-def _contracts(report: ExecutionReport) -> tuple[ViewContract, ...]:
+def _contracts(report: ExecutionReport) -> tuple[ViewContractRun, ...]:
     return tuple(
-        ViewContract(
+        ViewContractRun(
             name=one.contract,
             violations=one.violations,
             rows=one.rows,

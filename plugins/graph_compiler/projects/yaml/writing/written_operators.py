@@ -1,259 +1,125 @@
-"""Operators as the calls that made them: what `calls.py` reads, the other way round."""
+"""Operators as the calls that made them: what `calls.py` reads, the other way round, by the same signatures.
+
+    filter(condition, *, rejects=None)     Filter("a > 1", "rest")     →   {filter: a > 1, rejects: rest}
+
+A parameter is the operator's field of the same name; what is as the parameter's default is left out. The tables below
+say where operator and call differ: a new operator whose fields are called as its parameters needs no line here.
+"""
 
 from __future__ import annotations
 
-from functools import singledispatch
-from typing import Any
+from collections.abc import Callable, Mapping
+from inspect import Parameter
+from typing import Any, get_args
 
-from graph_compiler.declaration.connectors import SinkMode
 from graph_compiler.declaration.operators import (
     Aggregate,
     AggregateAll,
-    ApplyInPandas,
-    Cache,
-    Cast,
-    Deduplicate,
-    Drop,
-    Except,
     Expect,
-    Filter,
-    FlatMap,
-    FunctionOperator,
-    Intersect,
     IntervalJoin,
-    Iterate,
-    Join,
-    JoinType,
-    Limit,
-    MapPartitions,
     OnViolation,
     Operator,
-    Process,
-    Rename,
-    Sample,
     Select,
     Sink,
-    Sort,
-    Sql,
-    TopN,
     Transform,
     UnionByName,
     WindowAggregate,
-    WithColumns,
 )
+from graph_compiler.declaration.streams import DataStream
 from graph_compiler.identifiers import quoted
+from graph_compiler.projects.yaml.forms import parameters
+from graph_compiler.projects.yaml.operations import OPERATIONS, RENAMED
+from graph_compiler.projects.yaml.places import snake
 from graph_compiler.projects.yaml.writing.written_values import Step, written_value
 
+CALLS: Mapping[type[Operator], str] = {
+    # One call for rows by key (Aggregate), all rows and rows in windows.
+    AggregateAll: "aggregate",
+    WindowAggregate: "aggregate",
+    # Flink's name for the call; the operator is its noun.
+    Sink: "sink_to",
+}
+"""Calls that are not named as their operator."""
+FIELDS: Mapping[str, str] = {
+    "outputs": "tags",  # the outputs of `process` are the tags of its side outputs
+    "sink": "connector",  # PyFlink's name of the parameter
+    "step": "function",  # what `iterate` repeats is called so where it is declared
+    "to": "tag",  # `expect(…, to=…)` reads as a sentence
+}
+"""Parameters that are another field of their operator."""
+VALUES: Mapping[tuple[type[Operator], str], Callable[[Any], object]] = {
+    # The tag in `to` says it, and to warn is what is done without a word.
+    (Expect, "on_violation"): lambda operator: (
+        None
+        if operator.on_violation in (OnViolation.TO, OnViolation.WARN)
+        else operator.on_violation
+    ),
+    # Two fields, one argument.
+    (IntervalJoin, "times"): lambda operator: (operator.left_time, operator.right_time),
+    # A column as it is needs no expression: `calls.py` reads both.
+    (Select, "columns"): lambda operator: [
+        name if text == quoted(name) else {name: text} for name, text in operator.columns
+    ],
+    # Without it the call declares a union, which is no operator.
+    (UnionByName, "allow_missing_columns"): lambda _: True,
+}
+"""Arguments that are not one field of their operator."""
+BEFORE: Mapping[type[Operator], Callable[[Any, list[Any]], Step]] = {
+    Aggregate: lambda operator, _: {"grouping_sets": operator.grouping_sets},
+    Transform: lambda _, others: {"connect": others or None},
+    WindowAggregate: lambda operator, _: {
+        "window" if operator.keys else "window_all": operator.window
+    },
+}
+"""Calls before an operator's own that its value keeps: they make no transformation."""
 
-@singledispatch
+
 def written_operator(operator: Operator, others: list[Any]) -> Step:
-    """Write an operator's call; `others` are the names of the streams it reads beside the first."""
-    raise NotImplementedError(f"{type(operator).__name__} has no call in YAML")
-
-
-def _without(step: Step) -> Step:
-    """Leave out what is as it would be."""
-    return {key: written_value(value) for key, value in step.items() if value is not None}
-
-
-@written_operator.register
-def _(operator: Filter, others: list[Any]) -> Step:
-    return _without({"filter": operator.condition, "rejects": operator.rejects})
-
-
-@written_operator.register
-def _(operator: Select, others: list[Any]) -> Step:
-    return {
-        "select": [
-            name if text == quoted(name) else {name: text} for name, text in operator.columns
-        ]
-    }
-
-
-@written_operator.register
-def _(operator: WithColumns, others: list[Any]) -> Step:
-    return {"with_columns": dict(operator.columns)}
-
-
-@written_operator.register
-def _(operator: Drop, others: list[Any]) -> Step:
-    return {"drop": list(operator.columns)}
-
-
-@written_operator.register
-def _(operator: Rename, others: list[Any]) -> Step:
-    return {"rename": dict(operator.names)}
-
-
-@written_operator.register
-def _(operator: Cast, others: list[Any]) -> Step:
-    return {"cast": dict(operator.types)}
-
-
-@written_operator.register
-def _(operator: FlatMap, others: list[Any]) -> Step:
-    return _without(
-        {
-            "flat_map": operator.generator,
-            "columns": operator.columns,
-            "outer": operator.outer or None,
-        }
-    )
-
-
-@written_operator.register
-def _(operator: Sample, others: list[Any]) -> Step:
-    return _without({"sample": operator.fraction, "seed": operator.seed})
-
-
-@written_operator.register
-def _(operator: Cache, others: list[Any]) -> Step:
-    return {"cache": operator.level.value}
-
-
-@written_operator.register
-def _(operator: Expect, others: list[Any]) -> Step:
-    is_own = operator.on_violation in (OnViolation.TO, OnViolation.WARN)
-    violation = None if is_own else operator.on_violation
-    return _without(
-        {
-            "expect": operator.contract,
-            "condition": operator.condition,
-            "on_violation": violation,
-            "to": operator.tag,
-        }
-    )
-
-
-@written_operator.register
-def _(operator: Sort, others: list[Any]) -> Step:
-    return {"sort": list(operator.order_by)}
-
-
-@written_operator.register
-def _(operator: TopN, others: list[Any]) -> Step:
-    return {"top_n": operator.n, "order_by": list(operator.order_by)}
-
-
-@written_operator.register
-def _(operator: Limit, others: list[Any]) -> Step:
-    return {"limit": operator.n}
-
-
-@written_operator.register
-def _(operator: AggregateAll, others: list[Any]) -> Step:
-    return {"aggregate": dict(operator.aggregates)}
-
-
-@written_operator.register
-def _(operator: Aggregate, others: list[Any]) -> Step:
-    return _without(
-        {"grouping_sets": operator.grouping_sets, "aggregate": dict(operator.aggregates)}
-    )
-
-
-@written_operator.register
-def _(operator: WindowAggregate, others: list[Any]) -> Step:
-    key = "window" if operator.keys else "window_all"
-    return {key: written_value(operator.window), "aggregate": dict(operator.aggregates)}
-
-
-@written_operator.register
-def _(operator: Deduplicate, others: list[Any]) -> Step:
-    return _without({"deduplicate": operator.keys, "order_by": operator.order_by or None})
-
-
-@written_operator.register
-def _(operator: Join, others: list[Any]) -> Step:
-    return _without(
-        {
-            "join": others[0],
-            "on": _on(operator.on) or None,
-            "how": None if operator.how is JoinType.INNER else operator.how,
-            "condition": operator.condition,
-        }
-    )
-
-
-@written_operator.register
-def _(operator: IntervalJoin, others: list[Any]) -> Step:
-    return {
-        "interval_join": others[0],
-        "on": _on(operator.on),
-        "times": [operator.left_time, operator.right_time],
-        "lower": operator.lower,
-        "upper": operator.upper,
-    }
-
-
-@written_operator.register
-def _(operator: UnionByName, others: list[Any]) -> Step:
-    return {"union_by_name": others, "allow_missing_columns": True}
-
-
-@written_operator.register
-def _(operator: Intersect, others: list[Any]) -> Step:
-    return _without({"intersect": others[0], "all": operator.all or None})
-
-
-@written_operator.register
-def _(operator: Except, others: list[Any]) -> Step:
-    return _without({"except": others[0], "all": operator.all or None})
-
-
-@written_operator.register
-def _(operator: Sql, others: list[Any]) -> Step:
-    return {"sql": operator.query}
-
-
-@written_operator.register
-def _(operator: Transform, others: list[Any]) -> Step:
-    return _without(
-        {"connect": others or None, "transform": operator.function, **_function(operator)}
-    )
-
-
-@written_operator.register
-def _(operator: MapPartitions, others: list[Any]) -> Step:
-    own = {"schema": operator.schema, "batches": operator.batches}
-    return _without({"map_partitions": operator.function, **own, **_function(operator)})
-
-
-@written_operator.register
-def _(operator: ApplyInPandas, others: list[Any]) -> Step:
-    own = {"schema": operator.schema, **_function(operator)}
-    return _without({"apply_in_pandas": operator.function, **own})
-
-
-@written_operator.register
-def _(operator: Process, others: list[Any]) -> Step:
-    return _without({"process": operator.function, "outputs": operator.tags, **_function(operator)})
-
-
-@written_operator.register
-def _(operator: Iterate, others: list[Any]) -> Step:
-    rounds = {"max_iterations": operator.max_iterations, "until": operator.until}
-    step = {"iterate": operator.function, "others": others or None, **rounds}
-    return _without({**step, **_function(operator)})
-
-
-@written_operator.register
-def _(operator: Sink, others: list[Any]) -> Step:
-    return _without(
-        {
-            "sink_to": operator.connector,
-            "mode": None if operator.mode is SinkMode.OVERWRITE else operator.mode,
-            "keys": operator.keys or None,
-            "partition_by": operator.partition_by or None,
-            "files": operator.files,
-        }
-    )
-
-
-def _function(operator: FunctionOperator) -> Step:
-    return {"deterministic_function": None if operator.deterministic else False}
-
-
-def _on(pairs: tuple[tuple[str, str], ...]) -> list[str] | dict[str, str]:
+    """Return an operator's call; `others` are the names of the streams it reads beside the first.
+
+    Raises NotImplementedError for an operator that no call makes.
+    """
+    kind = type(operator)
+    key = call_of(kind)
+    operation = OPERATIONS.get(key)
+    if operation is None:
+        raise NotImplementedError(f"{kind.__name__} has no call in YAML")
+    prefixes = BEFORE[kind](operator, others) if kind in BEFORE else {}
+    step = {name: value for name, value in prefixes.items() if value is not None}
+    for number, parameter in enumerate(parameters(operation.method).values()):
+        word = RENAMED.get(parameter.name, parameter.name) if number else key
+        if word not in operation.keys:  # a setting: written with the others
+            continue
+        value = _argument(operator, parameter, others)
+        if not number or not _goes_without_saying(value, parameter):
+            step[word] = value
+    return {word: written_value(value) for word, value in step.items()}
+
+
+def call_of(kind: type[Operator]) -> str:
+    """Return the key of the call that makes an operator: that of its name, `FlatMap` → `flat_map`."""
+    return CALLS.get(kind, snake(kind.__name__))
+
+
+def _argument(operator: Operator, parameter: Parameter, others: list[Any]) -> object:
+    """Return what the call was given for a parameter."""
+    if parameter.annotation is DataStream:
+        return others if parameter.kind is Parameter.VAR_POSITIONAL else others[0]
+    special = VALUES.get((type(operator), parameter.name))
+    if special is not None:
+        return special(operator)
+    value = getattr(operator, FIELDS.get(parameter.name, parameter.name))
+    kinds = get_args(parameter.annotation)
+    if Mapping[str, str] in (parameter.annotation, *kinds):
+        return _same_names(value) if str in kinds else dict(value)
+    return value
+
+
+def _goes_without_saying(value: object, parameter: Parameter) -> bool:
+    return value is None or value == parameter.default or value in ((), [], {})
+
+
+def _same_names(pairs: tuple[tuple[str, str], ...]) -> list[str] | dict[str, str]:
+    """Return columns that are called alike on both sides as a list, others as a mapping."""
     same = all(left == right for left, right in pairs)
     return [left for left, _ in pairs] if same else dict(pairs)

@@ -10,9 +10,13 @@ from typing import Any
 from graph_compiler.declaration.connectors import Connector, Secret
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.operators import ChainingStrategy, Expect
+from graph_compiler.declaration.resources.resource_spec import ResourceSpec
+from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
+from graph_compiler.declaration.streams import DataStream
 from graph_compiler.declaration.transformations import PhysicalTransformation
 from graph_compiler.declaration.windows import Window
-from graph_compiler.projects.yaml.forms import parameters
+from graph_compiler.projects.yaml.forms import call_keys, parameters
+from graph_compiler.projects.yaml.operations import SETTINGS
 from graph_compiler.projects.yaml.places import snake, window_key
 
 Step = dict[str, Any]
@@ -28,6 +32,8 @@ def written_value(value: object) -> Any:
         return written_call(snake(type(value).__name__), value)
     if isinstance(value, Window):
         return written_call(window_key(type(value)), value)
+    if isinstance(value, SlotSharingGroup | ResourceSpec):
+        return _changed(value, "")
     return _written_collection(value)
 
 
@@ -49,43 +55,48 @@ def written_call(key: str, value: Any) -> Step:
     return written
 
 
+_SETTINGS: Mapping[str, Callable[[PhysicalTransformation], object]] = {
+    # An operator that has one partition always has it without a setting.
+    "parallelism": lambda t: None if t.operator.is_non_parallel else t.parallelism,
+    # A group that is described, or its name.
+    "slot_sharing_group": lambda t: t.resource_profile or t.slot_sharing_group,
+    # One call sets both; left out, what is preferred is the minimum.
+    "resources": lambda t: t.min_resources,
+    "preferred_resources": lambda t: (
+        None if t.preferred_resources == t.min_resources else t.preferred_resources
+    ),
+    # Two calls set one field, to something else than what the kind of operator has.
+    "disable_chaining": lambda t: _chaining(t) is ChainingStrategy.NEVER,
+    "start_new_chain": lambda t: _chaining(t) is ChainingStrategy.HEAD,
+}
+"""Settings that are not the field of their name."""
+_DEFINED = [
+    name.removeprefix("set_") for kind in reversed(DataStream.__mro__) for name in vars(kind)
+]
+
+
 def written_settings(transformation: PhysicalTransformation) -> Step:
-    """Write what is set on an operator, but for its name."""
-    operator = transformation.operator
-    parallelism = None if operator.is_non_parallel else transformation.parallelism
-    group: Any = transformation.slot_sharing_group
-    if transformation.resource_profile is not None:
-        group = written_mapping(transformation.resource_profile)
-    chaining = transformation.chaining_strategy
-    is_own = chaining is operator.chaining_strategy
-    least, wanted = transformation.min_resources, transformation.preferred_resources
-    settings = {
-        "description": transformation.description,
-        "uid": transformation.uid,
-        "uid_hash": transformation.uid_hash,
-        "task_id": transformation.task_id,
-        "parallelism": parallelism,
-        "max_parallelism": transformation.max_parallelism,
-        "slot_sharing_group": group,
-        "resources": None if least is None else written_mapping(least),
-        "preferred_resources": None if wanted in (None, least) else written_mapping(wanted),
-        "disable_chaining": (not is_own and chaining is ChainingStrategy.NEVER) or None,
-        "start_new_chain": (not is_own and chaining is ChainingStrategy.HEAD) or None,
-        "expensive": transformation.expensive or None,
-        "deterministic": transformation.deterministic or None,
+    """Write what is set on an operator, but for its name, in the order in which the API defines its settings."""
+    found = {
+        key: _SETTINGS[key](transformation) if key in _SETTINGS else getattr(transformation, key)
+        for setting in sorted(SETTINGS.keys() - {"name"}, key=_DEFINED.index)
+        for key in call_keys(setting, SETTINGS[setting])
     }
-    return {key: value for key, value in settings.items() if value is not None}
+    is_set = {
+        key: value for key, value in found.items() if value is not None and value is not False
+    }
+    return {key: written_value(value) for key, value in is_set.items()}
+
+
+def _chaining(transformation: PhysicalTransformation) -> ChainingStrategy | None:
+    chaining = transformation.chaining_strategy
+    return None if chaining is transformation.operator.chaining_strategy else chaining
 
 
 def own_name(transformation: PhysicalTransformation) -> str:
     """Give the name an operator has if nobody gives it one."""
     operator = transformation.operator
     return operator.contract if isinstance(operator, Expect) else operator.default_name
-
-
-def written_mapping(value: Any) -> Step:
-    """Write a value as its fields, those left out that are as they would be."""
-    return _changed(value, "")
 
 
 def _changed(value: Any, main: str) -> Step:

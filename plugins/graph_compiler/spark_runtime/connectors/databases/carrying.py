@@ -13,11 +13,11 @@ goes afterwards: neither says anything about the rows.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 
 from py4j.protocol import Py4JJavaError
 
+from graph_compiler import program_log
 from graph_compiler.errors import PublicationConflictError
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.databases.marks import MARKS, MarkOutcome, Marks
@@ -28,6 +28,8 @@ from graph_compiler.spark_runtime.connectors.databases.sql_errors import (
     is_refusal,
 )
 from graph_compiler.staging.publications.publications import Publication
+
+LOG = program_log.logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,10 +113,8 @@ def drop_staged(to: TablePublication, database: Database) -> None:
     try:
         discard_staged(to, database)
     except Py4JJavaError as error:
-        print(
-            f"graph_compiler: {to.staged} is left: {database_words(error)}\n  hint: DROP TABLE {to.staged}",
-            file=sys.stderr,
-        )
+        words = database_words(error)
+        LOG.warning("%s is left: %s\n  hint: DROP TABLE %s", to.staged, words, to.staged)
 
 
 def discard_staged(to: TablePublication, database: Database) -> None:
@@ -155,10 +155,8 @@ def _run(to: TablePublication, mark: list[str], database: Database) -> Refusal |
         rows = [f"DELETE FROM {to.table}", insert] if to.replaces else [insert]
     counts = database.execute([*mark, *rows, *([drop] if is_one else [])])
     if insert in rows and (taken := counts[len(mark) + len(rows) - 1]) != to.rows:
-        print(
-            f"graph_compiler: {to.table} says that it took {taken} of {to.rows} rows: it has a trigger or a rule",
-            file=sys.stderr,
-        )
+        words = "%s says that it took %s of %s rows: it has a trigger or a rule"
+        LOG.warning(words, to.table, taken, to.rows)
     if not is_one:
         drop_staged(to, database)
     return None

@@ -12,7 +12,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViewOperatorMetrics:
+class ViewOperatorRun:
     """Rows into and out of an operator."""
 
     name: str
@@ -23,17 +23,17 @@ class ViewOperatorMetrics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViewVertexMetrics:
+class ViewVertexRun:
     """One job vertex in one attempt."""
 
     id: JobVertexId
     rows: int | None
     seconds: float | None
-    operators: tuple[ViewOperatorMetrics, ...]
+    operators: tuple[ViewOperatorRun, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViewOutput:
+class ViewOutputRun:
     """A sink or a staged result; `result` is the id of the latter."""
 
     kind: str
@@ -45,7 +45,7 @@ class ViewOutput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViewContract:
+class ViewContractRun:
     """What a data contract counted."""
 
     name: str
@@ -111,9 +111,9 @@ class ViewAttempt:
     failed_operator: str | None
     current: ViewStep | None
     recomputed: tuple[str, ...]
-    vertices: tuple[ViewVertexMetrics, ...]
-    outputs: tuple[ViewOutput, ...]
-    contracts: tuple[ViewContract, ...]
+    vertices: tuple[ViewVertexRun, ...]
+    outputs: tuple[ViewOutputRun, ...]
+    contracts: tuple[ViewContractRun, ...]
     work: ViewWork | None
     application_id: str | None
     spark_url: str | None
@@ -121,7 +121,7 @@ class ViewAttempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViewRegion:
+class ViewRegionRun:
     """One task of a run; `state` is that of its current execution."""
 
     id: str
@@ -149,4 +149,4 @@ class ViewRun:
     plan_id: str | None
     has_documents: bool
     reasons_are_shown: bool
-    regions: tuple[ViewRegion, ...]
+    regions: tuple[ViewRegionRun, ...]

@@ -1,0 +1,132 @@
+"""What the web view is answered beside a plan and a run: pipelines, versions, runs, a staged result and its rows.
+
+Times are seconds since the epoch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from graph_compiler.identifiers import IntermediateDataSetId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastRun:
+    """The newest run of a Dag."""
+
+    run_id: str
+    state: str
+    started: float | None
+    ended: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineSummary:
+    """A compiled pipeline in the list. `last_run` is also None where runs are not shown."""
+
+    dag_id: str
+    description: str | None
+    tags: tuple[str, ...]
+    operators: int
+    vertices: int
+    tasks: int
+    staged: int
+    last_run: LastRun | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineList:
+    """The compiled pipelines that a user may read."""
+
+    pipelines: tuple[PipelineSummary, ...]
+    runs_are_shown: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanVersion:
+    """A Dag version. `plan_id` None: its plan cannot be read any more, or was never deployed."""
+
+    number: int
+    created: float
+    plan_id: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionList:
+    """The newest versions of a Dag."""
+
+    versions: tuple[PlanVersion, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """A run in the list. `dag_version` is the newest that a task of it is of."""
+
+    run_id: str
+    state: str
+    run_type: str
+    logical_date: str | None
+    started: float | None
+    ended: float | None
+    dag_version: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunList:
+    """The newest runs of a Dag."""
+
+    runs: tuple[RunSummary, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column; `type` in Spark's own words."""
+
+    name: str
+    type: str
+    nullable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """One partition."""
+
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedResult:
+    """One committed epoch of a result. `rows_are_shown` to who asks, if they ask for them."""
+
+    result: IntermediateDataSetId
+    schema: tuple[Column, ...]
+    rows: int
+    bytes: int
+    epoch: int
+    partitions: tuple[Partition, ...]
+    checksum: str | None
+    rows_are_shown: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutCell:
+    """The beginning of a long value; `bytes` is the length of all of a string or binary, None for others."""
+
+    text: str
+    bytes: int | None
+
+
+Cell: TypeAlias = str | CutCell | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowSample:
+    """Rows in the order of partitions, cells in the order of columns; `notes` say what is left out."""
+
+    epoch: int
+    rows_in_result: int
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...]

@@ -1,0 +1,62 @@
+"""What a program of this package says while it works: one logger for each module, and one handler that prints them.
+
+    LOG = program_log.logger(__name__)
+    LOG.info("source %s: %s", name, splits)      →  stdout  graph_compiler: source flights: 3 input splits
+    LOG.warning("%s is left", place)             →  stderr  graph_compiler: sales_staged is left
+
+A program calls `show` when it starts. Elsewhere (in Airflow, in tests) the loggers are as any library's.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+NAME = "graph_compiler"
+
+
+class _Undisturbed(logging.Logger):
+    """A logger that no configuration turns off by the way: the user's functions run in the same process.
+
+    `logging.config.dictConfig` disables every logger that it does not name. A level or handler for this one counts.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, False if name == "disabled" else value)
+
+    def isEnabledFor(self, level: int) -> bool:  # noqa: N802  # logging's name
+        """Whether a record of this level is made, also after `logging.disable`."""
+        return level >= self.getEffectiveLevel()
+
+
+class _Streams(logging.Handler):
+    """Prints warnings and errors to stderr, and the rest to stdout: to the streams as they are at that time."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        stream = sys.stdout if record.levelno < logging.WARNING else sys.stderr
+        try:
+            stream.write(f"{self.format(record)}\n")
+            stream.flush()
+        except Exception:  # as every handler of logging's: what is said must not end the work
+            self.handleError(record)
+
+
+def logger(module: str) -> logging.Logger:
+    """Return the logger of one of this package's modules."""
+    before = logging.getLoggerClass()
+    logging.setLoggerClass(_Undisturbed)
+    try:
+        return logging.getLogger(module)
+    finally:
+        logging.setLoggerClass(before)
+
+
+def show() -> None:
+    """Print what this package logs, once: it does not reach the root logger, whose handlers are the user's."""
+    package = logger(NAME)
+    package.setLevel(logging.INFO)
+    package.propagate = False
+    if not any(isinstance(handler, _Streams) for handler in package.handlers):
+        handler = _Streams()
+        handler.setFormatter(logging.Formatter(f"{NAME}: %(message)s"))
+        package.addHandler(handler)

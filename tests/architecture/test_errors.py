@@ -1,0 +1,111 @@
+"""The errors of the package are one tree, and its drawing in errors.py is that tree."""
+
+import ast
+import builtins
+import importlib
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import graph_compiler
+from graph_compiler import errors
+from graph_compiler.errors import GraphCompilerError
+
+PACKAGE = Path(graph_compiler.__file__).parent
+BRANCH = re.compile(r"^    ((?:│   |    )*)([├└]── )?(\w+Error)(?: +(\S.*?)(?:  \[([\w.]+)\])?)?$")
+NEED_A_SESSION = ("airflow_backend", "graph_compiler_plugin", "spark_runtime", "testing")
+"""Rooms that import airflow or pyspark: their errors are read, not imported."""
+
+
+class Branch(NamedTuple):
+    """An error, the one above it, and its module where that is not errors.py."""
+
+    name: str
+    parent: str | None
+    module: str | None
+
+
+def drawn() -> list[tuple[int, Branch, str]]:
+    """Return the depth, error and description of each line of the drawing."""
+    found: list[tuple[int, Branch, str]] = []
+    above: dict[int, str] = {}
+    for line in (errors.__doc__ or "").splitlines():
+        if match := BRANCH.match(line):
+            indent, branch, name, words, module = match.groups()
+            depth = len(indent) // 4 + bool(branch)
+            above[depth] = name
+            found.append((depth, Branch(name, above.get(depth - 1), module), words or ""))
+    return found
+
+
+def written() -> Iterator[Branch]:
+    """Yield every class of the package that inherits from an exception, by its text alone."""
+    bases: dict[str, tuple[str, str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and node.bases:
+                bases[node.name] = ast.unparse(node.bases[0]), module
+    for name, (parent, module) in bases.items():
+        root = name
+        while root in bases:
+            root = bases[root][0]
+        if isinstance(kind := vars(builtins).get(root), type) and issubclass(kind, BaseException):
+            inside = None if module == "errors" else module
+            yield Branch(name, None if parent in vars(builtins) else parent, inside)
+
+
+def test_every_error_is_in_the_drawing_below_its_parent_and_with_its_module() -> None:
+    assert sorted(branch for _, branch, _ in drawn()) == sorted(written())
+
+
+def test_the_errors_are_one_tree_and_each_says_what_happened() -> None:
+    tree = drawn()
+    assert [branch.name for _, branch, _ in tree if branch.parent is None] == ["GraphCompilerError"]
+    assert [branch.name for _, branch, words in tree[1:] if not words] == []
+
+
+def test_the_lines_of_the_drawing_meet() -> None:
+    depths = [depth for depth, _, _ in drawn()]
+
+    def goes_on(place: int, depth: int) -> bool:
+        later = (other for other in depths[place + 1 :] if other <= depth)
+        return next(later, 0) == depth
+
+    expected = [
+        "".join("│   " if goes_on(place, above) else "    " for above in range(1, depth))
+        + ("" if depth == 0 else "├── " if goes_on(place, depth) else "└── ")
+        + branch.name
+        for place, (depth, branch, _) in enumerate(drawn())
+    ]
+    lines = [line[4:] for line in (errors.__doc__ or "").splitlines() if BRANCH.match(line)]
+    assert [re.split(r"(?<=Error)\b", line)[0] for line in lines] == expected
+
+
+def test_python_sees_the_same_tree() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        if parts[0] not in (*NEED_A_SESSION, "__main__") and "__init__" not in parts:
+            importlib.import_module(".".join(("graph_compiler", *parts)))
+    seen = {branch for branch in below(GraphCompilerError) if not needs_a_session(branch)}
+    tree = {branch for _, branch, _ in drawn() if not needs_a_session(branch)}
+    assert seen == tree - {Branch("GraphCompilerError", None, None)}
+
+
+def below(kind: type) -> Iterator[Branch]:
+    """Yield the errors of the package below one that is loaded."""
+    children: list[type] = kind.__subclasses__()
+    for child in children:
+        module = child.__module__.removeprefix("graph_compiler.")
+        if child.__module__.startswith("graph_compiler.") and hasattr(
+            sys.modules[child.__module__], child.__name__
+        ):
+            yield Branch(child.__name__, kind.__name__, None if module == "errors" else module)
+        yield from below(child)
+
+
+def needs_a_session(branch: Branch) -> bool:
+    """Whether an error is defined where airflow or pyspark is imported."""
+    return branch.module is not None and branch.module.split(".")[0] in NEED_A_SESSION

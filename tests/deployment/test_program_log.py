@@ -1,0 +1,86 @@
+"""What programs of the package say: a line each on stdout or stderr, whatever the user's code does with logging."""
+
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from graph_compiler import program_log
+from tests.shown_log import shown_log
+
+LOG = program_log.logger("graph_compiler.staging.example")
+
+
+@pytest.fixture(autouse=True)
+def _program() -> Iterator[None]:
+    with shown_log():
+        yield
+
+
+@pytest.fixture
+def root() -> Iterator[logging.Logger]:
+    """Return the root logger, which is as it was afterwards."""
+    found = logging.getLogger()
+    before, level = found.handlers[:], found.level
+    yield found
+    found.handlers[:], found.level = before, level
+
+
+def test_a_line_goes_to_stdout_and_a_warning_to_stderr_each_with_the_programs_name(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    LOG.info("source %s: %s", "flights", "3 input splits")
+    LOG.warning("%s is left\n  hint: DROP TABLE %s", "x", "x")
+    LOG.error("100%% of %s", "it")
+    LOG.debug("nobody sees this")
+    captured = capsys.readouterr()
+    assert captured.out == "graph_compiler: source flights: 3 input splits\n"
+    assert captured.err == (
+        "graph_compiler: x is left\n  hint: DROP TABLE x\ngraph_compiler: 100% of it\n"
+    )
+
+
+def test_nothing_is_printed_twice_and_the_users_handlers_get_nothing(
+    capsys: pytest.CaptureFixture[str], root: logging.Logger
+) -> None:
+    logging.basicConfig(level=logging.DEBUG, format="theirs: %(message)s", force=True)
+    program_log.show()
+    LOG.warning("once")
+    logging.getLogger("pipelines.mine").info("a function's")
+    assert capsys.readouterr().err == "graph_compiler: once\ntheirs: a function's\n"
+    assert len(root.handlers) == 1
+
+
+def test_a_users_configuration_turns_nothing_off() -> None:
+    program = (
+        "import logging, logging.config; from graph_compiler import program_log; "
+        "log = program_log.logger('graph_compiler.example'); program_log.show(); "
+        "logging.config.dictConfig({'version': 1, 'root': {'level': 'CRITICAL'}}); "
+        "log.info('after dictConfig'); logging.disable(logging.CRITICAL); log.info('after disable')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "graph_compiler: after dictConfig\ngraph_compiler: after disable\n"
+
+
+def test_a_level_that_is_set_for_the_package_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    logging.getLogger("graph_compiler").setLevel(logging.ERROR)
+    LOG.warning("too much")
+    assert capsys.readouterr().err == ""
+
+
+def test_loggers_of_others_are_of_the_class_they_were() -> None:
+    assert type(logging.getLogger("pipelines.of_mine")) is logging.getLoggerClass()
+    assert logging.getLoggerClass() is logging.Logger
+
+
+def test_where_no_program_shows_it_the_log_is_a_librarys(caplog: pytest.LogCaptureFixture) -> None:
+    package = program_log.logger(program_log.NAME)
+    package.handlers[:], package.propagate = [], True
+    package.setLevel(logging.NOTSET)
+    LOG.warning("%s is left", "x")
+    assert caplog.messages == ["x is left"]
+    assert caplog.records[0].name == "graph_compiler.staging.example"

@@ -1,0 +1,113 @@
+"""Operators and settings are written by the signatures they are read by; the tables hold what differs, and no more."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import cast
+
+import pytest
+
+from graph_compiler.declaration.operators import Filter, Operator, Source
+from graph_compiler.declaration.streams import DataStream
+from graph_compiler.projects.yaml import operations
+from graph_compiler.projects.yaml.forms import call_keys, leaves, parameters
+from graph_compiler.projects.yaml.operations import OPERATIONS, Operation
+from graph_compiler.projects.yaml.places import snake
+from graph_compiler.projects.yaml.writing import written_operators
+from graph_compiler.projects.yaml.writing.written_operators import (
+    BEFORE,
+    CALLS,
+    FIELDS,
+    VALUES,
+    call_of,
+    written_operator,
+)
+
+WRITTEN = [kind for kind in leaves(Operator) if call_of(kind) in OPERATIONS]
+
+
+def own_arguments(kind: type[Operator]) -> set[str]:
+    """Return the parameters of an operator's call that are no stream and no setting."""
+    operation = OPERATIONS[call_of(kind)]
+    given = parameters(operation.method).values()
+    return {
+        parameter.name
+        for number, parameter in enumerate(given)
+        if parameter.annotation is not DataStream
+        and (
+            number == 0 or operations.RENAMED.get(parameter.name, parameter.name) in operation.keys
+        )
+    }
+
+
+def test_flinks_iterations_and_sources_are_all_that_no_step_writes() -> None:
+    assert {kind.__name__ for kind in leaves(Operator)} - {kind.__name__ for kind in WRITTEN} == {
+        "IterationHead",
+        "IterationTail",
+        Source.__name__,
+    }
+
+
+@pytest.mark.parametrize("kind", WRITTEN, ids=lambda kind: kind.__name__)
+def test_every_argument_of_a_call_is_a_field_or_stands_in_a_table(kind: type[Operator]) -> None:
+    named = {field.name for field in fields(kind)}
+    unknown = {
+        name
+        for name in own_arguments(kind)
+        if (kind, name) not in VALUES and FIELDS.get(name, name) not in named
+    }
+    assert not unknown, "call the field as the parameter, or say in a table where it comes from"
+
+
+def test_the_tables_hold_nothing_that_goes_without_saying() -> None:
+    assert all(call != snake(kind.__name__) and call in OPERATIONS for kind, call in CALLS.items())
+    arguments = {name for kind in WRITTEN for name in own_arguments(kind)}
+    assert set(FIELDS) <= arguments
+    assert all(name in own_arguments(kind) for kind, name in VALUES)
+    assert set(BEFORE) <= set(WRITTEN)
+
+
+@dataclass(frozen=True, slots=True)
+class Sprinkle:
+    """An operator that nobody has heard of; no Operator, so that no other test hears of it either."""
+
+    salt: str
+    amounts: tuple[tuple[str, str], ...] = ()
+    grains: int = 3
+    wet: bool = False
+
+
+def written(operator: Sprinkle) -> dict[str, object]:
+    """Write it as if it were one."""
+    return written_operator(cast(Operator, operator), [])
+
+
+def sprinkle(
+    self: object,
+    salt: str,
+    *,
+    amounts: Mapping[str, str] | None = None,
+    grains: int = 3,
+    wet: bool = False,
+) -> None:
+    """Sprinkle."""
+
+
+def test_a_new_operator_is_written_without_a_line_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    keys = call_keys("sprinkle", sprinkle)
+    known = {**OPERATIONS, "sprinkle": Operation("sprinkle", sprinkle, keys)}
+    monkeypatch.setattr(written_operators, "OPERATIONS", known)
+    assert written(Sprinkle("fine")) == {"sprinkle": "fine"}
+    assert written(Sprinkle("fine", (("a", "1"),), 4, True)) == {
+        "sprinkle": "fine",
+        "amounts": {"a": "1"},
+        "grains": 4,
+        "wet": True,
+    }
+
+
+def test_an_operator_that_no_call_makes_is_refused() -> None:
+    with pytest.raises(NotImplementedError, match="Sprinkle has no call in YAML"):
+        written(Sprinkle("fine"))
+    assert written_operator(Filter("a > 1"), []) == {"filter": "a > 1"}
