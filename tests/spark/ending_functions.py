@@ -91,3 +91,39 @@ def prints_and_stays(rows: DataFrame) -> DataFrame:
     multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,)).start()
     atexit.register(os._exit, 7)
     return rows
+
+
+def hoards(rows: DataFrame) -> DataFrame:
+    """Take memory without end in the worker that runs a batch, as far as its limit, or 16 GB."""
+
+    def hoarded(batches: Iterator[Any]) -> Iterator[Any]:
+        held = [bytearray(1 << 26) for _ in range(1 << 8)]
+        assert held
+        yield from batches
+
+    return rows.mapInPandas(hoarded, "x int")
+
+
+def hoards_as_numpy(rows: DataFrame) -> DataFrame:
+    """Ask NumPy for more memory than any machine has: its MemoryError has another name."""
+
+    def hoarded(batches: Iterator[Any]) -> Iterator[Any]:
+        import numpy  # in the worker
+
+        numpy.ones(1 << 50)
+        yield from batches
+
+    return rows.mapInPandas(hoarded, "x int")
+
+
+def is_killed_for_its_memory(rows: DataFrame) -> DataFrame:
+    """End as the kernel ends a worker that nothing limits."""
+
+    def killed(batches: Iterator[Any]) -> Iterator[Any]:
+        import os  # where the function runs
+        import signal
+
+        os.kill(os.getpid(), signal.SIGKILL)
+        yield from batches
+
+    return rows.mapInPandas(killed, "x int")

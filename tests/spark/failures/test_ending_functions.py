@@ -3,14 +3,21 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from pyspark.sql import DataFrame
 
 import graph_compiler
-from graph_compiler import FunctionSource, Parquet, StreamExecutionEnvironment, Values
+from graph_compiler import (
+    FunctionSource,
+    Parquet,
+    SlotSharingGroup,
+    StreamExecutionEnvironment,
+    Values,
+)
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
@@ -112,6 +119,26 @@ def test_a_worker_that_ends_itself_is_lost_and_may_be_tried_again(
     assert failure.throwable_type is ThrowableType.ENVIRONMENT_ERROR
 
 
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (ending_functions.is_killed_for_its_memory, "a Python worker died without a report: it used up the memory"),
+        (ending_functions.hoards_as_numpy, "MemoryError: Unable to allocate 8.00 PiB"),
+    ],
+)  # fmt: skip
+def test_a_worker_without_memory_names_its_operator_and_may_be_tried_again(
+    function: Function, words: str, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    failure = failure_of(function, run_pipeline, tmp_path)
+    assert failure.operator == "bad"
+    assert words in failure.message
+    assert (
+        "hint: spark.executor.pyspark.memory, in the conf of its slot sharing group"
+        in failure.message
+    )
+    assert failure.throwable_type is ThrowableType.ENVIRONMENT_ERROR
+
+
 def test_a_message_of_any_length_is_cut(run_pipeline: RunPipeline, tmp_path: Path) -> None:
     failure = failure_of(ending_functions.says_much, run_pipeline, tmp_path)
     assert len(failure.message) < LONGEST_MESSAGE + 100
@@ -127,7 +154,9 @@ def test_a_child_that_comes_back_from_a_function_is_no_second_driver(
     assert sorted(published(tmp_path / "out")[1]) == [(1,), (2,)]
 
 
-def driver(function: Function, folder: Path) -> tuple[subprocess.CompletedProcess[str], Path]:
+def driver(
+    function: Function, folder: Path, conf: Mapping[str, str] = MappingProxyType({})
+) -> tuple[subprocess.CompletedProcess[str], Path]:
     """Run a pipeline's one task as spark-submit does: a process of its own."""
     (region,) = describe_regions(compile_pipeline(with_function(function, folder).pipeline()))
     run = DeskRun(day="2013-01-01", params={}, run_id="run", staging_root=str(folder / "staging"))
@@ -139,12 +168,14 @@ def driver(function: Function, folder: Path) -> tuple[subprocess.CompletedProces
     settings = (
         f"--master local[1] --conf spark.ui.enabled=false --driver-java-options '{SHORT_LIVED_JVM}'"
     )
+    settings += "".join(f" --conf {key}={value}" for key, value in conf.items())
     done = subprocess.run(
         [sys.executable, str(DRIVER), str(descriptor)],
         env={
             **os.environ,
             "PYSPARK_SUBMIT_ARGS": f"{settings} pyspark-shell",
             "PYTHONPATH": f"{ROOT}:{ROOT}/plugins",
+            "PYSPARK_PYTHON": sys.executable,  # its workers have pyarrow, too
         },
         capture_output=True,
         text=True,
@@ -160,6 +191,22 @@ def test_a_driver_whose_function_exits_with_0_exits_with_its_failures_code(tmp_p
     failure = ExecutionReport.from_json(report.read_text()).failure
     assert failure is not None
     assert failure.operator == "bad"
+
+
+def test_a_worker_that_takes_memory_without_end_stops_at_the_limit_of_its_group(
+    tmp_path: Path,
+) -> None:
+    group = SlotSharingGroup("g", conf={"spark.executor.pyspark.memory": "2g"})
+    done, report = driver(ending_functions.hoards, tmp_path, group.settings())
+    assert done.returncode == ThrowableType.ENVIRONMENT_ERROR.exit_code
+    failure = ExecutionReport.from_json(report.read_text()).failure
+    assert failure is not None
+    assert failure.operator == "bad"
+    first, hint, place, _ = failure.message.splitlines()
+    assert first == "MemoryError: its Python worker may take no more memory"
+    assert "spark.executor.pyspark.memory" in hint
+    assert "ending_functions.py" in place
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_driver_ends_with_its_work_and_shows_a_bounded_part_of_what_is_printed(

@@ -317,7 +317,9 @@ def test_each_input_of_a_join_is_shown_under_its_producers_name(
         (
             user_functions.runs_out_of_memory,
             "ENVIRONMENT_ERROR",
-            "MemoryError\n  raised at {file}:{line} in filled\n  while writing 'out'",
+            "MemoryError: its Python worker may take no more memory\n"
+            "  hint: spark.executor.pyspark.memory, in the conf of its slot sharing group, says how much it may take\n"
+            "  raised at {file}:{line} in filled\n  while writing 'out'",
         ),
     ],
 )
@@ -366,10 +368,16 @@ def test_a_worker_that_is_killed_is_an_error_of_the_environment(
     failure = failure_of_bad(
         lambda s: s.transform(user_functions.kills_its_worker), env, run_pipeline, tmp_path
     )
-    assert failure.operator is None
-    first, last = failure.message.splitlines()
-    assert first.startswith("SparkException: Python worker exited unexpectedly (crashed).")
-    assert last == f"  {CHAIN}"
+    assert failure.operator == "bad"  # no other has Python to run
+    first, hint, last = failure.message.splitlines()
+    assert (
+        first
+        == "a Python worker died without a report: it used up the memory, was killed, or crashed"
+    )
+    assert hint.startswith(
+        "  hint: spark.executor.pyspark.memory, in the conf of its slot sharing group,"
+    )
+    assert last == "  while writing 'out'"
     assert failure.throwable_type == "ENVIRONMENT_ERROR"
 
 

@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException
 from graph_compiler.spark_runtime.spark_internals.origins import OPERATOR
 
 PYTHON_WORKER = "PYTHON_EXCEPTION"
+_LOST_WORKER = "Python worker exited unexpectedly"
 _FRAME = re.compile(r'^ *File "(?P<file>.+?)", line (?P<line>\d+), in (?P<function>.+)$', re.M)
 _RAISED = re.compile(r"^(?P<kind>\w[\w.]*)(?:: (?P<message>.*))?$", re.S)
 _STATE = re.compile(r"\s*SQLSTATE: \w{5}\s*$")
@@ -66,6 +67,16 @@ class Cause:
     contexts: tuple[QueryContext, ...]
     chain: tuple[str, ...]
     frames: tuple[Frame, ...]
+
+    @property
+    def is_of_a_worker(self) -> bool:
+        """Whether a Python worker told what was raised in it."""
+        return self.condition == PYTHON_WORKER
+
+    @property
+    def is_lost_worker(self) -> bool:
+        """Whether a Python worker ended without telling why: killed, as for its memory, or crashed."""
+        return any(_LOST_WORKER in link for link in self.chain)
 
 
 def read_cause(error: BaseException) -> Cause:

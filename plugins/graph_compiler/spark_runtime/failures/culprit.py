@@ -24,7 +24,9 @@ def find_culprit(cause: Cause, chain: Chain) -> OperatorDescriptor | None:
     if len(ids) == 1:
         (id,) = ids
         return by_id[id] if id is not None else None
-    return _function_at(places(cause), chain)
+    return _function_at(places(cause), chain) or (
+        _only_function(chain) if cause.is_lost_worker else None
+    )
 
 
 def places(cause: Cause) -> tuple[Frame, ...]:
@@ -71,6 +73,16 @@ def _function_at(found: tuple[Frame, ...], chain: Chain) -> OperatorDescriptor |
         if len(candidates) == 1:
             return candidates[0][0]
     return None
+
+
+def _only_function(chain: Chain) -> OperatorDescriptor | None:
+    """Return the one operator that has Python to run, in itself or on its edges; a worker's death says no more."""
+    found = [
+        operator
+        for operator in chain
+        if any(any(functions_of(part)) for part in (operator.operator, *operator.inputs))
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _is_in(place: Frame, module: str) -> bool:

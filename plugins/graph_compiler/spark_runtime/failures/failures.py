@@ -22,6 +22,7 @@ from graph_compiler.spark_runtime.operators import ColumnsError
 MOST_COLUMNS = 40
 LONGEST_TYPE = 60
 LONGEST_MESSAGE = 20_000
+_WORKER_MEMORY = "spark.executor.pyspark.memory, in the conf of its slot sharing group,"
 _MISSING_COLUMN = ("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN_FOR_JOIN")
 
 
@@ -240,14 +241,31 @@ def _headline(exception: BaseException, cause: Cause) -> str:
         return cause.message.partition(" (line ")[0]
     if cause.condition and cause.condition != PYTHON_WORKER:
         return cause.message
+    raised = f"{cause.kind}: {cause.message}" if cause.message else cause.kind
+    return "\n  ".join(_of_kind(cause) or [raised])
+
+
+def _of_kind(cause: Cause) -> list[str]:
+    """Return the lines for kinds of failure that say too little of themselves; none for others."""
     if cause.kind == "SystemExit":
-        return (
-            f"its function ended the program, as sys.exit({cause.message}) does\n"
-            "  allowed: to give rows, or to raise an error"
-        )
+        return [
+            f"its function ended the program, as sys.exit({cause.message}) does",
+            "allowed: to give rows, or to raise an error",
+        ]
     if cause.kind == "StackOverflowError":
-        return (
-            "StackOverflowError: its expression, or the plan it stands in, is nested too deep\n"
-            "  hint: stage(…) begins a new plan"
-        )
-    return f"{cause.kind}: {cause.message}" if cause.message else cause.kind
+        return [
+            "StackOverflowError: its expression, or the plan it stands in, is nested too deep",
+            "hint: stage(…) begins a new plan",
+        ]
+    if cause.is_of_a_worker and cause.kind.endswith("MemoryError"):
+        return [
+            f"{cause.kind}: {cause.message or 'its Python worker may take no more memory'}",
+            f"hint: {_WORKER_MEMORY} says how much it may take",
+        ]
+    if cause.is_lost_worker:
+        return [
+            "a Python worker died without a report: it used up the memory, was killed, or crashed",
+            f"hint: {_WORKER_MEMORY} limits it, and its function gets a MemoryError; "
+            "spark.python.worker.faulthandler.enabled shows where it crashed",
+        ]
+    return []

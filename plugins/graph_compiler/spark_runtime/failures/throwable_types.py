@@ -109,6 +109,7 @@ def _of_python(error: BaseException, cause: Cause) -> ThrowableType:
     if cause.kind in _MISTAKES_IN_CODE:
         return ThrowableType.NON_RECOVERABLE_ERROR
     is_lost_connection = isinstance(error, ConnectionError) and not isinstance(error, Py4JJavaError)
-    if cause.kind == "MemoryError" or is_lost_connection:
+    # NumPy's and Arrow's are subclasses with longer names.
+    if cause.kind.endswith("MemoryError") or is_lost_connection:
         return ThrowableType.ENVIRONMENT_ERROR
     return ThrowableType.RECOVERABLE_ERROR
