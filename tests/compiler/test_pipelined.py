@@ -221,6 +221,22 @@ def test_what_has_to_be_staged_is_refused(mode: str, declare: Declare, words: st
     assert problem.declared_at.file == __file__
 
 
+def test_another_edge_is_cut_where_that_keeps_the_tasks_in_an_order() -> None:
+    """a ▒▶ c ─▶ d, a ─▶ b ═▶ d, b ─▶ e: b and e go with d, though they could run with a."""
+
+    def declare(stream: DataStream) -> None:
+        a = stream.filter("x").name("a")
+        c = a.stage("expensive").key_by("k").aggregate(n="count(*)").name("c")
+        b = a.key_by("k").aggregate(m="count(*)").name("b")
+        out(b.pipelined("big").join(c, on="k").name("d"), "d_out")
+        out(b.rebalance().filter("y").name("e"), "e_out")
+
+    assert tasks(compile_in("AUTO", declare)) == [
+        ["Source: in -> a"],
+        ["c", "b", "d -> Sink: d_out", "e -> Sink: e_out"],
+    ]
+
+
 def test_a_detour_that_may_run_in_the_same_task_does_in_auto() -> None:
     assert len(tasks(compile_in("AUTO", cycle))) == 1
 

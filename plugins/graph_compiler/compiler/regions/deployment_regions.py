@@ -135,28 +135,10 @@ def _may_merge(inside: frozenset[JobVertexId], graph: JobGraph, reasons: _Reason
 
 
 def _cut_closing_edges(inside: frozenset[JobVertexId], graph: JobGraph, reasons: _Reasons) -> None:
-    """Cut the edges that join vertices which can only run in different rounds.
-
-    A vertex' round is the number of cuts on the longest way to it; one that feeds later rounds only (a small source
-    joined at the end) moves to the earliest of these, so that nothing is cut that need not be.
-    """
+    """Cut the edges that join vertices which can only run in different rounds."""
     edges = _edges_inside(inside, graph)
-    round_of: dict[JobVertexId, int] = {}
     ordered = [vertex.id for vertex in graph.vertices if vertex.id in inside]
-    for id in ordered:
-        arriving = [
-            round_of[edge.source_id] + _is_cut(edge, reasons)
-            for edge in edges
-            if edge.target_id == id
-        ]
-        round_of[id] = max(arriving, default=0)
-    for id in reversed(ordered):
-        leaving = [
-            round_of[edge.target_id] - _is_cut(edge, reasons)
-            for edge in edges
-            if edge.source_id == id
-        ]
-        round_of[id] = max(round_of[id], min(leaving, default=0))
+    round_of = _rounds(ordered, edges, reasons)
     closing = [
         edge.stream_edge.id
         for edge in edges
@@ -164,6 +146,48 @@ def _cut_closing_edges(inside: frozenset[JobVertexId], graph: JobGraph, reasons:
     ]
     assert closing, "a component that waits for itself spans several rounds"
     reasons.update(dict.fromkeys(closing, StagingReason.WOULD_CYCLE))
+
+
+def _rounds(
+    ordered: list[JobVertexId], edges: list[JobEdge], reasons: _Reasons
+) -> dict[JobVertexId, int]:
+    """Return each vertex' round: the number of cuts on the longest way to it.
+
+    One that feeds later rounds only (a small source joined at the end) moves to the earliest of these, so that nothing
+    is cut that need not be. The ends of an edge declared pipelined are in one round, where there is a way to.
+    """
+    tied = [e for e in edges if e.stream_edge.pipelining_reason and not _is_cut(e, reasons)]
+    round_of = _raised(dict.fromkeys(ordered, 0), edges, tied, reasons)
+    for id in reversed(ordered):
+        leaving = [
+            round_of[edge.target_id] - _is_cut(edge, reasons)
+            for edge in edges
+            if edge.source_id == id
+        ]
+        round_of[id] = max(round_of[id], min(leaving, default=0))
+    return _raised(round_of, edges, tied, reasons)
+
+
+def _raised(
+    round_of: dict[JobVertexId, int],
+    edges: list[JobEdge],
+    tied: list[JobEdge],
+    reasons: _Reasons,
+) -> dict[JobVertexId, int]:
+    """Raise rounds until each vertex comes behind what it reads, and what is tied is in one round if it can be."""
+    found = dict(round_of)
+    while max(found.values()) <= 2 * len(edges):  # ties that cannot hold raise each other forever
+        before = dict(found)
+        for edge in edges:
+            earliest = found[edge.source_id] + _is_cut(edge, reasons)
+            found[edge.target_id] = max(found[edge.target_id], earliest)
+        for edge in tied:
+            found[edge.source_id] = found[edge.target_id] = max(
+                found[edge.source_id], found[edge.target_id]
+            )
+        if found == before:
+            return found
+    return _raised(round_of, edges, [], reasons)
 
 
 def _edges_inside(inside: frozenset[JobVertexId], graph: JobGraph) -> list[JobEdge]:
