@@ -41,7 +41,7 @@ test-faults: $(READY) $(DATA) ## break more than seventy real runs, and see that
 test-machine: $(READY) ## let the machine look for an hour: random runs, others and faults on folders, tables and staged results (docs/machine.md); ARGS="--minutes 60 --seed 1"
 	@$(WITH_JAVA) $(BIN)/python -m tests.machine $(ARGS)
 
-test-mends: $(READY) ## put each mended fault back, and see that a test notices (half an hour with ARGS=--tests, else more; docs/machine.md); ARGS="13 22"
+test-mends: $(READY) ## put each mended fault back, and see that a test notices (an hour; docs/machine.md); ARGS="13 22"
 	@$(WITH_JAVA) $(BIN)/python -m tests.machine.mends $(ARGS)
 
 test-core: $(READY) ## run the compiler's tests where neither airflow nor pyspark is installed

@@ -89,7 +89,7 @@ CALLED = f"{AWKWARD}::test_a_target_is_what_it_is_called"
 COMES_BACK = (
     f"{FORMATS}::test_a_value_that_would_come_back_as_another_is_refused_and_nothing_is_published"
 )
-FILES_MACHINE, TABLES_MACHINE = "machine: files", "machine: tables"
+FILES_MACHINE = "machine: files"
 
 FAULTS = (
     _fault(
@@ -340,10 +340,7 @@ FAULTS = (
         14,
         "a file for another mount is renamed, never copied",
         (MOVES, "if error.errno != errno.EXDEV:", "if True:"),
-        found_by=(
-            f"{ACROSS_MOUNTS}::test_a_file_for_a_partition_behind_a_link_to_another_mount_is_copied_there",
-            FILES_MACHINE,
-        ),
+        found_by=f"{ACROSS_MOUNTS}::test_a_file_for_a_partition_behind_a_link_to_another_mount_is_copied_there",
     ),
     _fault(
         14,
@@ -548,7 +545,7 @@ FAULTS = (
             'return "".join(f"\\\\{letter}" if letter in _SPECIAL else letter for letter in path)',
             "return path",
         ),
-        found_by=(f"{CALLED}[x[1]{{a,b}}]", FILES_MACHINE),
+        found_by=f"{CALLED}[x[1]{{a,b}}]",
     ),
     _fault(
         24,
@@ -570,9 +567,6 @@ FAULTS = (
             'place=f"{catalog}.{name} in {_where(database)}"',
             'place=f"{table} in {_where(database)}"',
         ),
-        found_by=(
-            f"{JDBC_NAMES}::test_two_sinks_that_spell_one_table_differently_are_refused_before_any_row_moves",
-            TABLES_MACHINE,
-        ),
+        found_by=f"{JDBC_NAMES}::test_two_sinks_that_spell_one_table_differently_are_refused_before_any_row_moves",
     ),
 )
