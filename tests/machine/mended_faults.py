@@ -340,7 +340,10 @@ FAULTS = (
         14,
         "a file for another mount is renamed, never copied",
         (MOVES, "if error.errno != errno.EXDEV:", "if True:"),
-        found_by=f"{ACROSS_MOUNTS}::test_a_file_for_a_partition_behind_a_link_to_another_mount_is_copied_there",
+        found_by=(
+            f"{ACROSS_MOUNTS}::test_a_file_for_a_partition_behind_a_link_to_another_mount_is_copied_there",
+            FILES_MACHINE,
+        ),
     ),
     _fault(
         14,
