@@ -55,8 +55,8 @@ class Proxy:
 
     def _serve(self, client: socket.socket, fate: Fate) -> None:
         with client, ExitStack() as opened:
-            try:  # once opened it is closed, though the answer may be lost
-                server = fate.call("connect", "", lambda: opened.enter_context(self._connect()))
+            try:  # once opened it is hung up, though the answer may be lost
+                server = fate.call("connect", "", lambda: self._connect(opened))
             except (OSError, Died):
                 return
             with suppress(OSError, Died):
@@ -64,11 +64,17 @@ class Proxy:
                 back.start()
                 while request := client.recv(1 << 16):
                     _pass_on(request, client, server, fate)
-        with suppress(OSError):
-            server.shutdown(socket.SHUT_RDWR)
 
-    def _connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.to))
+    def _connect(self, opened: ExitStack) -> socket.socket:
+        server = opened.enter_context(socket.create_connection(("127.0.0.1", self.to)))
+        opened.callback(_hang_up, server)
+        return server
+
+
+def _hang_up(server: socket.socket) -> None:
+    """End a conversation: to close a socket that another thread reads from tells the other side nothing."""
+    with suppress(OSError):
+        server.shutdown(socket.SHUT_RDWR)
 
 
 def _pass_on(request: bytes, client: socket.socket, server: socket.socket, fate: Fate) -> None:
