@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+import pyspark
 
 from benchmarks.peers import declared_pipeline, pipeline_of_functions, steps
 from graph_compiler import StreamExecutionEnvironment
@@ -105,4 +108,11 @@ VARIANTS: dict[str, Callable[[Path, Path], list[Application]]] = {
 def environment(data: Path) -> dict[str, str]:
     """Give the environment all of them run in."""
     roots = [str(HERE.parents[1]), str(Path(RUNTIME).parents[2])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(roots), "PEERS_DATA": str(data)}
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(roots),
+        "PEERS_DATA": str(data),
+        # Its own Spark and Python, whatever stands on the PATH.
+        "SPARK_HOME": str(Path(str(pyspark.__file__)).parent),
+        "PYSPARK_PYTHON": sys.executable,
+    }
