@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from graph_compiler import program_log
-from tests.shown_log import shown_log
+from tests.harness.shown_log import shown_log
 
 LOG = program_log.logger("graph_compiler.staging.example")
 

@@ -91,7 +91,7 @@ def _print(answers: Sequence[Answer]) -> None:
 
 def _failing_anyway(faults: Sequence[Fault]) -> list[Answer]:
     """Run the tests of faults on a copy without changes; return what does not pass, and so can find nothing."""
-    tests = dict.fromkeys(test for fault in faults for test in tests_of(fault))
+    tests = dict.fromkeys(test for fault in faults for test in named_tests(fault))
     with changed_package([]) as package:
         answers = list(_run_tests(package, list(tests), timeout=None))
     return [answer for answer in answers if answer.outcome is not Outcome.PASSED]
@@ -102,7 +102,7 @@ def ask(fault: Fault, finders: Sequence[str]) -> tuple[Answer, ...]:
     return tuple(_answers(fault, finders))
 
 
-def tests_of(fault: Fault) -> list[str]:
+def named_tests(fault: Fault) -> list[str]:
     """Return the tests that must find a fault."""
     return [finder for finder in fault.found_by if not _is_machine(finder)]
 

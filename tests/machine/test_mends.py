@@ -3,7 +3,7 @@
 import pytest
 
 from tests.machine.mended_faults import FAULTS, Fault
-from tests.machine.mends import Outcome, ask, tests_of
+from tests.machine.mends import Outcome, ask, named_tests
 from tests.mutants import Edit
 
 FITS = "deployment/test_path_segments.py::test_names_that_fit_keep_the_folder_they_had"
@@ -37,6 +37,6 @@ def test_a_test_that_is_not_there_finds_nothing() -> None:
     "fault", [pytest.param(one, id=f"{one.item}: {one.what}") for one in FAULTS]
 )
 def test_a_fault_that_is_put_back_is_found(fault: Fault) -> None:
-    answers = ask(fault, tests_of(fault))
+    answers = ask(fault, named_tests(fault))
     assert answers
     assert [answer for answer in answers if answer.outcome is not Outcome.FOUND] == []

@@ -20,8 +20,8 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.spark_runtime.main import execute
+from tests.harness.shown_log import shown_log
 from tests.harness.sinks import Sinks
-from tests.shown_log import shown_log
 
 Execute = Callable[[RegionDescriptor], ExecutionReport]
 RunPipeline = Callable[..., list[ExecutionReport]]
