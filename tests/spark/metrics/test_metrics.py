@@ -13,6 +13,7 @@ from graph_compiler import Csv, DataStream, Parquet, Range, StreamExecutionEnvir
 from graph_compiler.deployment.documents.progress import VERSION, ExecutionProgress
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.staging.executions.progress_file import told_in
+from graph_compiler.staging.store.staging_store import StagingStore
 from pipelines.flights import env as flights
 from tests.conftest import with_options
 from tests.harness.reference import DATA
@@ -211,8 +212,8 @@ def test_progress_is_told_in_the_order_of_what_is_done(
     told = list[ExecutionProgress]()
 
     @contextmanager
-    def keeping(path: Path) -> Iterator[Callable[[ExecutionProgress], None]]:
-        assert path.with_name("progress.json") == path
+    def keeping(_: StagingStore, key: str) -> Iterator[Callable[[ExecutionProgress], None]]:
+        assert key.endswith("/progress.json")
         yield told.append
 
     monkeypatch.setattr("graph_compiler.spark_runtime.main.told_in", keeping)
@@ -257,7 +258,7 @@ def test_progress_that_cannot_be_written_fails_nothing(
     def full(_source: str, _target: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("graph_compiler.staging.executions.progress_file.os.replace", full)
+    monkeypatch.setattr("graph_compiler.staging.store.local_store.os.replace", full)
     monkeypatch.setattr("graph_compiler.spark_runtime.main.told_in", partial(told_in, every=0.001))
     (tmp_path / "in.csv").write_text("x\n" + "1\n" * 50)
     env.from_source(Csv(f"{tmp_path}/in.csv"), "in").sink_to(Parquet(f"{tmp_path}/out")).name("out")
