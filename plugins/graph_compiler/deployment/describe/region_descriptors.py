@@ -30,7 +30,7 @@ from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.deployment.plans.plan_record import PlanRecord, plan_record
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.graphs.job_graph import JobVertex
+from graph_compiler.graphs.job_graph import JobEdge, JobVertex
 from graph_compiler.graphs.regions import DeploymentRegion
 from graph_compiler.graphs.stream_graph import JobType, StreamEdge, StreamNode
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
@@ -192,16 +192,24 @@ def operator_ids(compiled: CompiledPipeline) -> dict[int, OperatorId]:
 
 
 def _plan_id(facts: _Facts) -> str:
-    """Digest the regions, the cuts and what every operator computes; line numbers stay out."""
+    """Digest the regions, the cuts and what every operator computes; line numbers stay out.
+
+    The id of a staged result counts where a uid hash has named it; any other follows from its vertex.
+    """
     deployment = facts.compiled.deployment
     regions = [[region.id, list(region.vertex_ids)] for region in deployment.regions]
     staged = [
-        [staged.edge.stream_edge.id, staged.reason.value, staged.edge.data_set_id]
+        [staged.edge.stream_edge.id, staged.reason.value, *_own_name(staged.edge)]
         for staged in deployment.staged_edges
     ]
     return digest(
         {"regions": regions, "staged": staged, "operators": to_wire(dict(facts.fingerprints))}
     )[:32]
+
+
+def _own_name(edge: JobEdge) -> tuple[str, ...]:
+    is_of_its_vertex = edge.data_set_id.startswith(f"{edge.source_id}-")
+    return () if is_of_its_vertex else (edge.data_set_id,)
 
 
 def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> RegionDescriptor:
