@@ -1,8 +1,10 @@
 """Two writers of one result, or of one target, in every order of their steps, with what may befall a machine."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame
@@ -10,7 +12,7 @@ from pyspark.sql import DataFrame
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor
 from graph_compiler.deployment.documents.manifest import VERSION as MANIFEST_VERSION
 from graph_compiler.deployment.documents.manifest import Manifest
-from graph_compiler.deployment.documents.staging_layout import DESCRIPTOR, OUTCOME, StagingLayout
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import PublicationConflictError, StagingError
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
@@ -19,7 +21,7 @@ from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.preparations import PlaceKind, Preparation, PreparedPlace
 from graph_compiler.staging.publications.publications import Publication
 from graph_compiler.staging.results.manifest_log import ManifestLog
-from graph_compiler.staging.store.local_store import LocalStore
+from graph_compiler.staging.store.staging_store import MOST_BYTES
 from tests.harness.stepping import Run, Scheduler, SteppedStore, every_order
 
 pytestmark = pytest.mark.spark  # it needs pyspark, and starts no Spark
@@ -243,17 +245,55 @@ def test_a_run_counts_once_in_a_target_whatever_the_order(faults: int) -> None:
     assert conflicts
 
 
+class AttemptsAside(SteppedStore):
+    """A store in which what attempts have left is put and looked at in the step of whoever does so."""
+
+    def __init__(self, scheduler: Scheduler | None = None) -> None:
+        super().__init__(scheduler)
+        self._is_aside = threading.local()
+
+    def _step(self, what: str, do: Callable[[], Any]) -> Any:
+        return do() if getattr(self._is_aside, "now", False) else super()._step(what, do)
+
+    @contextmanager
+    def _aside(self, key: str) -> Iterator[None]:
+        self._is_aside.now = "/.targets/" not in key
+        try:
+            yield
+        finally:
+            self._is_aside.now = False
+
+    def put_if_absent(self, key: str, content: bytes) -> bool:
+        with self._aside(key):
+            return super().put_if_absent(key, content)
+
+    def get(self, key: str, *, most: int = MOST_BYTES) -> bytes | None:
+        with self._aside(key):
+            return super().get(key, most=most)
+
+    def keys(self, folder: str) -> list[str]:
+        with self._aside(folder):
+            return super().keys(folder)
+
+    def folders(self, folder: str) -> list[str]:
+        with self._aside(folder):
+            return super().folders(folder)
+
+    def is_there(self, key: str) -> bool:
+        with self._aside(key):
+            return super().is_there(key)
+
+
 @dataclass
 class Replaced:
     """A target that executions of two runs replace; the first one's intent is torn while it carries it out."""
 
     world: World
-    root: Path
     rows: str = ""
     prepared: set[str] = field(default_factory=set)
 
     def publish(self, run_id: str, *, is_torn: bool) -> int:
-        layout = replace(LAYOUT, root=str(self.root), run_id=run_id)
+        layout = replace(LAYOUT, run_id=run_id)
         ledger = Ledger(store=self.world.store, layout=layout, plan_id="plan")
         number = ledger.settle("t", OperatorId("o"), self._carry_out)
         note = Preparation(
@@ -262,7 +302,7 @@ class Replaced:
             prepared=PreparedPlace(kind=PlaceKind.FOLDER, place="f", target="t"),
         )
         key = layout.preparation(RegionId("out"), run_id, OperatorId("o"))
-        LocalStore().put_if_absent(key, to_json(note).encode())
+        self.world.store.put_if_absent(key, to_json(note).encode())
         self.prepared.add(run_id)
         publication = Publication(
             number=number,
@@ -283,9 +323,7 @@ class Replaced:
             self._carry_out(publication)
             ledger.finish(publication)
         finally:
-            LocalStore().put_if_absent(
-                layout.descriptor(RegionId("out"), run_id).replace(DESCRIPTOR, OUTCOME), b"{}"
-            )
+            self.world.store.put_if_absent(layout.outcome(RegionId("out"), run_id), b"{}")
         return number
 
     def _carry_out(self, publication: Publication) -> None:
@@ -305,12 +343,11 @@ class Replaced:
         scheduler.step(what, do) if scheduler else do()
 
 
-def test_rows_of_a_run_that_succeeded_stay_whoever_tears_an_intent(tmp_path: Path) -> None:
+def test_rows_of_a_run_that_succeeded_stay_whoever_tears_an_intent() -> None:
     targets: list[Replaced] = []
 
     def make(scheduler: Scheduler) -> dict[str, Callable[[], object]]:
-        root = tmp_path / str(len(targets))
-        target = Replaced(World(SteppedStore(scheduler)), root)
+        target = Replaced(World(AttemptsAside(scheduler)))
         targets.append(target)
         return {
             "torn": lambda: target.publish("torn", is_torn=True),
