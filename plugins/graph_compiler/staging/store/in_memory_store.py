@@ -72,7 +72,7 @@ class InMemoryStore:
         return None if content is None else hashlib.sha256(content).hexdigest()
 
     def why_differs(self, key: str, digest: str) -> str | None:
-        """Say whether the content has another digest."""
+        """Return in words that the content has another digest, None where it has this one."""
         return None if self.digest(key) == digest else "it was changed"
 
     def why_damaged(self, key: str) -> str | None:

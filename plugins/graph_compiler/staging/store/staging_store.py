@@ -91,7 +91,7 @@ class StagingStore(Protocol):
         """Whether there is a document under a key, or a folder of this name."""
 
     def move(self, folder: str, to: str) -> bool:
-        """Give a folder another name, in one step where that is promised; False where it is not there."""
+        """Rename a folder, in one step where that is promised; False where it is not there."""
 
     def delete(self, key: str) -> bool:
         """Delete a document, or a folder with all below it; False where something of it could not be deleted."""
