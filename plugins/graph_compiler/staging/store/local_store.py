@@ -66,17 +66,20 @@ class LocalStore:
 
     def files(self, folder: str) -> Iterator[StoredFile]:
         """Yield every file below a folder, links among them; what they lead to is not looked at."""
-        try:
-            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        except FileNotFoundError:
-            return
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                yield from self.files(entry.path)
+        waiting = [folder]
+        while waiting:  # one open folder at a time, however deep and however many names it has
+            try:
+                entries = os.scandir(waiting.pop())
+            except FileNotFoundError:
                 continue
-            with suppress(FileNotFoundError):
-                found = entry.stat(follow_symlinks=False)
-                yield StoredFile(entry.path, found.st_size, found.st_mtime)
+            with entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                        continue
+                    with suppress(FileNotFoundError):
+                        found = entry.stat(follow_symlinks=False)
+                        yield StoredFile(entry.path, found.st_size, found.st_mtime)
 
     def digest(self, key: str) -> str | None:
         """Return the digest of the checksum file that Hadoop writes beside each file."""
