@@ -47,8 +47,8 @@ class FatefulStore:
     def folders(self, folder: str) -> list[str]:
         return self._call("keys", folder, lambda: self.store.folders(folder))
 
-    def files(self, folder: str) -> Iterator[StoredFile]:
-        return iter(self._call("keys", folder, lambda: list(self.store.files(folder))))
+    def files(self, folder: str, *, most: int | None = None) -> Iterator[StoredFile]:
+        return iter(self._call("keys", folder, lambda: list(self.store.files(folder, most=most))))
 
     def digest(self, key: str) -> str | None:
         return self._call("get", key, lambda: self.store.digest(key))

@@ -77,6 +77,14 @@ def test_a_folder_is_moved_and_deleted_with_all_below(store: StagingStore, root:
     assert store.get(f"{root}/runs/3.json") == b"{}"
 
 
+def test_a_folder_of_too_many_names_is_not_listed(store: StagingStore, root: str) -> None:
+    for number in range(3):
+        store.put_if_absent(f"{root}/{number}.json", b"{}")
+    assert len(list(store.files(root, most=3))) == 3
+    with pytest.raises(DamagedDocumentError, match="has more than 2 entries"):
+        list(store.files(root, most=2))
+
+
 def test_a_document_that_is_too_large_is_none(store: StagingStore, root: str) -> None:
     store.put_if_absent(f"{root}/x", b"12345")
     assert store.get(f"{root}/x", most=5) == b"12345"

@@ -60,9 +60,12 @@ class InMemoryStore:
         )
         return sorted({one[parts] for one in found if len(one) > parts + 1})
 
-    def files(self, folder: str) -> Iterator[StoredFile]:
+    def files(self, folder: str, *, most: int | None = None) -> Iterator[StoredFile]:
         """Yield every key below a folder."""
-        for key in self._step("list", lambda: self._below(folder)):
+        found = self._step("list", lambda: self._below(folder))
+        if most is not None and len(found) > most:
+            raise DamagedDocumentError(folder, f"has more than {most:,} entries")
+        for key in found:
             if (content := self.content.get(key)) is not None:
                 yield StoredFile(key, len(content), self._times[key])
 

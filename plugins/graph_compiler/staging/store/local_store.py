@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.staging.store.bounded_read import folders_in, names_in, read_bytes
 from graph_compiler.staging.store.hadoop_checksums import (
     checksums_digest,
@@ -64,9 +65,9 @@ class LocalStore:
         """List the folders directly below a folder, and no links."""
         return folders_in(folder)
 
-    def files(self, folder: str) -> Iterator[StoredFile]:
+    def files(self, folder: str, *, most: int | None = None) -> Iterator[StoredFile]:
         """Yield every file below a folder, links among them; what they lead to is not looked at."""
-        waiting = [folder]
+        waiting, seen = [folder], 0
         while waiting:  # one open folder at a time, however deep and however many names it has
             try:
                 entries = os.scandir(waiting.pop())
@@ -74,6 +75,9 @@ class LocalStore:
                 continue
             with entries:
                 for entry in entries:
+                    seen += 1
+                    if most is not None and seen > most:
+                        raise DamagedDocumentError(folder, f"has more than {most:,} entries")
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
                         continue

@@ -72,8 +72,11 @@ class StagingStore(Protocol):
     def folders(self, folder: str) -> list[str]:
         """Return the names of the folders directly below a folder, sorted, hidden ones too."""
 
-    def files(self, folder: str) -> Iterator[StoredFile]:
-        """Yield every file below a folder, however deep, hidden ones too; what vanishes meanwhile is left out."""
+    def files(self, folder: str, *, most: int | None = None) -> Iterator[StoredFile]:
+        """Yield every file below a folder, however deep, hidden ones too; what vanishes meanwhile is left out.
+
+        Raises DamagedDocumentError where there are more than `most` names, those of folders among them.
+        """
 
     def digest(self, key: str) -> str | None:
         """Return what the store keeps to vouch for a file's bytes, None where it has nothing; no data are read."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 
 from graph_compiler.deployment.documents.staging_layout import DESCRIPTOR, StagingLayout
 from graph_compiler.errors import GraphCompilerError
@@ -77,11 +76,11 @@ def _read(
 def _signature(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> Signature | None:
     """Return what is there of a region, None where that cannot be read here."""
     try:
-        files = list(islice(store.files(layout.executions(region_id)), _MOST_FILES + 1))
+        files = list(store.files(layout.executions(region_id), most=_MOST_FILES))
     except (OSError, GraphCompilerError):
         return None
     found = sorted((file.key, file.written, file.bytes) for file in files)
     is_told = any(key.endswith(f"/{DESCRIPTOR}") for key, _, _ in found)
-    if len(found) > _MOST_FILES or any(size > _MOST_BYTES for _, _, size in found):
+    if any(size > _MOST_BYTES for _, _, size in found):
         return None
     return tuple(found) if is_told else ()
