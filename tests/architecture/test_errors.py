@@ -15,8 +15,8 @@ from graph_compiler.errors import GraphCompilerError
 
 PACKAGE = Path(graph_compiler.__file__).parent
 BRANCH = re.compile(r"^    ((?:│   |    )*)([├└]── )?(\w+Error)(?: +(\S.*?)(?:  \[([\w.]+)\])?)?$")
-NEED_A_SESSION = ("airflow_backend", "graph_compiler_plugin", "spark_runtime", "testing")
-"""Rooms that import airflow or pyspark: their errors are read, not imported."""
+READ_ONLY = ("airflow_backend", "graph_compiler_plugin", "row_reader", "spark_runtime", "testing")
+"""Rooms that import airflow, pyspark or pyarrow: their errors are read, not imported."""
 
 
 class Branch(NamedTuple):
@@ -87,10 +87,10 @@ def test_the_lines_of_the_drawing_meet() -> None:
 def test_python_sees_the_same_tree() -> None:
     for path in PACKAGE.rglob("*.py"):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
-        if parts[0] not in (*NEED_A_SESSION, "__main__") and "__init__" not in parts:
+        if parts[0] not in (*READ_ONLY, "__main__") and "__init__" not in parts:
             importlib.import_module(".".join(("graph_compiler", *parts)))
-    seen = {branch for branch in below(GraphCompilerError) if not needs_a_session(branch)}
-    tree = {branch for _, branch, _ in drawn() if not needs_a_session(branch)}
+    seen = {branch for branch in below(GraphCompilerError) if not is_only_read(branch)}
+    tree = {branch for _, branch, _ in drawn() if not is_only_read(branch)}
     assert seen == tree - {Branch("GraphCompilerError", None, None)}
 
 
@@ -106,6 +106,6 @@ def below(kind: type) -> Iterator[Branch]:
         yield from below(child)
 
 
-def needs_a_session(branch: Branch) -> bool:
-    """Whether an error is defined where airflow or pyspark is imported."""
-    return branch.module is not None and branch.module.split(".")[0] in NEED_A_SESSION
+def is_only_read(branch: Branch) -> bool:
+    """Whether an error is defined where airflow, pyspark or pyarrow is imported."""
+    return branch.module is not None and branch.module.split(".")[0] in READ_ONLY
