@@ -20,6 +20,8 @@ import pytest
 JAR = Path("/usr/share/java/postgresql.jar")
 DRIVER = "org.postgresql.Driver"
 _PACKAGES = ("postgresql", "libpostgresql-jdbc-java")
+_PATIENCE = 60.0
+"""Seconds for statements of psql."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +44,14 @@ class Postgres:
         _run(*self.control, "-m", "immediate", "restart")
 
     def sql(self, statements: str) -> list[tuple[str, ...]]:
-        """Run statements with psql; gives the rows of the last as text."""
+        """Run statements with psql; return the rows of the last as text. What waits for a lock fails after a minute."""
         done = subprocess.run(
             [*self._psql, "-c", statements],
             env=self._environment,
             capture_output=True,
             text=True,
             check=False,
+            timeout=_PATIENCE,
         )
         assert done.returncode == 0, done.stderr
         return [tuple(line.split("\t")) for line in done.stdout.splitlines()]

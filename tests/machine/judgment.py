@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, Protocol
@@ -20,6 +21,8 @@ from tests.machine.model import OTHERS, Row, State, Written, distinct
 from tests.machine.seam import apart
 from tests.machine.tally import TALLY
 from tests.machine.verdict import why_not_clear
+
+_NOTHING_ELSE = nullcontext()
 
 
 class SinkWorld(Protocol):
@@ -127,10 +130,13 @@ class Judgment:
             self._judge(pending)
         return pending
 
-    def finish(self, pending: Pending) -> None:
-        """Let an execution publish."""
+    def finish(
+        self, pending: Pending, meanwhile: AbstractContextManager[None] = _NOTHING_ELSE
+    ) -> None:
+        """Let an execution publish; `meanwhile` is over before anybody looks at the target."""
         pending.is_publishing = True
-        pending.execution.finish()
+        with meanwhile:
+            pending.execution.finish()
         self._judge(pending)
 
     def others_put(self, row: Row) -> None:

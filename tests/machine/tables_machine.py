@@ -86,10 +86,6 @@ class TablesMachine(SinkMachine):
     @rule()
     @precondition(lambda self: self._judgment is not None and self.judgment.pending)
     def wake_while_the_table_is_locked(self) -> None:
-        self.world.lock()
-        try:
-            pending = self.judgment.pending.pop()
-            pending.execution.fate.has_struck = True
-            self.judgment.finish(pending)
-        finally:
-            self.world.unlock()
+        pending = self.judgment.pending.pop()
+        pending.execution.fate.has_struck = True
+        self.judgment.finish(pending, meanwhile=self.world.locked())

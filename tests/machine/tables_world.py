@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 import shutil
-import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ _PATIENCE = "-c lock_timeout=150"
 
 @dataclass
 class TablesWorld:
-    """A schema of its own in a server that others share; `locked` is a transaction that holds the table."""
+    """A schema of its own in a server that others share."""
 
     spark: SparkSession
     server: Postgres
@@ -44,7 +43,6 @@ class TablesWorld:
     folder: Path = field(init=False)
     place: Place = field(init=False)
     numbers: itertools.count[int] = field(default_factory=itertools.count)
-    _lock: subprocess.Popen[bytes] | None = None
 
     def __post_init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="machine-"))
@@ -175,17 +173,18 @@ class TablesWorld:
             f'INSERT INTO {self.table} (id, "{self.column}", number) VALUES ({id}, {value}, {number})'
         )
 
-    def lock(self) -> None:
+    @contextmanager
+    def locked(self) -> Iterator[None]:
         """Let somebody else hold the table, as a long transaction does."""
-        if self._lock is None and self.exists():
-            self._lock = self.server.session(f"BEGIN; LOCK TABLE {self.table};")
-
-    def unlock(self) -> None:
-        """Let them go."""
-        if self._lock is not None:
+        if not self.exists():
+            yield
+            return
+        other = self.server.session(f"BEGIN; LOCK TABLE {self.table};")
+        try:
+            yield
+        finally:
             with suppress(OSError):
-                self._lock.communicate(b"ROLLBACK;\n", timeout=10)
-            self._lock = None
+                other.communicate(b"ROLLBACK;\n", timeout=10)
 
 
 def _merged(state: State, written: Written) -> State:
