@@ -22,6 +22,7 @@ from graph_compiler.deployment.documents.manifest import VERSION as MANIFEST_VER
 from graph_compiler.deployment.documents.manifest import Manifest, StagedRead
 from graph_compiler.deployment.documents.report import VERSION as REPORT_VERSION
 from graph_compiler.deployment.documents.report import ExecutionReport
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.staging.results.manifest_log import ManifestLog
@@ -41,6 +42,11 @@ class FakeApi(HTTPServer):
         self.succeeded = ["one", "two", "last"]
         self.refuses = False
         self.asked: list[tuple[str, str, Any]] = []
+        self.map_indexes = [-1]
+
+    def instances(self) -> list[tuple[str, int]]:
+        """Give the task instances that have succeeded."""
+        return [(task_id, index) for task_id in self.succeeded for index in self.map_indexes]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -49,7 +55,9 @@ class Handler(BaseHTTPRequestHandler):
     server: FakeApi
 
     def do_GET(self) -> None:  # http.server's name
-        found = [{"task_id": task_id} for task_id in self.server.succeeded]
+        found = [
+            {"task_id": task_id, "map_index": index} for task_id, index in self.server.instances()
+        ]
         self._answer(None, {"task_instances": found, "total_entries": len(found)})
 
     def do_POST(self) -> None:  # http.server's name
@@ -96,11 +104,12 @@ class Run:
         first.filter("v = 2").name("two").sink_to(Parquet("/two")).name("two_out")
         self.dag = build_dag(env, schedule=None, start_date=datetime(2020, 1, 1))
         regions = describe_regions(compile_pipeline(env.pipeline()))
-        self.layout = StagingLayout(root=str(root), pipeline="p", run_id="r/1")
+        self.layout = StagingLayout(root=str(root), identity=RunIdentity.own("p", "r/1"))
         self.log = ManifestLog(store=LocalStore(), layout=self.layout)
         self.tasks = {
             region.region_id.removesuffix("_out"): TaskDeploymentDescriptor(
                 version=VERSION,
+                identity=RunIdentity.own(region.pipeline, "r/1"),
                 region=region,
                 attempt=ExecutionAttempt(
                     run_id="r/1", execution_id=region.region_id, attempt_number=0
