@@ -84,7 +84,7 @@ def run(
     context: Any = {
         "ti": SimpleNamespace(
             dag_id="flights",
-            task_id=operator.task_id,
+            task_id=operator._region.region_id,
             map_index=-1,
             run_id="manual__1",
             id=execution_id,
