@@ -19,6 +19,7 @@ def runs_elsewhere(pipeline: str = "p", run_id: str = "r") -> dict[str, RunIdent
         "its own Dag": at(pipeline),
         "another Dag": at("nightly"),
         "a Dag whose id differs in case": at(pipeline.swapcase()),
+        "another Dag whose id does": at("Nightly"),
         "a group of its own Dag": at(pipeline, "emea"),
         "a group of another Dag": at("nightly", "emea"),
         "another group there": at("nightly", "asia"),
