@@ -28,6 +28,7 @@ from benchmarks.peers.steps import (
     enrich_products,
 )
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.session import SESSION
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId
@@ -117,7 +118,7 @@ def _session() -> SparkSession:
 
 
 def _area(spark: SparkSession, root: Path) -> StagingArea:
-    layout = StagingLayout(root=str(root), pipeline="benchmark", run_id="run")
+    layout = StagingLayout(root=str(root), identity=RunIdentity.own("benchmark", "run"))
     return StagingArea(
         spark=spark,
         log=ManifestLog(store=LocalStore(), layout=layout),

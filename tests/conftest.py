@@ -58,8 +58,7 @@ def mark(task: TaskDeploymentDescriptor) -> None:
     marker = RunMarker(
         version=VERSION,
         root=task.staging_root,
-        pipeline=task.region.pipeline,
-        run_id=task.attempt.run_id,
+        identity=task.identity,
         host="worker-1",
         time=0,
         plan_id=task.region.plan_id,

@@ -23,6 +23,7 @@ from graph_compiler.deployment.documents.descriptor import (
     ExecutionAttempt,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.session import SESSION
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.spark_runtime import main as spark_runtime_main
@@ -67,7 +68,7 @@ def compiled(
     """Return graph_compiler's applications, one for each region; put the run's marker and their descriptors."""
     pipeline = replace(env.pipeline(), config=(("execution.batch-shuffle-mode", mode),))
     root = str(work / "staging")
-    layout = StagingLayout(root=root, pipeline=pipeline.name, run_id=_EXECUTION.run_id)
+    layout = StagingLayout(root=root, identity=RunIdentity.own(pipeline.name, _EXECUTION.run_id))
     applications = []
     for region in describe_regions(compile_pipeline(pipeline)):
         places = {
@@ -78,6 +79,7 @@ def compiled(
         }
         task = TaskDeploymentDescriptor(
             version=VERSION,
+            identity=RunIdentity.own(fill_places(region, places).pipeline, _EXECUTION.run_id),
             region=fill_places(region, places),
             attempt=_EXECUTION,
             staging_root=root,

@@ -20,7 +20,9 @@ JobVertexId = NewType("JobVertexId", str)
 IntermediateDataSetId = NewType("IntermediateDataSetId", str)
 """`<job vertex id>-<n>`: the n-th data set a vertex produces; the uid hash of its head, if any, in place of its id."""
 RegionId = NewType("RegionId", str)
-"""The Airflow task id of a deployment region."""
+"""The name of a deployment region in its pipeline: documents are a region's."""
+TaskId = NewType("TaskId", str)
+"""An Airflow task's id, with the task groups it is in; that of a region's task ends in the region's id."""
 
 PIPELINES = "pipelines"
 """The package and folder of a project in which pipelines are found."""
@@ -29,6 +31,7 @@ _LONGEST = 60
 _LONGEST_SEGMENT = 255
 """Bytes of a name in nearly every file system."""
 _SHORTENED, _DIGEST = 200, 40
+_READABLE = 150
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -71,8 +74,14 @@ def path_segment(name: str) -> str:
     return whole if whole.strip(".") else whole.replace(".", "%2E")
 
 
+def digested_segment(shown: str, whole: str) -> str:
+    """Return a path segment for `whole`: a part of `shown` to read, and a digest longer than `path_segment` has."""
+    readable = quote(shown, safe="", errors="surrogatepass").replace("~", "%7E")[:_READABLE]
+    return f"{readable}~{hashlib.sha256(whole.encode()).hexdigest()}"
+
+
 def name_of_segment(segment: str) -> str | None:
-    """Return the name that a segment encodes, None where it was shortened."""
+    """Return the name that a segment encodes, None where it was shortened, or has a digest for another reason."""
     return None if "~" in segment else unquote(segment, errors="surrogatepass")
 
 

@@ -18,6 +18,7 @@ from graph_compiler.deployment.documents.report import (
     Failure,
     ThrowableType,
 )
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.staging.store.local_store import LocalStore
 
@@ -31,6 +32,7 @@ def task(tmp_path: Path) -> TaskDeploymentDescriptor:
     (region,) = describe_regions(compile_pipeline(env.pipeline()))
     return TaskDeploymentDescriptor(
         version=DESCRIPTOR_VERSION,
+        identity=RunIdentity.own(region.pipeline, "r"),
         region=region,
         attempt=ExecutionAttempt(run_id="r", execution_id="e", attempt_number=0),
         staging_root=str(tmp_path),

@@ -22,6 +22,7 @@ from graph_compiler.deployment.documents.report import (
     Output,
     VertexMetrics,
 )
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import to_json, to_wire
@@ -69,7 +70,7 @@ def written(document: Any) -> bytes:
 
 
 def a_root() -> StagingLayout:
-    return StagingLayout(root=tempfile.mkdtemp(), pipeline="p", run_id="r")
+    return StagingLayout(root=tempfile.mkdtemp(), identity=RunIdentity.own("p", "r"))
 
 
 def in_this_process(wanted: Any) -> Any:
@@ -120,7 +121,9 @@ def asked_for_a_run(layout: StagingLayout) -> Any:
     )
     found = RunWithTries(run=row, version=None, tries=())
     documents = read_documents(layout)
-    view = joined_run("p", found, None, documents, Links(history_server="http://history"))
+    view = joined_run(
+        layout.identity, found, None, documents, Links(history_server="http://history")
+    )
 
     def refuse(constant: str) -> None:
         raise AssertionError(f"browsers do not read {constant}")
@@ -168,7 +171,7 @@ def test_no_depth_and_no_number_is_an_error_of_the_server(content: str) -> None:
     "name", ["0x1.json", "٣.json", "1e9.json", "-1.json", "00.json", "1_0.json", "x", "9" * 200]
 )
 def test_only_the_name_of_an_epoch_is_an_epoch(tmp_path: Path, name: str) -> None:
-    layout = StagingLayout(root=str(tmp_path), pipeline="p", run_id="r")
+    layout = StagingLayout(root=str(tmp_path), identity=RunIdentity.own("p", "r"))
     stage_rows(layout, schema_of(("id", "long")), [pa.table({"id": [1]})])
     Path(layout.manifests(RESULT), name).write_text("{}")
     log = ManifestLog(store=LocalStore(), layout=layout)
@@ -212,7 +215,7 @@ def test_no_document_of_an_attempt_is_an_error_of_the_server(data: st.DataObject
 
 
 def test_a_fifo_in_place_of_any_document_is_not_waited_for(tmp_path: Path) -> None:
-    layout = StagingLayout(root=str(tmp_path), pipeline="p", run_id="r")
+    layout = StagingLayout(root=str(tmp_path), identity=RunIdentity.own("p", "r"))
     for name in DOCUMENTS:
         folder = Path(layout.descriptor(RegionId(f"of_{name}"), "e0")).parent
         folder.mkdir(parents=True)

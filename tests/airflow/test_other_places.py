@@ -45,7 +45,14 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def begin(task: "RegionOperator", tmp_path: Path, number: int = 1) -> None:
     """Let a task run as far as to its spark-submit, which is not there."""
     run = SimpleNamespace(logical_date=datetime(2013, 1, 1, tzinfo=UTC), run_after=None)
-    ti = SimpleNamespace(run_id="r", id=f"{task.task_id}-{number}", try_number=number)
+    ti = SimpleNamespace(
+        dag_id="p",
+        task_id=task.task_id,
+        map_index=-1,
+        run_id="r",
+        id=f"{task.task_id}-{number}",
+        try_number=number,
+    )
     params = {"out": str(tmp_path / "out")}
     context: Any = {"ti": ti, "dag_run": run, "params": params, "task": task}
     task.render_template_fields(context)

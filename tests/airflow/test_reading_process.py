@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import graph_compiler
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import UnreadableRowsError
 from tests.airflow import crafted_parquet
@@ -29,7 +30,7 @@ GROWTH = 50_000_000
 
 @pytest.fixture
 def layout(tmp_path: Path) -> StagingLayout:
-    return StagingLayout(root=str(tmp_path / "root"), pipeline="p", run_id="run 1")
+    return StagingLayout(root=str(tmp_path / "root"), identity=RunIdentity.own("p", "run 1"))
 
 
 def sample(layout: StagingLayout) -> Any:

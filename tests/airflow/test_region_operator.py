@@ -81,7 +81,16 @@ def run(
             raise AirflowException("Cannot execute: spark-submit … Error code is: 1.")
 
     monkeypatch.setattr(SparkSubmitHook, "submit", submit)
-    context: Any = {"ti": SimpleNamespace(run_id="manual__1", id=execution_id, try_number=2)}
+    context: Any = {
+        "ti": SimpleNamespace(
+            dag_id="flights",
+            task_id=operator._region.region_id,
+            map_index=-1,
+            run_id="manual__1",
+            id=execution_id,
+            try_number=2,
+        )
+    }
     return operator.execute(context)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
 
@@ -63,7 +64,9 @@ def test_the_policy_counts_the_failures_of_earlier_tries(tmp_path: Path) -> None
         failure_rate__failure_rate_interval="1 h",
     )
     task._staging_root = str(tmp_path)
-    context: Any = {"ti": SimpleNamespace(run_id="run", id="e2")}
+    context: Any = {
+        "ti": SimpleNamespace(dag_id="p", task_id=task.task_id, map_index=-1, run_id="run", id="e2")
+    }
 
     def decide() -> str:
         return str(task.retry_policy.evaluate(ValueError(), 1, 9, context).action.value)
@@ -82,7 +85,7 @@ def test_the_policy_counts_the_failures_of_earlier_tries(tmp_path: Path) -> None
 
 def leave_execution(root: Path, execution_id: str) -> None:
     """Leave what an execution that died leaves."""
-    layout = StagingLayout(root=str(root), pipeline="p", run_id="run")
+    layout = StagingLayout(root=str(root), identity=RunIdentity.own("p", "run"))
     attempt = ExecutionAttempt(run_id="run", execution_id=execution_id, attempt_number=0)
     path = Path(layout.descriptor("out", execution_id))  # type: ignore[arg-type]  # a region's id
     path.parent.mkdir(parents=True)

@@ -13,6 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from graph_compiler.deployment.documents.manifest import DataFile
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError, StagingError, UnreadableRowsError
 from graph_compiler.staging.results.damage import DamagedResult, record_damage
@@ -89,7 +90,7 @@ VALUES: list[tuple[Any, pa.DataType, Any, str]] = [
 
 @pytest.fixture
 def layout(tmp_path: Path) -> StagingLayout:
-    return StagingLayout(root=str(tmp_path / "root"), pipeline="p", run_id="run 1")
+    return StagingLayout(root=str(tmp_path / "root"), identity=RunIdentity.own("p", "run 1"))
 
 
 def sample(layout: StagingLayout, most: int = 5, **how: Any) -> Any:

@@ -64,7 +64,18 @@ def submitted(
 
     monkeypatch.setattr(subprocess, "Popen", popen)
     with pytest.raises(AirflowException) as raised:
-        found.execute({"ti": SimpleNamespace(run_id="r", id="01a1", try_number=1)})
+        found.execute(
+            {
+                "ti": SimpleNamespace(
+                    dag_id=found._pipeline.name,
+                    task_id=found.task_id,
+                    map_index=-1,
+                    run_id="r",
+                    id="01a1",
+                    try_number=1,
+                )
+            }
+        )
     return calls, raised.value
 
 

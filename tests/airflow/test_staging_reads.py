@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from graph_compiler.deployment.documents.run_identity import RunIdentity
+
 pytestmark = [
     pytest.mark.airflow,
     pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
@@ -89,7 +91,7 @@ def test_45_requests_for_a_fifo_are_answered_beside_another_route(tmp_path: Path
     from graph_compiler.errors import StagingError
     from tests.airflow.staged_rows import RESULT
 
-    layout = StagingLayout(root=str(tmp_path), pipeline="p", run_id="r")
+    layout = StagingLayout(root=str(tmp_path), identity=RunIdentity.own("p", "r"))
     Path(layout.manifests(RESULT)).mkdir(parents=True)
     os.mkfifo(layout.manifest(RESULT, 0))
     application, read = FastAPI(), reads()

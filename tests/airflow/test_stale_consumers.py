@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,15 +22,22 @@ from graph_compiler.deployment.documents.manifest import VERSION as MANIFEST_VER
 from graph_compiler.deployment.documents.manifest import Manifest, StagedRead
 from graph_compiler.deployment.documents.report import VERSION as REPORT_VERSION
 from graph_compiler.deployment.documents.report import ExecutionReport
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.local_store import LocalStore
 
+if TYPE_CHECKING:
+    from airflow.sdk import DAG
+
 pytestmark = [
     pytest.mark.airflow,
     pytest.mark.filterwarnings("default"),  # Airflow's own imports warn of much
 ]
+
+
+OWN = RunIdentity.own("p", "r/1")
 
 
 class FakeApi(HTTPServer):
@@ -41,6 +48,11 @@ class FakeApi(HTTPServer):
         self.succeeded = ["one", "two", "last"]
         self.refuses = False
         self.asked: list[tuple[str, str, Any]] = []
+        self.map_indexes = [-1]
+
+    def instances(self) -> list[tuple[str, int]]:
+        """Give the task instances that have succeeded."""
+        return [(task_id, index) for task_id in self.succeeded for index in self.map_indexes]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -49,7 +61,9 @@ class Handler(BaseHTTPRequestHandler):
     server: FakeApi
 
     def do_GET(self) -> None:  # http.server's name
-        found = [{"task_id": task_id} for task_id in self.server.succeeded]
+        found = [
+            {"task_id": task_id, "map_index": index} for task_id, index in self.server.instances()
+        ]
         self._answer(None, {"task_instances": found, "total_entries": len(found)})
 
     def do_POST(self) -> None:  # http.server's name
@@ -83,7 +97,7 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
 class Run:
     """in → first ║ one ║ last, and first ║ two: a run of which first, one and two have finished."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, identity: RunIdentity = OWN) -> None:
         from graph_compiler.airflow_backend import build_dag
         from graph_compiler.compiler.pipeline_compiler import compile_pipeline
         from graph_compiler.deployment.describe.region_descriptors import describe_regions
@@ -95,12 +109,15 @@ class Run:
         one.stage("dear").filter("v > 1").name("last").sink_to(Parquet("/last")).name("last_out")
         first.filter("v = 2").name("two").sink_to(Parquet("/two")).name("two_out")
         self.dag = build_dag(env, schedule=None, start_date=datetime(2020, 1, 1))
+        if identity != OWN:
+            self.dag = mapped_together(env, identity)
         regions = describe_regions(compile_pipeline(env.pipeline()))
-        self.layout = StagingLayout(root=str(root), pipeline="p", run_id="r/1")
+        self.layout = StagingLayout(root=str(root), identity=identity)
         self.log = ManifestLog(store=LocalStore(), layout=self.layout)
         self.tasks = {
             region.region_id.removesuffix("_out"): TaskDeploymentDescriptor(
                 version=VERSION,
+                identity=identity,
                 region=region,
                 attempt=ExecutionAttempt(
                     run_id="r/1", execution_id=region.region_id, attempt_number=0
@@ -166,8 +183,41 @@ class Run:
         from graph_compiler.airflow_backend.task.stale_consumers import rerun_stale_consumers
 
         task = self.tasks[of]
-        operator = self.dag.get_task(task.region.region_id)
+        operator = self.dag.get_task(task.identity.task_of(task.region.region_id))
         rerun_stale_consumers(task, operator, conn_id, logging.getLogger("task"))  # type: ignore[arg-type]  # a task of a Dag is one
+
+
+def mapped_together(env: StreamExecutionEnvironment, identity: RunIdentity) -> "DAG":
+    """Give a Dag in which the pipeline's tasks are mapped together, and a task of another kind waits for them."""
+    from airflow.providers.standard.operators.empty import EmptyOperator
+    from airflow.sdk import DAG, task_group
+
+    from graph_compiler.airflow_backend.installation.settings import Settings
+    from graph_compiler.airflow_backend.task.region_operator import RegionOperator
+    from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+    from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
+
+    described = describe_pipeline(compile_pipeline(env.pipeline()))
+
+    with DAG(identity.dag_id, schedule=None) as dag:
+
+        @task_group(group_id=identity.group_path)
+        def mapped(number: int) -> None:  # noqa: ARG001  # what it is mapped over
+            tasks = {
+                str(region.region_id): RegionOperator(
+                    region=region,
+                    plan=described.plan,
+                    pipeline=env.pipeline(),
+                    settings=Settings(staging_root="/nowhere"),
+                    explanation="",
+                )
+                for region in described.regions
+            }
+            tasks["first"] >> [tasks["one"], tasks["two_out"]]
+            tasks["one"] >> tasks["last_out"]
+
+        mapped.expand(number=[1, 2]) >> EmptyOperator(task_id="after")
+    return dag
 
 
 @pytest.fixture
@@ -259,3 +309,44 @@ def test_a_consumer_that_has_run_again_since_is_left_alone(run: Run, api: FakeAp
         run.finish(name, reads=1)
     run.rerun_stale_consumers("first", "api")
     assert api.asked == []
+
+
+MAPPED = RunIdentity.named("p@many:each:1", "r/1")
+
+
+def test_of_tasks_that_are_mapped_together_the_same_instance_is_cleared_and_all_behind_them(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    run = Run(tmp_path, MAPPED)
+    run.commit("first", epoch=1, checksum="bb")
+    api.succeeded = ["each.one", "each.last_out", "each.two_out", "after"]
+    api.map_indexes = [0, 1]
+    run.rerun_stale_consumers("first", "api")
+    assert [path for _, path, _ in api.asked[1:]] == [
+        "/api/v2/dags/many/dagRuns/r%2F1/taskInstances",
+        "/api/v2/dags/many/clearTaskInstances",
+    ]
+    asked, together = api.asked[2][2]["task_ids"], ("each.one", "each.last_out", "each.two_out")
+    assert "after" in asked
+    assert sorted(one for one in asked if one != "after") == sorted([id, 1] for id in together)
+
+
+def test_an_instance_that_has_not_succeeded_is_not_cleared_for_its_neighbor_that_has(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    run = Run(tmp_path, MAPPED)
+    run.commit("first", epoch=1, checksum="bb")
+    api.succeeded, api.map_indexes = ["each.one"], [0]
+    run.rerun_stale_consumers("first", "api")
+    assert [path for _, path, _ in api.asked if path.endswith("clearTaskInstances")] == []
+
+
+def test_the_command_names_the_tasks_of_the_dag_they_are_in(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = Run(tmp_path, MAPPED)
+    run.commit("first", epoch=1, checksum="bb")
+    with caplog.at_level(logging.INFO):
+        run.rerun_stale_consumers("first", None)
+    words = "clear each.one and each.two_out of run 'r/1' of 'many', those with map index 1, down"
+    assert words in caplog.text

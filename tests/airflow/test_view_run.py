@@ -29,11 +29,12 @@ from graph_compiler.deployment.documents.report import (
     ThrowableType,
     VertexMetrics,
 )
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import to_json, to_wire
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, RegionId
+from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, RegionId, TaskId
 from graph_compiler.staging.executions.executions import RegionExecution
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ pytestmark = [
 ]
 
 RUN_ID = "manual__2013-01-01T00:00:00+00:00"
+LATE = RegionId("late")
 RESULT = IntermediateDataSetId(f"{'ab' * 16}-0")
 
 
@@ -53,7 +55,8 @@ def a_try(number: int, state: str | None, *, is_current: bool = False, id: str =
     from graph_compiler.airflow_backend.web.runs.dag_runs import TryRow
 
     return TryRow(
-        task_id="late",
+        task_id=TaskId("late"),
+        map_index=-1,
         execution_id=id or f"e{number}",
         try_number=number,
         state=state,
@@ -94,9 +97,9 @@ def joined(
         dag_version=3,
     )
     found = RunWithTries(run=run, version=None, tries=tuple(tries))
-    documents = Documents(are_there=True, attempts={"late": tuple(attempts)} if attempts else {})
+    documents = Documents(are_there=True, attempts={LATE: tuple(attempts)} if attempts else {})
     links = Links(history_server=history)
-    return joined_run("flights", found, "of the plan", documents, links)
+    return joined_run(RunIdentity.own("flights", RUN_ID), found, "of the plan", documents, links)
 
 
 def region(tries: list["TryRow"], attempts: list[RegionExecution]) -> "ViewRegionRun":
@@ -268,7 +271,7 @@ def test_links_lead_to_the_log_and_to_the_history_server_where_there_is_one() ->
 
 @pytest.fixture
 def layout(tmp_path: Path) -> StagingLayout:
-    return StagingLayout(root=str(tmp_path), pipeline="flights", run_id=RUN_ID)
+    return StagingLayout(root=str(tmp_path), identity=RunIdentity.own("flights", RUN_ID))
 
 
 def leave(layout: StagingLayout, **documents: object) -> Path:
@@ -294,7 +297,7 @@ def test_documents_are_read_again_when_one_is_added(layout: StagingLayout) -> No
         leave(layout, **more)
         found = read_documents(layout)
         assert found.attempts == read_documents(layout).attempts
-        states.append(found.attempts["late"][0].state.value)
+        states.append(found.attempts[LATE][0].state.value)
     assert states == ["DEPLOYING", "RUNNING", "FAILED"]
 
 
@@ -312,7 +315,7 @@ def test_progress_is_read_again_when_it_goes_on(layout: StagingLayout) -> None:
             actions=(),
         )
         leave(layout, progress=told)
-        (found,) = read_documents(layout).attempts["late"]
+        (found,) = read_documents(layout).attempts[LATE]
         assert found.progress == told
 
 
@@ -320,9 +323,9 @@ def test_what_cannot_be_read_is_left_out(layout: StagingLayout) -> None:
     from graph_compiler.airflow_backend.web.runs.attempts import read_documents
 
     folder = leave(layout, report={"version": 0})
-    assert read_documents(layout).attempts == {"late": ()}
+    assert read_documents(layout).attempts == {LATE: ()}
     (folder / "report.json").unlink()
-    assert len(read_documents(layout).attempts["late"]) == 1
+    assert len(read_documents(layout).attempts[LATE]) == 1
 
 
 def test_what_is_no_document_is_left_out_and_waited_for_by_nobody(
@@ -333,7 +336,7 @@ def test_what_is_no_document_is_left_out_and_waited_for_by_nobody(
     folder = leave(layout)
 
     def found() -> RegionExecution | None:
-        (attempt,) = attempts.read_documents(layout).attempts["late"] or (None,)
+        (attempt,) = attempts.read_documents(layout).attempts[LATE] or (None,)
         return attempt
 
     (folder / "submission.json").write_bytes(b"{}")
@@ -356,7 +359,7 @@ def test_what_is_no_document_is_left_out_and_waited_for_by_nobody(
     (folder / "descriptor.json").write_bytes(before)
     assert found() is not None
     monkeypatch.setattr(attempts, "_MOST_BYTES", 10)
-    assert attempts.read_documents(layout).attempts == {"late": ()}
+    assert attempts.read_documents(layout).attempts == {LATE: ()}
 
 
 def test_a_staged_result_is_described_by_its_last_commit(layout: StagingLayout) -> None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.identifiers import RegionId
@@ -72,7 +73,7 @@ def show(app: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def shown(rows: int) -> StagingLayout:
         settings = Settings(staging_root=str(tmp_path), row_samples=rows)
         monkeypatch.setattr(mount.app, "_application", build_application(settings))
-        return StagingLayout(root=str(tmp_path), pipeline="sampled", run_id="manual__1")
+        return StagingLayout(root=str(tmp_path), identity=RunIdentity.own("sampled", "manual__1"))
 
     return shown
 

@@ -62,12 +62,14 @@ def start_run(dag_id: str, run_id: str = RUN, state: str = "running") -> None:
         )
 
 
-def set_task(dag_id: str, task_id: str, run_id: str = RUN, **values: Any) -> str:
-    """Set columns of a task instance, and give its id."""
+def set_task(
+    dag_id: str, task_id: str, run_id: str = RUN, *, index: int = -1, **values: Any
+) -> str:
+    """Set columns of a task instance, the one with a map index, and give its id."""
     from airflow.utils.session import create_session
 
     with create_session() as session:
-        task = _task(session, dag_id, task_id, run_id)
+        task = _task(session, dag_id, task_id, run_id, index)
         for name, value in values.items():
             setattr(task, name, value)
         session.flush()
@@ -87,7 +89,7 @@ def fail_and_wait(dag_id: str, task_id: str, run_id: str = RUN) -> None:
         task.state = TaskInstanceState.UP_FOR_RETRY
 
 
-def _task(session: Any, dag_id: str, task_id: str, run_id: str) -> Any:
+def _task(session: Any, dag_id: str, task_id: str, run_id: str, index: int = -1) -> Any:
     from airflow.models.taskinstance import TaskInstance
     from sqlalchemy import select
 
@@ -96,6 +98,7 @@ def _task(session: Any, dag_id: str, task_id: str, run_id: str) -> Any:
             TaskInstance.dag_id == dag_id,
             TaskInstance.task_id == task_id,
             TaskInstance.run_id == run_id,
+            TaskInstance.map_index == index,
         )
     ).one()
 

@@ -124,6 +124,55 @@ def test_nobody_makes_a_path_of_what_lies_in_a_staging_root() -> None:
     assert by_path == []
 
 
+MAKE_IDENTITIES = {
+    "airflow_backend/run_identities.py": "of a run of Airflow's",
+    "cli/arguments/runs.py": "of a run that a person names",
+    "deployment/describe/local_task.py": "of a run without Airflow",
+    "deployment/documents/run_identity.py": "from a folder's name, and from documents of earlier versions",
+}
+JOIN_RUN_IDS = {
+    "airflow_backend/installation/airflow_api.py": "addresses of Airflow's API",
+    "airflow_backend/web/runs/links.py": "addresses of Airflow's pages",
+    "spark_runtime/connectors/table.py": "what a table's column says of the run, by its identity",
+}
+
+
+def test_the_identity_of_a_run_is_made_in_few_places_and_nobody_else_joins_its_parts() -> None:
+    trees = {
+        room(module): list(ast.walk(ast.parse(module.read_text())))
+        for module in PACKAGE.rglob("*.py")
+    }
+    made = {name for name, nodes in trees.items() if any(map(makes_an_identity, nodes))}
+    assert made == set(MAKE_IDENTITIES)
+    joined = {name for name, nodes in trees.items() if any(map(joins_a_run_id, nodes))}
+    assert joined == {*JOIN_RUN_IDS, "deployment/documents/run_identity.py"}
+    layouts = [
+        {keyword.arg for keyword in node.keywords}
+        for nodes in trees.values()
+        for node in nodes
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "StagingLayout"
+    ]
+    assert layouts
+    assert all(given == {"root", "identity"} for given in layouts)
+
+
+def makes_an_identity(node: ast.AST) -> bool:
+    calls = ("RunIdentity", "RunIdentity.own", "RunIdentity.named")
+    return isinstance(node, ast.Call) and ast.unparse(node.func) in calls
+
+
+def joins_a_run_id(node: ast.AST) -> bool:
+    """Say whether a run id becomes part of a path: by an f-string with a slash, or encoded as a segment."""
+    if "run_id" not in ast.unparse(node):
+        return False
+    match node:
+        case ast.JoinedStr(values=parts):
+            return any("/" in str(part.value) for part in parts if isinstance(part, ast.Constant))
+        case ast.Call(func=ast.Name(id="path_segment")):
+            return True
+    return False
+
+
 def effects(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield lines that could read or change anything outside of their arguments."""
     for node in ast.walk(tree):

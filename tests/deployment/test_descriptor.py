@@ -13,6 +13,7 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
     VertexDescriptor,
 )
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.plans.replay import redirect
 from pipelines.flights import env as flights
 
@@ -75,6 +76,7 @@ def test_a_replay_writes_every_sink_below_its_own_folder_and_changes_no_other_op
     for region in REGIONS:
         task = TaskDeploymentDescriptor(
             version=VERSION,
+            identity=RunIdentity.own(region.pipeline, "run"),
             region=region,
             attempt=ExecutionAttempt(run_id="run", execution_id="1", attempt_number=0),
             staging_root="/staging",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import name_of_segment, path_segment
-from graph_compiler.staging.executions.executions import find_run, run_id_of
+from graph_compiler.staging.executions.executions import find_run, identity_of
 from graph_compiler.staging.executions.run_marker import find_marker
 from graph_compiler.staging.gc.survey import survey
 from graph_compiler.staging.store.local_store import LocalStore
@@ -45,9 +45,9 @@ def test_a_run_whose_quoted_id_is_too_long_has_a_folder_and_is_found_again(tmp_p
     run = Run(tmp_path, LONG)
     run.end(FIRST, "e1")
     find_run(LocalStore(), run.layout)
-    assert run_id_of(LocalStore(), str(run.path)) == LONG
+    assert identity_of(LocalStore(), str(run.path)) == run.layout.identity
     (found,) = survey(LocalStore(), str(tmp_path)).runs
-    assert (found.run_id, found.path) == (LONG, str(run.path))
+    assert (found.identity.run_id, found.path) == (LONG, str(run.path))
 
 
 def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 import pytest
 
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout, local_root
 from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import RegionId, distinct, path_segment, task_id
@@ -7,7 +8,7 @@ from graph_compiler.identifiers import RegionId, distinct, path_segment, task_id
 
 def test_a_run_id_becomes_one_folder() -> None:
     layout = StagingLayout(
-        root="/s", pipeline="flights", run_id="manual__2013-01-01T00:00:00+00:00"
+        root="/s", identity=RunIdentity.own("flights", "manual__2013-01-01T00:00:00+00:00")
     )
     assert layout.descriptor(RegionId("late"), "e1") == (
         "/s/flights/manual__2013-01-01T00%3A00%3A00%2B00%3A00/tasks/late/e1/descriptor.json"

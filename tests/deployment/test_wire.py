@@ -24,6 +24,7 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.outcome import Outcome
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import Json, from_wire, to_wire
 from graph_compiler.errors import DescriptorError
 from pipelines.flights import env as flights
@@ -102,6 +103,7 @@ def test_another_version_is_refused() -> None:
     attempt = ExecutionAttempt(run_id="r", execution_id="e", attempt_number=0)
     task = TaskDeploymentDescriptor(
         version=VERSION,
+        identity=RunIdentity.own(region.pipeline, attempt.run_id),
         region=region,
         attempt=attempt,
         staging_root="/s",

@@ -15,7 +15,7 @@ import pytest
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.executions.executions import executions as attempts_of
-from graph_compiler.staging.executions.executions import run_id_of
+from graph_compiler.staging.executions.executions import identity_of
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.end_to_end.conftest import ROOT, Home
 from tests.harness.reference import LATE_ROUTES, assert_same_rows, expected, published
@@ -77,9 +77,9 @@ def test_the_retry_reuses_the_committed_result(home: Home, tmp_path: Path) -> No
     reports = [(folder / "report.json").exists() for folder in executions["late_routes"]]
     assert sorted(reports) == [False, True]
     (run,) = (home.folder / "staging" / "flights").iterdir()
-    run_id = run_id_of(LocalStore(), str(run))
-    assert run_id is not None
-    layout = StagingLayout(root=str(home.folder / "staging"), pipeline="flights", run_id=run_id)
+    identity = identity_of(LocalStore(), str(run))
+    assert identity is not None
+    layout = StagingLayout(root=str(home.folder / "staging"), identity=identity)
     states = [
         [attempt.state.value for attempt in attempts_of(LocalStore(), layout, RegionId(task))]
         for task in ("with_weather", "late_routes")

@@ -17,6 +17,7 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.report import ExecutionReport
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from tests.conftest import mark
 from tests.end_to_end.conftest import ROOT
 from tests.harness.reference import expected
@@ -57,6 +58,7 @@ def tasks(env: StreamExecutionEnvironment, tmp_path: Path) -> list[Path]:
     for region in describe_regions(compile_pipeline(env.pipeline())):
         task = TaskDeploymentDescriptor(
             version=VERSION,
+            identity=RunIdentity.own(region.pipeline, "r"),
             region=region,
             attempt=ExecutionAttempt(run_id="r", execution_id="e", attempt_number=0),
             staging_root=str(tmp_path / "staging"),

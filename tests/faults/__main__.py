@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from tests.end_to_end.conftest import ROOT, Home
 from tests.faults.cases import Case, all_cases
@@ -124,7 +125,7 @@ def _carry_out(api: Api, folder: Path, collect_garbage: Callable[[], None], case
         output=folder / "runs" / run_id,
         input=folder / "input" / case.workload,
         layout=StagingLayout(
-            root=str(folder / "home" / "staging"), pipeline=case.workload, run_id=run_id
+            root=str(folder / "home" / "staging"), identity=RunIdentity.own(case.workload, run_id)
         ),
         plans=folder / "plans",
         collect_garbage=collect_garbage,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.faults.plan import Point
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.spark  # the store stands beside what imports pyspark
 
 def seen(point: Point, tmp_path: Path) -> tuple[list[str], FilePoints, StagingLayout]:
     """Give an armed hook, and what has happened by the time it fires."""
-    layout = StagingLayout(root=f"{tmp_path}/staging", pipeline="p", run_id="r")
+    layout = StagingLayout(root=f"{tmp_path}/staging", identity=RunIdentity.own("p", "r"))
     fired: list[str] = []
 
     def fire() -> None:

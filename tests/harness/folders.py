@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.identifiers import OperatorId
 from graph_compiler.staging.publications.intent import Intent
 
@@ -32,8 +33,7 @@ def prepare(
     put(prepared / "ready", add)
     return Intent(
         number=0,
-        pipeline="p",
-        run_id="r",
+        identity=RunIdentity.own("p", "r"),
         plan_id="plan",
         operator_id=SINK,
         execution_id=execution_id,

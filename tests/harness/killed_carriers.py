@@ -16,6 +16,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PublicationConflictError
 from graph_compiler.staging.publications.file_publication import carry_out
@@ -94,7 +95,7 @@ def _is_whole(view: list[str]) -> bool:
 
 
 def _ledger(folder: Path, run: str) -> Ledger:
-    layout = StagingLayout(root=str(folder / "staging"), pipeline="p", run_id=run)
+    layout = StagingLayout(root=str(folder / "staging"), identity=RunIdentity.own("p", run))
     return Ledger(store=LocalStore(), layout=layout, plan_id="plan")
 
 

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler.declaration import Connector
 from graph_compiler.declaration.connectors import SinkMode
 from graph_compiler.declaration.operators import Sink
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.spark_runtime.connectors import OpenSink, PreparedSink, SinkContext, open_sink
@@ -30,14 +31,17 @@ class Sinks:
         self,
         connector: Connector,
         *,
-        run: str = "r1",
+        run: str | RunIdentity = "r1",
         operator_id: OperatorId = SINK,
         **settings: Any,
     ) -> OpenSink:
         context = SinkContext(
             spark=self.spark,
             store=LocalStore(),
-            layout=StagingLayout(root=str(self.root), pipeline="p", run_id=run),
+            layout=StagingLayout(
+                root=str(self.root),
+                identity=RunIdentity.own("p", run) if isinstance(run, str) else run,
+            ),
             plan_id="plan",
             region_id=RegionId("writer"),
             execution_id=f"e{next(self.numbers)}",
@@ -46,13 +50,23 @@ class Sinks:
         return open_sink(connector, operator_id, Sink(connector, **settings), context)
 
     def prepare(
-        self, connector: Connector, rows: DataFrame, *, run: str = "r1", **settings: Any
+        self,
+        connector: Connector,
+        rows: DataFrame,
+        *,
+        run: str | RunIdentity = "r1",
+        **settings: Any,
     ) -> PreparedSink:
         opened = self.open(connector, run=run, **settings)  # by name
         return opened.prepare(opened.check(rows))
 
     def write(
-        self, connector: Connector, rows: DataFrame | str, *, run: str = "r1", **settings: object
+        self,
+        connector: Connector,
+        rows: DataFrame | str,
+        *,
+        run: str | RunIdentity = "r1",
+        **settings: object,
     ) -> PreparedSink:
         """Open, check, prepare and publish; rows may be a query."""
         rows = self.spark.sql(rows) if isinstance(rows, str) else rows

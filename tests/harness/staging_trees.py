@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
@@ -17,7 +17,13 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.manifest import VERSION as MANIFEST_VERSION
 from graph_compiler.deployment.documents.manifest import DataFile, Manifest, ManifestPartition
 from graph_compiler.deployment.documents.outcome import Outcome
-from graph_compiler.deployment.documents.staging_layout import OUTCOME, REMOVED, StagingLayout
+from graph_compiler.deployment.documents.run_identity import RunIdentity
+from graph_compiler.deployment.documents.staging_layout import (
+    INTENT,
+    OUTCOME,
+    REMOVED,
+    StagingLayout,
+)
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId, path_segment
@@ -55,10 +61,23 @@ class Run:
 
     root: Path
     run_id: str = "run 1"
+    dag_id: str = "p"
+    group_path: str = ""
+    map_index: int = -1
+
+    @property
+    def identity(self) -> RunIdentity:
+        return RunIdentity(
+            dag_id=self.dag_id,
+            group_path=self.group_path,
+            pipeline="p",
+            run_id=self.run_id,
+            map_index=self.map_index,
+        )
 
     @property
     def layout(self) -> StagingLayout:
-        return StagingLayout(root=str(self.root), pipeline="p", run_id=self.run_id)
+        return StagingLayout(root=str(self.root), identity=self.identity)
 
     @property
     def path(self) -> Path:
@@ -71,6 +90,7 @@ class Run:
         """Leave the descriptor of an attempt, and the marker."""
         task = TaskDeploymentDescriptor(
             version=VERSION,
+            identity=self.identity,
             region=REGIONS[region],
             attempt=ExecutionAttempt(run_id=self.run_id, execution_id=execution, attempt_number=0),
             staging_root=str(self.root),
@@ -151,11 +171,11 @@ class Run:
 
     def decide(self, execution: str, target: str, *, done: bytes | None = None) -> None:
         """Leave an intent in a target's ledger."""
-        number = len(STORE.keys(self.layout.publications(target)))
+        keys = STORE.keys(self.layout.publications(target))
+        number = sum(key.endswith(INTENT) for key in keys)
         intent = Publication(
             number=number,
-            pipeline="p",
-            run_id=self.run_id,
+            identity=self.identity,
             plan_id="plan",
             operator_id=SINK,
             execution_id=execution,
@@ -164,7 +184,9 @@ class Run:
             bytes=4,
         )
         # A kind that only the sink knows, which has more fields.
-        content = json.dumps(asdict(intent) | {"type": "Intent", "add": ["part-0.parquet"]})
+        content = json.dumps(
+            {**json.loads(to_json(intent)), "type": "Intent", "add": ["part-0.parquet"]}
+        )
         assert STORE.put_if_absent(self.layout.intent(target, number), content.encode())
         if done is not None:
             assert STORE.put_if_absent(self.layout.done(target, number), done)

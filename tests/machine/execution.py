@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler.declaration.connectors import Connector, SinkMode
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.spark_runtime.connectors import SinkContext, open_sink
@@ -88,7 +89,7 @@ class Execution:
         context = SinkContext(
             spark=place.spark,
             store=FatefulStore(place.store, self.fate),
-            layout=StagingLayout(root=str(place.root), pipeline="p", run_id=request.run),
+            layout=StagingLayout(root=str(place.root), identity=RunIdentity.own("p", request.run)),
             plan_id=request.plan,
             region_id=RegionId("writer"),
             execution_id=self.execution_id,

@@ -25,6 +25,7 @@ from graph_compiler.deployment.documents.descriptor import (
     StagedInput,
 )
 from graph_compiler.deployment.documents.manifest import Manifest
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
@@ -76,7 +77,7 @@ class StagingMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(prefix="machine-", dir="/dev/shm"))
-        self.layout = StagingLayout(root=str(self.folder), pipeline="p", run_id="r")
+        self.layout = StagingLayout(root=str(self.folder), identity=RunIdentity.own("p", "r"))
         self.numbers = itertools.count()
         self.writers: list[Writer] = []
         self.written: dict[str, tuple[Row, ...]] = {}

@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
 from graph_compiler.staging.gc.collection import Policy, Waste, collect, verdict
 from graph_compiler.staging.gc.inventory import (
@@ -77,8 +78,7 @@ def runs(draw: st.DrawFn, run_id: str) -> StagedRun:
         for kind in [draw(st.sampled_from(PlaceKind))]
     ]
     return StagedRun(
-        pipeline="p",
-        run_id=run_id,
+        identity=RunIdentity.own("p", run_id),
         path=f"/root/p/{run_id}",
         bytes=1,
         changed=NOW - draw(st.floats(0, 20 * 24 * HOUR)),
@@ -106,8 +106,7 @@ def inventories(draw: st.DrawFn) -> StagingInventory:
         undone=tuple(
             Publication(
                 number=0,
-                pipeline="p",
-                run_id=run_id,
+                identity=RunIdentity.own("p", run_id),
                 plan_id="plan",
                 operator_id=OperatorId("ab" * 16),
                 execution_id=execution_id,
@@ -127,7 +126,8 @@ POLICIES = st.builds(
     now=st.just(NOW),
     older_than=st.one_of(st.none(), st.floats(0, 20 * 24 * HOUR)),
     airflow=st.dictionaries(
-        st.sampled_from([("p", "r1"), ("p", "r2")]), st.sampled_from(AirflowRunState)
+        st.sampled_from([RunIdentity.own("p", "r1"), RunIdentity.own("p", "r2")]),
+        st.sampled_from(AirflowRunState),
     ),
     tables_dropped=st.booleans(),
 )
@@ -136,13 +136,13 @@ POLICIES = st.builds(
 def removed(inventory: StagingInventory, policy: Policy, run: StagedRun) -> set[str]:
     """Give what goes of one run, its folder included."""
     collection = collect(inventory, policy)
-    return {removal.path for removal in collection.removals if removal.run_id == run.run_id}
+    return {removal.path for removal in collection.removals if removal.run == run.identity}
 
 
 @given(inventories(), POLICIES)
 def test_nothing_of_a_live_run_goes(inventory: StagingInventory, policy: Policy) -> None:
     for run in inventory.runs:
-        word = policy.airflow.get((run.pipeline, run.run_id))
+        word = policy.airflow.get(run.identity)
         is_new = word is None and policy.now - run.changed < HOUR
         if is_new or verdict(run, policy).state is RunState.LIVE or (word and word.is_live):
             assert not removed(inventory, policy, run)
@@ -154,7 +154,9 @@ def test_nothing_goes_that_an_undone_publication_needs(
 ) -> None:
     for run in inventory.runs:
         gone = removed(inventory, policy, run)
-        undone = {intent.execution_id for intent in inventory.undone if intent.run_id == run.run_id}
+        undone = {
+            intent.execution_id for intent in inventory.undone if intent.identity == run.identity
+        }
         needed = {
             rows.preparation.prepared.place
             for rows in run.prepared
@@ -186,5 +188,6 @@ def test_a_run_that_is_not_old_keeps_what_a_task_that_is_cleared_reads(
 @given(inventories(), POLICIES)
 def test_a_run_stays_or_goes(inventory: StagingInventory, policy: Policy) -> None:
     collection = collect(inventory, policy)
-    whole = [removal.run_id for removal in collection.removals if removal.waste is Waste.RUN]
-    assert sorted([*whole, *(kept.run_id for kept in collection.kept)]) == ["r1", "r2"]
+    whole = [removal.run for removal in collection.removals if removal.waste is Waste.RUN]
+    known = [run.run_id for run in (*whole, *(kept.run for kept in collection.kept)) if run]
+    assert sorted(known) == ["r1", "r2"]

@@ -19,6 +19,7 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.report import ExecutionReport
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.spark_runtime.main import execute
 from tests.harness.shown_log import shown_log
 from tests.harness.sinks import Sinks
@@ -47,6 +48,9 @@ def run_pipeline(spark: SparkSession, tmp_path: Path) -> RunPipeline:
         for region in describe_regions(compile_pipeline(pipeline)):
             task = TaskDeploymentDescriptor(
                 version=VERSION,
+                identity=RunIdentity.own(
+                    fill_places(region, _rendered(find_places(region), params)).pipeline, "run"
+                ),
                 region=fill_places(region, _rendered(find_places(region), params)),
                 attempt=ExecutionAttempt(
                     run_id="run", execution_id=f"e{next(numbers)}", attempt_number=0

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from graph_compiler.cli.console import age_words, size_words
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.identifiers import counted, listing
 from graph_compiler.staging.gc.collection import Collection, Policy, verdict
 from graph_compiler.staging.gc.inventory import (
@@ -26,9 +27,10 @@ _STYLE = {RunState.FINISHED: "green", RunState.FAILED: "red", RunState.LIVE: "ye
 
 
 def show_list(inventory: StagingInventory, policy: Policy, console: Console) -> None:
-    """Print a line for each run, by pipeline, and the sum."""
-    for pipeline, runs in groupby(inventory.runs, key=lambda run: run.pipeline):
-        console.print(Text(pipeline, style="bold"))
+    """Print a line for each run, by pipeline and where that stands, and the sum."""
+    by_owner = sorted(inventory.runs, key=lambda run: run.identity.owner)
+    for owner, runs in groupby(by_owner, key=lambda run: run.identity.owner):
+        console.print(Text(owner, style="bold"))
         for run in runs:
             found = verdict(run, policy)
             state = Text(f"{found.state:<8}", style=_STYLE[found.state])
@@ -36,7 +38,7 @@ def show_list(inventory: StagingInventory, policy: Policy, console: Console) -> 
                 f"  {size_words(run.bytes):>9}  {age_words(policy.now - run.changed):>6} old  "
                 f"{counted(run.attempts, 'attempt')}, {counted(len(kept_results(run)), 'result')} kept; {found.reason}"
             )
-            console.print(Text(f"  {run.run_id}  ") + state + Text(facts), soft_wrap=True)
+            console.print(Text(f"  {run.identity.run_id}  ") + state + Text(facts), soft_wrap=True)
     total = sum(run.bytes for run in inventory.runs)
     console.print(
         Text(f"{counted(len(inventory.runs), 'run')}, {size_words(total)} in {inventory.root}"),
@@ -51,8 +53,7 @@ def list_json(inventory: StagingInventory, policy: Policy) -> str:
         found = verdict(run, policy)
         rows.append(
             {
-                "pipeline": run.pipeline,
-                "run_id": run.run_id,
+                **_identity_json(run.identity),
                 "state": found.state,
                 "reason": found.reason,
                 "bytes": run.bytes,
@@ -80,7 +81,7 @@ def kept_results(run: StagedRun) -> list[str]:
 
 def show_run(run: StagedRun, console: Console) -> None:
     """Print each result with its epochs."""
-    console.print(Text(f"{run.pipeline} · {run.run_id} · {size_words(run.bytes)}", style="bold"))
+    console.print(Text(f"{_words(run.identity)} · {size_words(run.bytes)}", style="bold"))
     if run.facts.unreadable:
         console.print(Text(f"  {run.facts.unreadable}"), soft_wrap=True)
     for result in run.results:
@@ -97,8 +98,7 @@ def show_run(run: StagedRun, console: Console) -> None:
 def run_json(run: StagedRun) -> dict[str, object]:
     """Give the same as a JSON object."""
     return {
-        "pipeline": run.pipeline,
-        "run_id": run.run_id,
+        **_identity_json(run.identity),
         "bytes": run.bytes,
         "unreadable": run.facts.unreadable,
         "results": [
@@ -129,11 +129,13 @@ def run_json(run: StagedRun) -> dict[str, object]:
 def show_collection(found: Collection, console: Console, *, is_dry: bool) -> None:
     """Print what goes and why, what stays because it must, and what a person has to do."""
     for removal in found.removals:
-        whose = f"{removal.pipeline} · {removal.run_id}: " if removal.run_id else ""
+        whose = f"{_words(removal.run)}: " if removal.run else ""
         words = f"{whose}{removal.path} ({size_words(removal.bytes)}): {removal.waste}"
         console.print(Text(words), soft_wrap=True)
     for table in found.tables:
-        words = f"{table.pipeline} · {table.run_id}: drop what execution {table.execution_id} left for {table.target}"
+        words = (
+            f"{_words(table.run)}: drop what execution {table.execution_id} left for {table.target}"
+        )
         console.print(Text(words, style="yellow"), soft_wrap=True)
         console.print(Text(f"  {table.statement};"), soft_wrap=True)
     if found.tables:
@@ -158,8 +160,7 @@ def collection_json(found: Collection, *, is_dry: bool) -> str:
             "bytes": found.bytes,
             "removed": [
                 {
-                    "pipeline": removal.pipeline or None,
-                    "run_id": removal.run_id or None,
+                    **_identity_json(removal.run),
                     "path": removal.path,
                     "bytes": removal.bytes,
                     "waste": removal.waste.name,
@@ -168,8 +169,7 @@ def collection_json(found: Collection, *, is_dry: bool) -> str:
             ],
             "tables": [
                 {
-                    "pipeline": table.pipeline,
-                    "run_id": table.run_id,
+                    **_identity_json(table.run),
                     "table": table.table,
                     "target": table.target,
                     "statement": table.statement,
@@ -178,17 +178,26 @@ def collection_json(found: Collection, *, is_dry: bool) -> str:
             ],
             "kept": [
                 {
-                    "pipeline": run.pipeline,
-                    "run_id": run.run_id,
-                    "state": run.state,
-                    "reason": run.reason,
-                    "bytes": run.bytes,
+                    **_identity_json(kept.run),
+                    "state": kept.state,
+                    "reason": kept.reason,
+                    "bytes": kept.bytes,
                 }
-                for run in found.kept
+                for kept in found.kept
             ],
         },
         indent=1,
     )
+
+
+def _words(run: RunIdentity) -> str:
+    return f"{run.owner} · {run.run_id}"
+
+
+def _identity_json(run: RunIdentity | None) -> dict[str, object]:
+    """Return the keys by which a run is known; null for what belongs to none."""
+    keys = ("pipeline", "run_id", "dag_id", "group_path", "map_index")
+    return {key: getattr(run, key, None) for key in keys}
 
 
 def _epoch_lines(run: StagedRun, result: StagedResult, epoch: StagedEpoch) -> Iterator[str]:

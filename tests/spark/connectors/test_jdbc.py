@@ -21,6 +21,7 @@ from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.databases.marks import MARKS
 from graph_compiler.spark_runtime.exchange.partition_counts import with_exactly
 from tests.harness.executed_plans import executions, executions_since
+from tests.harness.identities import runs_elsewhere
 from tests.harness.postgres import DRIVER, JAR, Postgres, running_postgres
 from tests.harness.sinks import Sinks
 from tests.spark.conftest import RunPipeline
@@ -204,6 +205,17 @@ def test_append_adds_and_counts_a_run_once(
         ("1", "2"),
     ]
     assert "execution e1 of this run has appended 2 rows" in capsys.readouterr().err
+
+
+def test_runs_of_one_pipeline_in_several_places_each_append_once(
+    sinks: Sinks, postgres: Postgres, spark: SparkSession
+) -> None:
+    places = list(runs_elsewhere("p", "r").values())[:5]
+    for run in [*places, *places]:
+        sinks.write(jdbc(postgres, "sales"), spark.range(2), run=run, mode="append")
+    assert postgres.sql("SELECT count(*) FROM sales") == [(str(2 * len(places)),)]
+    marks = postgres.sql("SELECT pipeline, run_id FROM graph_compiler_publications")
+    assert sorted(marks) == sorted((run.owner, "r") for run in places)
 
 
 def test_overwrite_replaces_in_one_transaction_and_keeps_the_tables_definition(

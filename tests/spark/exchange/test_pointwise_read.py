@@ -14,6 +14,7 @@ from graph_compiler.deployment.documents.descriptor import (
     StagedInput,
 )
 from graph_compiler.deployment.documents.manifest import DataFile, ManifestPartition
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.spark_runtime.exchange import pointwise_read
@@ -56,7 +57,7 @@ def area(spark: SparkSession, tmp_path: Path) -> StagingArea:
         spark=spark,
         log=ManifestLog(
             store=LocalStore(),
-            layout=StagingLayout(root=str(tmp_path), pipeline="p", run_id="r"),
+            layout=StagingLayout(root=str(tmp_path), identity=RunIdentity.own("p", "r")),
         ),
         attempt=ExecutionAttempt(run_id="r", execution_id="one", attempt_number=0),
         plan_id="plan",

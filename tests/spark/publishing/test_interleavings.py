@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from graph_compiler.deployment.documents.descriptor import ExecutionAttempt, ResultDescriptor
 from graph_compiler.deployment.documents.manifest import VERSION as MANIFEST_VERSION
 from graph_compiler.deployment.documents.manifest import Manifest
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import PublicationConflictError, StagingError
@@ -26,7 +27,7 @@ from tests.harness.stepping import Run, Scheduler, SteppedStore, every_order
 
 pytestmark = pytest.mark.spark  # it needs pyspark, and starts no Spark
 
-LAYOUT = StagingLayout(root="/root", pipeline="p", run_id="r")
+LAYOUT = StagingLayout(root="/root", identity=RunIdentity.own("p", "r"))
 RESULT = ResultDescriptor(
     id=IntermediateDataSetId("d-0"),
     node_id=1,
@@ -189,8 +190,7 @@ class Target:
         own = [one.execution_id for one in ledger.of_this_run("t", OperatorId("o"), number)]
         publication = Removing(
             number=number,
-            pipeline="p",
-            run_id="r",
+            identity=RunIdentity.own("p", "r"),
             plan_id="plan",
             operator_id=OperatorId("o"),
             execution_id=execution_id,
@@ -293,7 +293,7 @@ class Replaced:
     prepared: set[str] = field(default_factory=set)
 
     def publish(self, run_id: str, *, is_torn: bool) -> int:
-        layout = replace(LAYOUT, run_id=run_id)
+        layout = replace(LAYOUT, identity=RunIdentity.own("p", run_id))
         ledger = Ledger(store=self.world.store, layout=layout, plan_id="plan")
         number = ledger.settle("t", OperatorId("o"), self._carry_out)
         note = Preparation(
@@ -306,8 +306,7 @@ class Replaced:
         self.prepared.add(run_id)
         publication = Publication(
             number=number,
-            pipeline="p",
-            run_id=run_id,
+            identity=RunIdentity.own("p", run_id),
             plan_id="plan",
             operator_id=OperatorId("o"),
             execution_id=run_id,

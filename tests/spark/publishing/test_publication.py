@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId
@@ -21,7 +22,7 @@ SINK = OperatorId("ab" * 16)
 
 @pytest.fixture
 def publisher(spark: SparkSession, tmp_path: Path) -> Publisher:
-    layout = StagingLayout(root=str(tmp_path / "staging"), pipeline="p", run_id="r")
+    layout = StagingLayout(root=str(tmp_path / "staging"), identity=RunIdentity.own("p", "r"))
     ledger = Ledger(store=LocalStore(), layout=layout, plan_id="plan")
     return Publisher(spark=spark, ledger=ledger, execution_id="one")
 
@@ -87,7 +88,7 @@ def test_two_runs_that_replace_one_target_at_once_leave_the_rows_of_one(
     spark: SparkSession, publisher: Publisher, tmp_path: Path
 ) -> None:
     target = tmp_path / "target"
-    layout = replace(publisher.ledger.layout, run_id="other")
+    layout = replace(publisher.ledger.layout, identity=RunIdentity.own("p", "other"))
     ledger = replace(publisher.ledger, layout=layout)
     other = replace(publisher, ledger=ledger, execution_id="two")
     mine, others = (

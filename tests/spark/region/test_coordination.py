@@ -14,6 +14,7 @@ from graph_compiler.declaration.coordination import InputSplit, MasterHook
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
 from graph_compiler.deployment.documents.report import Output
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import PREPARED, REMOVED, StagingLayout
 from graph_compiler.deployment.documents.wire import from_json
 from graph_compiler.errors import DecisionLostError
@@ -246,7 +247,7 @@ def committers(
     env: Environment, spark: SparkSession, tmp_path: Path, execution_id: str
 ) -> tuple[OperatorCoordinators, list[OperatorDescriptor]]:
     region = region_of(env)
-    layout = StagingLayout(root=str(tmp_path / "staging"), pipeline="p", run_id="r")
+    layout = StagingLayout(root=str(tmp_path / "staging"), identity=RunIdentity.own("p", "r"))
     context = SinkContext(
         spark=spark,
         store=LocalStore(),

@@ -15,6 +15,7 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.dry_run import DryRunAnswer
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.spark_runtime.dry_run import dry_run
 from graph_compiler.spark_runtime.shell import named_rows
 from pipelines.flights import env as flights
@@ -31,6 +32,7 @@ def tasks(env: Environment, root: Path) -> list[TaskDeploymentDescriptor]:
     return [
         TaskDeploymentDescriptor(
             version=VERSION,
+            identity=RunIdentity.own(region.pipeline, ATTEMPT.run_id),
             region=region,
             attempt=ATTEMPT,
             staging_root=str(root),
@@ -130,6 +132,7 @@ def test_the_example_is_found_right_and_its_vertices_have_plans(
         filled.append(
             TaskDeploymentDescriptor(
                 version=VERSION,
+                identity=RunIdentity.own(fill_places(region, places).pipeline, ATTEMPT.run_id),
                 region=fill_places(region, places),
                 attempt=ATTEMPT,
                 staging_root=str(tmp_path),

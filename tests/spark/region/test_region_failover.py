@@ -25,6 +25,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.manifest import Manifest
 from graph_compiler.deployment.documents.report import ExecutionReport, ThrowableType
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import RegionId
 from graph_compiler.spark_runtime.main import execute
@@ -63,7 +64,7 @@ class Tasks:
             str(one.region_id): one for one in describe_regions(compile_pipeline(pipeline))
         }
         self.root, self.spark, self.clears_others = folder / "staging", spark, clears_others
-        self.layout = StagingLayout(root=str(self.root), pipeline="p", run_id="run")
+        self.layout = StagingLayout(root=str(self.root), identity=RunIdentity.own("p", "run"))
         self.log = ManifestLog(store=LocalStore(), layout=self.layout)
         self._attempts: Iterator[int] = iter(range(100))
         self._life = ""
@@ -80,6 +81,7 @@ class Tasks:
         number = next(self._attempts)
         task = TaskDeploymentDescriptor(
             version=VERSION,
+            identity=RunIdentity.own(region.pipeline, "run"),
             region=region,
             attempt=ExecutionAttempt(
                 run_id="run", execution_id=f"e{number:03}{self._life}", attempt_number=number

@@ -13,6 +13,7 @@ from graph_compiler.deployment.documents.descriptor import (
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.report import ExecutionReport, ThrowableType
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.spark_runtime.main import main
 
 pytestmark = pytest.mark.spark
@@ -35,6 +36,7 @@ def test_a_driver_without_its_runs_marker_reports_it(tmp_path: Path) -> None:
     (region,) = describe_regions(compile_pipeline(env.pipeline()))
     task = TaskDeploymentDescriptor(
         version=VERSION,
+        identity=RunIdentity.own(region.pipeline, "run"),
         region=region,
         attempt=ExecutionAttempt(run_id="run", execution_id="e1", attempt_number=0),
         staging_root=str(tmp_path / "staging"),

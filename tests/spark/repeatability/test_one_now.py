@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # as every pipeline calls it
 
 from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment, Table
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.staging.executions.run_marker import VERSION, RunMarker, find_marker, mark_run
 from graph_compiler.staging.executions.run_time import moment
@@ -61,8 +62,7 @@ def begin(folder: Path) -> None:
     marker = RunMarker(
         version=VERSION,
         root=f"{folder}/staging",
-        pipeline="p",
-        run_id="run",
+        identity=RunIdentity.own("p", "run"),
         host="there",
         time=NOW.timestamp(),
         plan_id="plan",
@@ -161,7 +161,7 @@ def test_two_sinks_and_the_next_task_see_the_same_time(
     ((_, first),), ((_, second),) = (published(tmp_path / name)[1] for name in ("one", "two"))
     ((_, staged, later),) = published(tmp_path / "three")[1]
     assert first == second == staged == later
-    layout = StagingLayout(root=f"{tmp_path}/staging", pipeline="p", run_id="run")
+    layout = StagingLayout(root=f"{tmp_path}/staging", identity=RunIdentity.own("p", "run"))
     marker = find_marker(LocalStore(), layout)
     assert marker is not None
     assert utc(first) == moment(marker.time)

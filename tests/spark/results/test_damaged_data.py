@@ -16,6 +16,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.manifest import DataFile, Manifest
 from graph_compiler.deployment.documents.report import ThrowableType
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.spark_runtime.failures.causes import Cause
@@ -57,7 +58,7 @@ def area_of(spark: SparkSession, root: Path) -> StagingArea:
         spark=spark,
         log=ManifestLog(
             store=LocalStore(),
-            layout=StagingLayout(root=str(root), pipeline="p", run_id="r"),
+            layout=StagingLayout(root=str(root), identity=RunIdentity.own("p", "r")),
         ),
         attempt=ExecutionAttempt(run_id="r", execution_id="one", attempt_number=0),
         plan_id="plan",

@@ -11,6 +11,7 @@ from graph_compiler.deployment.documents.descriptor import (
     ResultDescriptor,
     StagedInput,
 )
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import PartitionNotFoundError, StagingError, StaleResultError
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
@@ -41,7 +42,7 @@ def area(spark: SparkSession, tmp_path: Path) -> StagingArea:
         spark=spark,
         log=ManifestLog(
             store=LocalStore(),
-            layout=StagingLayout(root=str(tmp_path), pipeline="p", run_id="r"),
+            layout=StagingLayout(root=str(tmp_path), identity=RunIdentity.own("p", "r")),
         ),
         attempt=ExecutionAttempt(run_id="r", execution_id="one", attempt_number=0),
         plan_id="plan",

@@ -13,6 +13,7 @@ from graph_compiler.deployment.documents.descriptor import (
     ExecutionAttempt,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import ExecutionClaimedError
 from graph_compiler.staging.executions.driver_claim import claim_execution
 from graph_compiler.staging.store.local_store import LocalStore
@@ -24,6 +25,7 @@ def test_who_comes_second_is_told_who_was_first(tmp_path: Path) -> None:
     (region,) = describe_regions(compile_pipeline(env.pipeline()))
     task = TaskDeploymentDescriptor(
         version=VERSION,
+        identity=RunIdentity.own(region.pipeline, "r"),
         region=region,
         attempt=ExecutionAttempt(run_id="r", execution_id="e", attempt_number=0),
         staging_root=str(tmp_path),

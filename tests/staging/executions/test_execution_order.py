@@ -10,6 +10,7 @@ from graph_compiler.deployment.documents.descriptor import (
     ExecutionAttempt,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.identifiers import RegionId
@@ -35,6 +36,7 @@ def run(tmp_path: Path) -> Run:
 def task(run: Run, execution_id: str, number: int) -> TaskDeploymentDescriptor:
     return TaskDeploymentDescriptor(
         version=VERSION,
+        identity=RunIdentity.own(REGIONS[FIRST].pipeline, run.run_id),
         region=REGIONS[FIRST],
         attempt=ExecutionAttempt(
             run_id=run.run_id, execution_id=execution_id, attempt_number=number

@@ -22,6 +22,7 @@ from graph_compiler.deployment.documents.report import (
     Phase,
     ThrowableType,
 )
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.documents.wire import to_json, to_wire
@@ -69,7 +70,9 @@ def report(failure: Failure | None) -> ExecutionReport:
 
 @pytest.fixture
 def layout(tmp_path: Path) -> StagingLayout:
-    return StagingLayout(root=str(tmp_path), pipeline="flights", run_id="manual__2013-01-01")
+    return StagingLayout(
+        root=str(tmp_path), identity=RunIdentity.own("flights", "manual__2013-01-01")
+    )
 
 
 def leave(layout: StagingLayout, number: int, **documents: object) -> None:
@@ -77,7 +80,7 @@ def leave(layout: StagingLayout, number: int, **documents: object) -> None:
     folder = Path(layout.executions(REGION), f"e{number}")
     folder.mkdir(parents=True)
     attempt = ExecutionAttempt(
-        run_id=layout.run_id, execution_id=f"e{number}", attempt_number=number
+        run_id=layout.identity.run_id, execution_id=f"e{number}", attempt_number=number
     )
     region = {"retention": to_wire(Retention(attempts_history_size=3))}
     told = {"attempt": to_wire(attempt), "region": region}
@@ -204,7 +207,7 @@ def test_a_run_is_found_by_its_name_and_a_missing_one_named(layout: StagingLayou
     leave(layout, 0)
     find_run(LocalStore(), layout)
     assert regions_of(LocalStore(), layout) == (REGION,)
-    other = StagingLayout(root=layout.root, pipeline="flights", run_id="other")
+    other = StagingLayout(root=layout.root, identity=RunIdentity.own("flights", "other"))
     with pytest.raises(ExecutionNotFoundError, match="found: manual__2013-01-01"):
         find_run(LocalStore(), other)
 

@@ -10,6 +10,7 @@ from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import StagingRootNotSharedError, StaleResultError
 from graph_compiler.staging.executions.run_marker import (
@@ -35,8 +36,7 @@ def marker(root: Path, host: str) -> RunMarker:
     return RunMarker(
         version=VERSION,
         root=str(root),
-        pipeline="p",
-        run_id="run 1",
+        identity=RunIdentity.own("p", "run 1"),
         host=host,
         time=7,
         plan_id="plan",
@@ -45,7 +45,7 @@ def marker(root: Path, host: str) -> RunMarker:
 
 
 def layout(root: Path) -> StagingLayout:
-    return StagingLayout(root=str(root), pipeline="p", run_id="run 1")
+    return StagingLayout(root=str(root), identity=RunIdentity.own("p", "run 1"))
 
 
 def begin(root: Path, region: RegionDescriptor) -> None:

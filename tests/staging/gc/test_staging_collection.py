@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import TRASH
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.staging.gc.collection import Collection, Policy, RunKey, Waste, collect
+from graph_compiler.staging.gc.collection import Collection, Policy, Waste, collect
 from graph_compiler.staging.gc.liveness import AirflowRunState, RunState
 from graph_compiler.staging.gc.removal import forget, remove
 from graph_compiler.staging.gc.survey import survey
@@ -44,9 +45,9 @@ def found(
 ) -> Collection:
     """Let the run grow so old, and decide."""
     age(run.root, NOW, old)
-    words: dict[RunKey, AirflowRunState] = {}
+    words: dict[RunIdentity, AirflowRunState] = {}
     if airflow is not None:
-        words["p", run.run_id] = AirflowRunState(airflow)
+        words[run.layout.identity] = AirflowRunState(airflow)
     policy = Policy(now=NOW, older_than=older_than, airflow=words, tables_dropped=tables_dropped)
     return collect(survey(LocalStore(), str(run.root)), policy)
 

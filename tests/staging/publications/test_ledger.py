@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import (
     OUTCOME,
     PREPARED,
@@ -47,7 +48,7 @@ MOVED = OperatorId("cd" * 16)
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
-    layout = StagingLayout(root=str(tmp_path / "staging"), pipeline="p", run_id="r")
+    layout = StagingLayout(root=str(tmp_path / "staging"), identity=RunIdentity.own("p", "r"))
     return Ledger(store=LocalStore(), layout=layout, plan_id="plan")
 
 
@@ -72,7 +73,7 @@ def decided(ledger: Ledger, target: Path, execution_id: str, sink: OperatorId = 
     intent = replace(
         prepared,
         number=number,
-        run_id=ledger.layout.run_id,
+        identity=ledger.layout.identity,
         plan_id=ledger.plan_id,
         operator_id=sink,
     )
@@ -104,7 +105,11 @@ def test_it_knows_them_too_where_another_run_has_published_in_between(
     ledger: Ledger, target: Path
 ) -> None:
     publish(ledger, target, "first")
-    publish(replace(ledger, layout=replace(ledger.layout, run_id="other")), target, "others")
+    publish(
+        replace(ledger, layout=replace(ledger.layout, identity=RunIdentity.own("p", "other"))),
+        target,
+        "others",
+    )
     assert own(replace(ledger, plan_id="changed"), target, MOVED) == ["first"]
 
 
@@ -114,7 +119,11 @@ def test_another_sink_of_the_plan_is_refused(
 ) -> None:
     publish(ledger, target, "first")
     if in_between:
-        publish(replace(ledger, layout=replace(ledger.layout, run_id="other")), target, "others")
+        publish(
+            replace(ledger, layout=replace(ledger.layout, identity=RunIdentity.own("p", "other"))),
+            target,
+            "others",
+        )
     with pytest.raises(PublicationError, match="was written by another sink of this run"):
         own(ledger, target, MOVED)
 
@@ -124,7 +133,9 @@ def test_the_number_of_an_intent_that_somebody_has_removed_is_never_taken_again(
     removed: str, ledger: Ledger, target: Path
 ) -> None:
     for execution_id in ("first", "second"):
-        other = replace(ledger, layout=replace(ledger.layout, run_id=execution_id))
+        other = replace(
+            ledger, layout=replace(ledger.layout, identity=RunIdentity.own("p", execution_id))
+        )
         publish(other, target, execution_id)
     Path(ledger.layout.publications(str(target)), removed).unlink()
     assert settle(ledger, target) == 2
@@ -175,7 +186,11 @@ def test_a_staging_root_that_goes_away_takes_no_publication_with_it(
     unmounted = replace(ledger, store=store, is_same_root=same_root(store, ledger.layout))
     with suppress(StagingRootNotSharedError, PublicationConflictError):
         publish(
-            replace(unmounted, layout=replace(ledger.layout, run_id="other")), target, "meanwhile"
+            replace(
+                unmounted, layout=replace(ledger.layout, identity=RunIdentity.own("p", "other"))
+            ),
+            target,
+            "meanwhile",
         )
     store.give_back()
     settle(ledger, target)
@@ -271,7 +286,7 @@ def test_an_intent_that_nobody_can_read_stops_nobody_once_it_is_done(
 ) -> None:
     publish(ledger, target, "first")
     damage(ledger, target, 0, content)
-    later = replace(ledger, layout=replace(ledger.layout, run_id="later"))
+    later = replace(ledger, layout=replace(ledger.layout, identity=RunIdentity.own("p", "later")))
     publish(later, target, "second")
     assert own(later, target, SINK) == ["second"]
 
@@ -282,7 +297,7 @@ def test_an_intent_that_nobody_can_read_is_given_up_before_it_is_done(
 ) -> None:
     decided(ledger, target, "first")
     damage(ledger, target, 0, content)
-    later = replace(ledger, layout=replace(ledger.layout, run_id="later"))
+    later = replace(ledger, layout=replace(ledger.layout, identity=RunIdentity.own("p", "later")))
     assert settle(later, target) == 1
     assert "gave up a publication to" in capsys.readouterr().err
     publish(later, target, "second")
@@ -310,7 +325,7 @@ def test_what_an_attempt_took_away_before_it_decided_is_no_reason_to_stop(
 ) -> None:
     folder = record(ledger, target, "lost")
     (folder / PREPARED / f"{SINK}{REMOVED}").write_text(TAKEN_AWAY)
-    other = replace(ledger, layout=replace(ledger.layout, run_id="other"))
+    other = replace(ledger, layout=replace(ledger.layout, identity=RunIdentity.own("p", "other")))
     publish(other, target, "others")
     damage(ledger, target, 0, b"")
     assert own(ledger, target, SINK) == []
@@ -322,7 +337,7 @@ def test_an_unreadable_intent_is_not_given_up_while_an_attempt_lives_that_may_ca
     folder = record(ledger, target, "alive")
     decided(ledger, target, "alive")
     damage(ledger, target, 0, b"")
-    later = replace(ledger, layout=replace(ledger.layout, run_id="later"))
+    later = replace(ledger, layout=replace(ledger.layout, identity=RunIdentity.own("p", "later")))
     with pytest.raises(DecisionLostError, match="execution alive may be carrying it out"):
         settle(later, target)
     (folder / OUTCOME).write_text("{}")
@@ -334,7 +349,7 @@ def test_who_carries_out_what_others_gave_up_as_unreadable_is_not_done(
 ) -> None:
     intent = decided(ledger, target, "slow")
     damage(ledger, target, 0, b"")
-    later = replace(ledger, layout=replace(ledger.layout, run_id="later"))
+    later = replace(ledger, layout=replace(ledger.layout, identity=RunIdentity.own("p", "later")))
     settle(later, target)
     carry_out(intent)
     with pytest.raises(PublicationConflictError, match="others have given it up"):

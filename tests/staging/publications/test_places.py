@@ -18,6 +18,7 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.errors import SourceLocation
@@ -132,6 +133,7 @@ def test_targets_of_two_tasks_that_meet_by_a_link_are_refused(tmp_path: Path) ->
 def begin_task(root: Path, found: RegionDescriptor, execution_id: str, plan_id: str) -> None:
     task = TaskDeploymentDescriptor(
         version=VERSION,
+        identity=RunIdentity.own(replace(found, plan_id=plan_id).pipeline, "r"),
         region=replace(found, plan_id=plan_id),
         attempt=ExecutionAttempt(run_id="r", execution_id=execution_id, attempt_number=0),
         staging_root=str(root),
@@ -145,7 +147,7 @@ def test_what_the_last_attempt_at_another_task_was_told_counts(tmp_path: Path) -
     env.from_source(Range(0, 9), "in").sink_to(Parquet("/out/{{ ti.try_number }}")).name("other")
     (other,) = describe_regions(compile_pipeline(env.pipeline()))
     own = replace(region(Parquet("/in"), Parquet("/out/2/x")), plan_id="plan")
-    layout = StagingLayout(root=str(tmp_path), pipeline="p", run_id="r")
+    layout = StagingLayout(root=str(tmp_path), identity=RunIdentity.own("p", "r"))
 
     def problems() -> int:
         ends = recorded_endpoints(layout, own, [other.region_id])

@@ -19,6 +19,7 @@ from graph_compiler.deployment.documents.descriptor import (
 )
 from graph_compiler.deployment.documents.manifest import VERSION as MANIFEST_VERSION
 from graph_compiler.deployment.documents.manifest import Manifest
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.deployment.plans.plan_record import what_changed
@@ -48,6 +49,7 @@ def task(pipeline: PipelineDescriptor, name: str) -> TaskDeploymentDescriptor:
     (found,) = [one for one in pipeline.regions if one.region_id.startswith(name)]
     return TaskDeploymentDescriptor(
         version=VERSION,
+        identity=RunIdentity.own(found.pipeline, "r"),
         region=found,
         attempt=ExecutionAttempt(run_id="r", execution_id="now", attempt_number=0),
         staging_root="/root",
@@ -58,7 +60,7 @@ def task(pipeline: PipelineDescriptor, name: str) -> TaskDeploymentDescriptor:
 
 @pytest.fixture
 def log(tmp_path: Path) -> ManifestLog:
-    layout = StagingLayout(root=str(tmp_path), pipeline="p", run_id="r")
+    layout = StagingLayout(root=str(tmp_path), identity=RunIdentity.own("p", "r"))
     return ManifestLog(store=LocalStore(), layout=layout)
 
 

@@ -125,10 +125,8 @@ def _add_tasks(dag: DAG, compiled: CompiledPipeline, settings: Settings) -> None
         )
         for region in described.regions
     }
-    for task in tasks.values():
-        task.others = tuple(
-            region for region in described.regions if region.region_id != task.task_id
-        )
+    for region_id, task in tasks.items():
+        task.others = tuple(region for region in described.regions if region.region_id != region_id)
     next(iter(tasks.values())).plan_document = pack(compiled, described)
     region_of = compiled.deployment.region_of_vertex
     labels: dict[tuple[RegionId, RegionId], list[str]] = {}
@@ -138,4 +136,5 @@ def _add_tasks(dag: DAG, compiled: CompiledPipeline, settings: Settings) -> None
     for (upstream, downstream), texts in labels.items():
         tasks[upstream] >> tasks[downstream]
         # Not Airflow's Label: inside task groups it changes dependencies.
-        dag.set_edge_info(upstream, downstream, EdgeInfoType(label=", ".join(dict.fromkeys(texts))))
+        ends = tasks[upstream].task_id, tasks[downstream].task_id
+        dag.set_edge_info(*ends, EdgeInfoType(label=", ".join(dict.fromkeys(texts))))

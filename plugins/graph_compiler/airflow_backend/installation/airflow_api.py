@@ -15,19 +15,43 @@ import httpx
 from airflow.sdk import BaseHook, Connection
 from airflow.sdk.exceptions import AirflowException
 
+from graph_compiler.deployment.documents.run_identity import NOT_MAPPED, RunIdentity
+from graph_compiler.identifiers import TaskId
+
 _SECONDS = 30.0
 _SECONDS_TO_LOG_IN = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClearedTask:
+    """A task to have run again: the instance with one map index, all of them where that is None."""
+
+    task_id: TaskId
+    map_index: int | None
+
+    def is_among(self, instances: Collection[tuple[TaskId, int]]) -> bool:
+        """Whether one of some task instances, each with its map index, is meant."""
+        return any(
+            task_id == self.task_id and self.map_index in (None, index)
+            for task_id, index in instances
+        )
+
+    @property
+    def in_request(self) -> str | list[str | int]:
+        """Return it as the API takes it."""
+        if self.map_index is None or self.map_index == NOT_MAPPED:
+            return self.task_id
+        return [self.task_id, self.map_index]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AirflowApi:
-    """One run of a Dag, as the API shows it."""
+    """One run, as the API shows it."""
 
     conn_id: str
-    dag_id: str
-    run_id: str
+    run: RunIdentity
 
-    def clear(self, task_ids: Collection[str]) -> None:
+    def clear(self, tasks: Collection[ClearedTask]) -> None:
         """Have tasks that have succeeded run again; the others will run anyway.
 
         Raises AirflowException where the API refuses or does not answer.
@@ -37,11 +61,11 @@ class AirflowApi:
             with httpx.Client(base_url=_address(connection), timeout=_SECONDS) as client:
                 _log_in(client, connection)
                 done = self._succeeded(client)
-                if wanted := [task_id for task_id in task_ids if task_id in done]:
-                    path = f"/api/v2/dags/{quote(self.dag_id, safe='')}/clearTaskInstances"
+                if wanted := [task.in_request for task in tasks if task.is_among(done)]:
+                    path = f"/api/v2/dags/{quote(self.run.dag_id, safe='')}/clearTaskInstances"
                     body = {
                         "dry_run": False,
-                        "dag_run_id": self.run_id,
+                        "dag_run_id": self.run.run_id,
                         "task_ids": wanted,
                         "only_failed": False,
                         "reset_dag_runs": True,
@@ -50,14 +74,14 @@ class AirflowApi:
         except httpx.HTTPError as error:
             raise AirflowException(f"Airflow's API ({self.conn_id}): {error}") from None
 
-    def _succeeded(self, client: httpx.Client) -> frozenset[str]:
-        dag_id, run_id = quote(self.dag_id, safe=""), quote(self.run_id, safe="")
-        found: set[str] = set()
+    def _succeeded(self, client: httpx.Client) -> frozenset[tuple[TaskId, int]]:
+        dag_id, run_id = quote(self.run.dag_id, safe=""), quote(self.run.run_id, safe="")
+        found: set[tuple[TaskId, int]] = set()
         path, offset = f"/api/v2/dags/{dag_id}/dagRuns/{run_id}/taskInstances", 0
         while True:
             answer = client.get(path, params={"state": "success", "limit": 100, "offset": offset})
             page: dict[str, Any] = answer.raise_for_status().json()
-            found |= {instance["task_id"] for instance in page["task_instances"]}
+            found |= {(TaskId(one["task_id"]), one["map_index"]) for one in page["task_instances"]}
             offset += len(page["task_instances"])
             if not page["task_instances"] or offset >= page["total_entries"]:
                 return frozenset(found)

@@ -21,6 +21,7 @@ from graph_compiler.airflow_backend.dag.logical_dates import explaining_template
 from graph_compiler.airflow_backend.dag.plan_document import PLAN_DOCUMENT
 from graph_compiler.airflow_backend.dag.restart_strategy import retry_arguments
 from graph_compiler.airflow_backend.installation.settings import Settings
+from graph_compiler.airflow_backend.run_identities import identity_of_task
 from graph_compiler.airflow_backend.task.driver_end import why_failed
 from graph_compiler.airflow_backend.task.driver_environment import PACKAGE, driver_environment
 from graph_compiler.airflow_backend.task.execution_files import (
@@ -216,13 +217,11 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     def _failures(self, context: Context) -> tuple[float, ...]:
         """Give when earlier tries of this task failed."""
         instance = context["ti"]
-        layout = self._layout(str(instance.run_id))
+        identity = identity_of_task(self._region, instance)
+        layout = StagingLayout(root=self._staging_root, identity=identity)
         return failure_times(
             store_of(layout.root), layout, self._region.region_id, but=str(instance.id)
         )
-
-    def _layout(self, run_id: str) -> StagingLayout:
-        return StagingLayout(root=self._staging_root, pipeline=self._region.pipeline, run_id=run_id)
 
     def _submission(self) -> Submission:
         """Give what the hook is about to run; it has no public way to ask."""
@@ -251,11 +250,13 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             check_parameters(self._pipeline, parameters)
         except ParameterError as error:
             raise AirflowFailException(f"pipeline '{region.pipeline}': {error}") from None
+        identity = identity_of_task(region, instance)
         return TaskDeploymentDescriptor(
             version=VERSION,
+            identity=identity,
             region=region,
             attempt=ExecutionAttempt(
-                run_id=str(instance.run_id),
+                run_id=identity.run_id,
                 execution_id=str(instance.id),
                 attempt_number=instance.try_number - 1,
             ),

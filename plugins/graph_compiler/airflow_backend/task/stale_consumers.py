@@ -13,11 +13,12 @@ from logging import Logger
 from airflow.sdk.bases.operator import BaseOperator
 from airflow.sdk.exceptions import AirflowException
 
-from graph_compiler.airflow_backend.installation.airflow_api import AirflowApi
+from graph_compiler.airflow_backend.installation.airflow_api import AirflowApi, ClearedTask
 from graph_compiler.deployment.documents.descriptor import StagedInput, TaskDeploymentDescriptor
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.deployment.plans.clear_command import clear_command
-from graph_compiler.identifiers import RegionId, listing
+from graph_compiler.identifiers import RegionId, TaskId, listing
 from graph_compiler.staging.results.finished_readers import stale_readers
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.stores import store_of
@@ -54,10 +55,10 @@ def _rerun(
             clear_command(task, stale),
         )
         return
-    tasks = _with_downstream(stale, operator)
-    log.info("graph_compiler: %s run again: what they read has other rows now", listing(tasks))
-    api = AirflowApi(conn_id=conn_id, dag_id=task.region.pipeline, run_id=task.attempt.run_id)
-    api.clear(tasks)
+    tasks = _with_downstream(stale, task.identity, operator)
+    names = listing(each.task_id for each in tasks)
+    log.info("graph_compiler: %s run again: what they read has other rows now", names)
+    AirflowApi(conn_id=conn_id, run=task.identity).clear(tasks)
 
 
 def _stale_consumers(task: TaskDeploymentDescriptor) -> tuple[RegionId, ...]:
@@ -68,12 +69,25 @@ def _stale_consumers(task: TaskDeploymentDescriptor) -> tuple[RegionId, ...]:
     return stale_readers(log, consumers)
 
 
-def _with_downstream(region_ids: Iterable[RegionId], operator: BaseOperator) -> tuple[str, ...]:
-    """Give the tasks and all behind them, but for the one that asks: it waits for them by itself, if it must."""
+def _with_downstream(
+    region_ids: Iterable[RegionId], run: RunIdentity, operator: BaseOperator
+) -> tuple[ClearedTask, ...]:
+    """Return the tasks and all behind them, but for the one that asks: it waits for them by itself, if it must.
+
+    Of tasks that are mapped together with this one, only the instances that have its map index.
+    """
     dag = operator.get_dag()
     assert dag is not None, "a region's task belongs to a Dag"
-    found: dict[str, None] = {}
+    found: dict[TaskId, None] = {}
     for region_id in region_ids:
-        found[region_id] = None
-        found |= dict.fromkeys(dag.get_task(region_id).get_flat_relative_ids(upstream=False))
-    return tuple(task_id for task_id in found if task_id != operator.task_id)
+        first = run.task_of(region_id)
+        behind = dag.get_task(first).get_flat_relative_ids(upstream=False)
+        found |= dict.fromkeys([first, *map(TaskId, sorted(behind))])
+    mapped, own = operator.get_closest_mapped_task_group(), set(map(run.task_of, region_ids))
+
+    def cleared(task_id: TaskId) -> ClearedTask:
+        group = dag.get_task(task_id).get_closest_mapped_task_group()
+        is_alike = task_id in own or (mapped is not None and group is mapped)
+        return ClearedTask(task_id=task_id, map_index=run.map_index if is_alike else None)
+
+    return tuple(cleared(task_id) for task_id in found if task_id != operator.task_id)

@@ -8,13 +8,20 @@ from typing import Annotated
 import typer
 
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 
-DagName = Annotated[str, typer.Argument(help="Name of the pipeline, the Dag's id.")]
+DagName = Annotated[
+    str,
+    typer.Argument(
+        help="Name of the pipeline, the Dag's id; of one in another Dag, as `staging list` shows it: "
+        "PIPELINE@DAG:GROUP:MAP_INDEX."
+    ),
+]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, as Airflow shows it.")]
 
 
 def layout_of(dag: str, run_id: str) -> StagingLayout:
-    """Give the paths of a run in this deployment's staging root; raises ConfigurationError."""
+    """Return the paths of a run in this deployment's staging root; raises ConfigurationError and StagingError."""
     root = EmbeddedAirflow(Path.cwd()).staging_root
-    return StagingLayout(root=str(root), pipeline=dag, run_id=run_id)
+    return StagingLayout(root=str(root), identity=RunIdentity.named(dag, run_id))

@@ -61,7 +61,7 @@ def run_history(layout: StagingLayout) -> History:
 
 def show_history(layout: StagingLayout, found: History, console: Console) -> None:
     """Print a line for each attempt, with its reason below it where it did not finish."""
-    console.print(Text(f"{layout.pipeline} · {layout.run_id}"))
+    console.print(Text(f"{layout.identity.owner} · {layout.identity.run_id}"))
     for region_id, attempts in found.items():
         console.print(Text(f"{region_id} · {counted(len(attempts), 'attempt')}", style="bold"))
         for attempt in attempts:

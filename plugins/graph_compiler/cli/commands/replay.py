@@ -120,7 +120,7 @@ def find_execution(
     if not found:
         known = sorted(regions_of(store, layout))
         raise ExecutionNotFoundError(
-            f"task '{task}' was not run in '{layout.run_id}'\n  found: {listing(known)}"
+            f"task '{task}' was not run in '{layout.identity.run_id}'\n  found: {listing(known)}"
         )
     if attempt is not None and attempt not in found:
         raise ExecutionNotFoundError(
@@ -158,7 +158,7 @@ def prepare_scratch(
 ) -> str:
     """Write the redirected descriptor, and bring the manifests it needs; return the descriptor's path."""
     task = redirect(_task(store, execution), str(scratch))
-    replayed = StagingLayout(root=task.staging_root, pipeline=layout.pipeline, run_id=layout.run_id)
+    replayed = StagingLayout(root=task.staging_root, identity=layout.identity)
     copies = store_of(task.staging_root)
     for result_id in staged_inputs(task.region):
         for key in store.keys(layout.manifests(result_id)):

@@ -46,7 +46,7 @@ def list_runs(as_json: AsJson = False) -> None:
         airflow = EmbeddedAirflow(Path.cwd())
         root = _root(airflow)
         inventory = survey(store_of(root), root)
-        word = ask_airflow(airflow, (run.pipeline for run in inventory.runs))
+        word = ask_airflow(airflow, (run.identity for run in inventory.runs))
         policy = Policy(now=time.time(), airflow=word.states)
         if as_json:
             typer.echo(list_json(inventory, policy))
@@ -99,7 +99,7 @@ def gc(
         root = _root(airflow)
         store = store_of(root)
         inventory = survey(store, root)
-        word = ask_airflow(airflow, (run.pipeline for run in inventory.runs))
+        word = ask_airflow(airflow, (run.identity for run in inventory.runs))
         policy = Policy(
             now=time.time(),
             older_than=_seconds(older_than, word.silence),

@@ -14,10 +14,9 @@ from graph_compiler.cli.running.following import Followed, follow
 from graph_compiler.cli.running.published_preview import published_preview
 from graph_compiler.cli.running.run_view import failure_words, skipped_words
 from graph_compiler.declaration.parameters.parameter import ParameterValue
-from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.staging_layout import StagingLayout, runs_of
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.identifiers import path_segment
-from graph_compiler.staging.executions.executions import executions, run_id_of
+from graph_compiler.staging.executions.executions import executions, identity_of
 from graph_compiler.staging.store.stores import store_of
 
 
@@ -39,14 +38,14 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
     with console.status("preparing Airflow's database (the first time only)"):
         airflow.prepare(log)
     root = str(airflow.staging_root)
-    store, runs = store_of(root), f"{root}/{path_segment(name)}"
+    store, runs = store_of(root), runs_of(root, name)
     known = set(store.folders(runs))
     tasks = task_words(run.compiled)
 
     def layout() -> StagingLayout | None:
         folders = sorted(set(store.folders(runs)) - known)
-        run_id = run_id_of(store, f"{runs}/{folders[0]}") if folders else None
-        return StagingLayout(root=root, pipeline=name, run_id=run_id) if run_id else None
+        identity = identity_of(store, f"{runs}/{folders[0]}") if folders else None
+        return StagingLayout(root=root, identity=identity) if identity else None
 
     followed = Followed(
         pipeline=name,
@@ -72,7 +71,7 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
     where = layout()
     return FinishedRun(
         compiled=run.compiled,
-        run_id=None if where is None else where.run_id,
+        run_id=None if where is None else where.identity.run_id,
         seconds=time.time() - followed.started,
         found=found,
         failure=failure,

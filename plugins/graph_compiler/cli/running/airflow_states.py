@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from graph_compiler.staging.gc.collection import RunKey
+from graph_compiler.deployment.documents.run_identity import RunIdentity
+from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.staging.gc.liveness import AirflowRunState
 
 _DATABASE = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
@@ -21,20 +22,20 @@ _PROGRAM = "graph_compiler.airflow_backend.installation.run_states"
 class AirflowWord:
     """The states of the runs Airflow knows; `silence` says why it could not be asked, None where it could."""
 
-    states: Mapping[RunKey, AirflowRunState]
+    states: Mapping[RunIdentity, AirflowRunState]
     silence: str | None
 
 
-def ask_airflow(airflow: EmbeddedAirflow, pipelines: Iterable[str]) -> AirflowWord:
+def ask_airflow(airflow: EmbeddedAirflow, runs: Iterable[RunIdentity]) -> AirflowWord:
     """Ask the metadata database of the Airflow that this project, or the environment, names."""
-    dag_ids = sorted(set(pipelines))
-    if not dag_ids:
+    asked = list(runs)
+    if not asked:
         return AirflowWord(states={}, silence=None)
     if not airflow.home.is_dir() and _DATABASE not in os.environ:  # to ask would make a home
         return AirflowWord(states={}, silence=f"there is no {airflow.home}")
     done = subprocess.run(
         [sys.executable, "-m", _PROGRAM],
-        input=json.dumps(dag_ids),
+        input=json.dumps(to_wire(asked)),
         env=airflow.child_environment(),
         capture_output=True,
         text=True,
@@ -43,8 +44,8 @@ def ask_airflow(airflow: EmbeddedAirflow, pipelines: Iterable[str]) -> AirflowWo
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         return AirflowWord(states={}, silence=last)
-    rows = json.loads(done.stdout.strip().splitlines()[-1])
+    found = zip(asked, json.loads(done.stdout.strip().splitlines()[-1]), strict=True)
     return AirflowWord(
-        states={(dag_id, run_id): AirflowRunState(state) for dag_id, run_id, state in rows},
+        states={run: AirflowRunState(state) for run, state in found if state is not None},
         silence=None,
     )

@@ -222,7 +222,7 @@ def _follow(
     came_through = process.returncode == 0 and all(map(_came_through, found.values()))
     return FinishedRun(
         compiled=run.compiled,
-        run_id=tasks[0].attempt.run_id if run.until is None else None,
+        run_id=tasks[0].identity.run_id if run.until is None else None,
         seconds=time.time() - followed.started,
         found=found,
         failure=None if came_through else failure_words(name, found, log, starting="Spark"),

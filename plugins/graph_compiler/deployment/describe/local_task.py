@@ -16,6 +16,7 @@ from graph_compiler.deployment.documents.descriptor import (
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import GraphCompilerError
 
 
@@ -40,6 +41,7 @@ def desk_task(
     rendered = {key: _render(text, run) for key, text in find_places(region).items()}
     return TaskDeploymentDescriptor(
         version=VERSION,
+        identity=RunIdentity.own(region.pipeline, run.run_id),
         region=fill_places(region, rendered),
         attempt=ExecutionAttempt(
             run_id=run.run_id, execution_id=execution_id, attempt_number=attempt_number

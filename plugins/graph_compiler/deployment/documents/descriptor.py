@@ -16,13 +16,14 @@ from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.declaration.retention import Retention
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.errors import SourceLocation
 from graph_compiler.graphs.coordination import InitializeOnMaster, OperatorCoordinatorProvider
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId, RegionId
 
-VERSION = 4
+VERSION = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,11 +166,12 @@ class ExecutionAttempt:
 class TaskDeploymentDescriptor:
     """All that one Spark application needs to know. `parameters` are bound to `:name` in expressions.
 
-    `logical_date` is the run's, None where it has none. `clears_others`: who starts the application can have tasks that
-    have finished run again.
+    `identity` says of which run. `logical_date` is that run's, None where it has none. `clears_others`: who starts the
+    application can have tasks that have finished run again.
     """
 
     version: int
+    identity: RunIdentity
     region: RegionDescriptor
     attempt: ExecutionAttempt
     staging_root: str
@@ -180,9 +182,7 @@ class TaskDeploymentDescriptor:
     @property
     def layout(self) -> StagingLayout:
         """Give the paths of the run."""
-        return StagingLayout(
-            root=self.staging_root, pipeline=self.region.pipeline, run_id=self.attempt.run_id
-        )
+        return StagingLayout(root=self.staging_root, identity=self.identity)
 
     def to_json(self) -> str:
         """Encode for the Spark side."""

@@ -1,6 +1,6 @@
 """Where everything of a run lies below the staging root. The only place that joins these paths.
 
-<root>/<pipeline>/<run>/
+<root>/<pipeline>/<run>/                      <run> as `RunIdentity.run_folder` has it
     run.json                                  put by the run's first task: who sees it sees the run
     plans/<plan id>.json                      what the plans compute of which tasks have run
     tasks/<region>/<execution id>/descriptor.json, submission.json, driver.json, report.json, outcome.json
@@ -22,6 +22,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId, path_segment
 
@@ -40,18 +41,17 @@ class StagingLayout:
     """Paths of one run. `root` is an absolute path, as `local_root` gives it."""
 
     root: str
-    pipeline: str
-    run_id: str
+    identity: RunIdentity
 
     @property
     def runs(self) -> str:
         """Return the folder of all runs of the pipeline."""
-        return f"{self.root}/{path_segment(self.pipeline)}"
+        return runs_of(self.root, self.identity.pipeline)
 
     @property
     def run(self) -> str:
         """Return the folder of this run."""
-        return f"{self.runs}/{path_segment(self.run_id)}"
+        return f"{self.runs}/{self.identity.run_folder}"
 
     @property
     def tasks(self) -> str:
@@ -149,6 +149,11 @@ class StagingLayout:
     def done(self, target: str, number: int) -> str:
         """Give the key that says an intent was carried out."""
         return f"{self.publications(target)}/{number}{DONE}"
+
+
+def runs_of(root: str, pipeline: str) -> str:
+    """Return the folder of all runs of a pipeline."""
+    return f"{root}/{path_segment(pipeline)}"
 
 
 def execution_of(descriptor: str) -> str:

@@ -6,20 +6,29 @@ import shlex
 from collections.abc import Sequence
 
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.identifiers import listing
+from graph_compiler.deployment.documents.run_identity import NOT_MAPPED
+from graph_compiler.identifiers import RegionId, listing
 
 
-def clear_command(task: TaskDeploymentDescriptor, task_ids: Sequence[str]) -> str:
-    """Say how to clear tasks of the run of `task`, with all behind them.
+def clear_command(task: TaskDeploymentDescriptor, region_ids: Sequence[RegionId]) -> str:
+    """Say how to clear the tasks of regions in the run of `task`, with all behind them.
 
-    `airflow tasks clear` selects runs by their logical date alone: one without is cleared in the UI, or by the API.
+    `airflow tasks clear` selects runs by their logical date alone: one without is cleared in the UI, or by the API. So
+    is one with a map index, which that command does not take.
     """
+    run = task.identity
+    task_ids = [run.task_of(region_id) for region_id in region_ids]
+    if run.map_index != NOT_MAPPED:
+        return (
+            f"in Airflow's UI, clear {listing(task_ids)} of run '{run.run_id}' of '{run.dag_id}', those with map index "
+            f"{run.map_index}, downstream tasks included (`airflow tasks clear` takes no map index)"
+        )
     if task.logical_date is None:
         return (
-            f"in Airflow's UI, clear {listing(task_ids)} of run '{task.attempt.run_id}', downstream tasks included "
+            f"in Airflow's UI, clear {listing(task_ids)} of run '{run.run_id}', downstream tasks included "
             "(`airflow tasks clear` finds no run without a logical date)"
         )
-    pattern = f"^({'|'.join(task_ids)})$"
+    names = "|".join(task_id.replace(".", "[.]") for task_id in task_ids)
     date = task.logical_date
-    words = ["airflow", "tasks", "clear", "-y", "-d", "-s", date, "-e", date, "-t", pattern]
-    return shlex.join([*words, task.region.pipeline])
+    words = ["airflow", "tasks", "clear", "-y", "-d", "-s", date, "-e", date, "-t", f"^({names})$"]
+    return shlex.join([*words, run.dag_id])

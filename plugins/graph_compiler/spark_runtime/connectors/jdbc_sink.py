@@ -124,8 +124,7 @@ def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext
     mark = secrets.token_hex(16)
     publication = MarkedPublication(
         number=0,
-        pipeline=context.layout.pipeline,
-        run_id=context.layout.run_id,
+        identity=context.layout.identity,
         plan_id=context.plan_id,
         operator_id=operator_id,
         execution_id=context.execution_id,

@@ -127,8 +127,7 @@ def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContex
         )
     publication = InsertPublication(
         number=number,
-        pipeline=context.layout.pipeline,
-        run_id=context.layout.run_id,
+        identity=context.layout.identity,
         plan_id=context.plan_id,
         operator_id=operator_id,
         execution_id=context.execution_id,
@@ -177,7 +176,7 @@ def _carry_out(
     publication: InsertPublication, connector: Table, spark: SparkSession, ledger: Ledger
 ) -> None:
     rows = spark.read.parquet(literal(publication.prepared))
-    run = f"{publication.pipeline}/{publication.run_id}"
+    run = f"{publication.identity.owner}/{publication.identity.run_id}"
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     said = zip(publication.attempt_columns, (run, now), strict=False)
     rows = rows.withColumns({name: lit(text) for name, text in said})

@@ -158,8 +158,7 @@ class Publisher:
         _arrange(names, prepared)
         return Intent(
             number=ticket.number,
-            pipeline=self.ledger.layout.pipeline,
-            run_id=self.ledger.layout.run_id,
+            identity=self.ledger.layout.identity,
             plan_id=self.ledger.plan_id,
             operator_id=ticket.operator_id,
             execution_id=self.execution_id,

@@ -25,6 +25,7 @@ from graph_compiler.deployment.documents.progress import VERSION as PROGRESS_VER
 from graph_compiler.deployment.documents.progress import ExecutionProgress
 from graph_compiler.deployment.documents.report import VERSION as REPORT_VERSION
 from graph_compiler.deployment.documents.report import ExecutionReport
+from graph_compiler.deployment.documents.run_identity import RunIdentity, with_identity
 from graph_compiler.deployment.documents.staging_layout import (
     DESCRIPTOR,
     MARKER,
@@ -90,29 +91,28 @@ def find_run(store: StagingStore, layout: StagingLayout) -> None:
     """Raise ExecutionNotFoundError, naming what there is, where a run has left nothing."""
     if store.is_there(layout.run):
         return
-    names = store.folders(layout.runs)
-    ids = (run_id_of(store, f"{layout.runs}/{name}") for name in names)
-    known = sorted(found for found in ids if found is not None)
+    wanted = layout.identity
+    ids = (identity_of(store, f"{layout.runs}/{name}") for name in store.folders(layout.runs))
+    known = sorted(found.run_id for found in ids if found and found.owner == wanted.owner)
     raise ExecutionNotFoundError(
-        f"there is no run '{layout.run_id}' of '{layout.pipeline}' in {layout.root}\n"
+        f"there is no run '{wanted.run_id}' of '{wanted.owner}' in {layout.root}\n"
         f"  found: {listing(known)}"
     )
 
 
-def run_id_of(store: StagingStore, run: str) -> str | None:
-    """Return the id of the run whose folder this is, None where it was shortened and no document has it.
+def identity_of(store: StagingStore, run: str) -> RunIdentity | None:
+    """Return the run whose folder this is, None where neither its name nor the record in it says that.
 
     Raises OSError.
     """
-    name = run.rpartition("/")[2]
-    if (known := name_of_segment(name)) is not None:
+    _, folder, name = run.rsplit("/", 2)
+    if (known := RunIdentity.of_folder(folder, name)) is not None:
         return known
     try:
         marker = decode_object(store.get(f"{run}/{MARKER}") or b"", f"{run}/{MARKER}")
     except DamagedDocumentError:
         return None
-    found = marker.get("run_id")
-    return found if isinstance(found, str) and path_segment(found) == name else None
+    return RunIdentity.of_folder(folder, name, with_identity(marker).get("identity"))
 
 
 def regions_of(store: StagingStore, layout: StagingLayout) -> tuple[RegionId, ...]:

@@ -16,12 +16,13 @@ from graph_compiler.deployment.documents.descriptor import (
     StagedInput,
     TaskDeploymentDescriptor,
 )
+from graph_compiler.deployment.documents.run_identity import RunIdentity, with_identity
 from graph_compiler.deployment.documents.staging_layout import (
     DESCRIPTOR,
     StagingLayout,
 )
 from graph_compiler.deployment.documents.values_within import values_within
-from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.deployment.documents.wire import Json, to_json
 from graph_compiler.errors import (
     DamagedDocumentError,
     StagingError,
@@ -32,7 +33,7 @@ from graph_compiler.identifiers import RegionId, listing
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +46,7 @@ class RunMarker:
 
     version: int
     root: str
-    pipeline: str
-    run_id: str
+    identity: RunIdentity
     host: str
     time: float
     plan_id: str
@@ -58,13 +58,18 @@ class RunMarker:
         return cls(
             version=VERSION,
             root=task.staging_root,
-            pipeline=task.region.pipeline,
-            run_id=task.attempt.run_id,
+            identity=task.identity,
             host=host,
             time=time,
             plan_id=task.region.plan_id,
             ttl=task.region.retention.ttl,
         )
+
+
+def _upgraded(document: dict[str, Json]) -> dict[str, Json]:
+    """Return a marker of version 1, which knew the pipeline's own Dag only, as one of this version."""
+    is_first = document.get("version") == 1
+    return {**with_identity(document), "version": VERSION} if is_first else document
 
 
 def find_marker(store: StagingStore, layout: StagingLayout) -> RunMarker | None:
@@ -73,16 +78,17 @@ def find_marker(store: StagingStore, layout: StagingLayout) -> RunMarker | None:
     Raises DamagedDocumentError for one that cannot be read, StagingError for that of another run.
     """
     try:
-        marker = get_document(store, layout.marker, RunMarker, version=VERSION)
+        marker = get_document(store, layout.marker, RunMarker, version=VERSION, upgrade=_upgraded)
     except DamagedDocumentError as error:
         raise error.hinting(
             "remove it, and clear a task of the run that reads no staged result: it puts it again"
         ) from None
     # Where a file system does not tell upper from lower case, two run ids may name one folder.
-    if marker and (marker.pipeline, marker.run_id) != (layout.pipeline, layout.run_id):
+    if marker and marker.identity != layout.identity:
+        theirs, ours = marker.identity, layout.identity
         raise StagingError(
-            f"{layout.run} is the folder of run '{marker.run_id}' of '{marker.pipeline}', "
-            f"and of no other: this is run '{layout.run_id}' of '{layout.pipeline}'\n"
+            f"{layout.run} is the folder of run '{theirs.run_id}' of '{theirs.owner}', "
+            f"and of no other: this is run '{ours.run_id}' of '{ours.owner}'\n"
             "  hint: give the run an id that differs in more than the case of its letters"
         )
     return marker
@@ -100,7 +106,7 @@ def same_root(store: StagingStore, layout: StagingLayout) -> Callable[[], bool]:
 
 def mark_run(store: StagingStore, marker: RunMarker) -> None:
     """Put a run's marker, if it has none."""
-    layout = StagingLayout(root=marker.root, pipeline=marker.pipeline, run_id=marker.run_id)
+    layout = StagingLayout(root=marker.root, identity=marker.identity)
     store.put_if_absent(layout.marker, to_json(marker).encode())
 
 
@@ -110,7 +116,7 @@ def see_marker(store: StagingStore, region: RegionDescriptor, mine: RunMarker) -
     Raises StagingRootNotSharedError where another worker must have put what is not to be seen, StaleResultError where
     another version of the pipeline may have had other tasks.
     """
-    layout = StagingLayout(root=mine.root, pipeline=mine.pipeline, run_id=mine.run_id)
+    layout = StagingLayout(root=mine.root, identity=mine.identity)
     before = producers(region)
     if not before:
         mark_run(store, mine)

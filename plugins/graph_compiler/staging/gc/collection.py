@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.identifiers import OperatorId, counted, path_segment
 from graph_compiler.staging.gc.inventory import (
     DataFolder,
@@ -30,9 +31,6 @@ from graph_compiler.staging.gc.liveness import (
     judge,
 )
 from graph_compiler.staging.publications.preparations import PlaceKind, is_beside
-
-RunKey = tuple[str, str]
-"""A pipeline and a run id."""
 
 
 class Waste(StrEnum):
@@ -51,13 +49,12 @@ class Waste(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
-    """Something to remove. `pipeline` and `run_id` are empty for what belongs to no run; `changed` is the run's."""
+    """Something to remove. `run` is None for what belongs to no run; `changed` is the run's."""
 
     waste: Waste
     path: str
     bytes: int
-    pipeline: str = ""
-    run_id: str = ""
+    run: RunIdentity | None = None
     changed: float = 0.0
 
 
@@ -66,8 +63,7 @@ class LeftTable:
     """A table a sink prepared in a database, as the document `record` says: who may connect drops it."""
 
     record: str
-    pipeline: str
-    run_id: str
+    run: RunIdentity
     operator_id: OperatorId
     execution_id: str
     table: str
@@ -83,8 +79,7 @@ class LeftTable:
 class KeptRun:
     """A run that stays, and why."""
 
-    pipeline: str
-    run_id: str
+    run: RunIdentity
     state: RunState
     bytes: int
     reason: str
@@ -114,13 +109,13 @@ class Policy:
 
     now: float
     older_than: float | None = None
-    airflow: Mapping[RunKey, AirflowRunState]
+    airflow: Mapping[RunIdentity, AirflowRunState]
     tables_dropped: bool = False
 
 
 def verdict(run: StagedRun, policy: Policy) -> Verdict:
     """Say whether a run is live, by the one rule."""
-    word = policy.airflow.get((run.pipeline, run.run_id))
+    word = policy.airflow.get(run.identity)
     return judge(run.facts, word, silent=policy.now - run.changed, ttl=run.ttl)
 
 
@@ -137,9 +132,7 @@ def collect(inventory: StagingInventory, policy: Policy) -> Collection:
     kept: list[KeptRun] = []
     for run in inventory.runs:
         undone = frozenset(
-            intent.execution_id
-            for intent in inventory.undone
-            if (intent.pipeline, intent.run_id) == (run.pipeline, run.run_id)
+            intent.execution_id for intent in inventory.undone if intent.identity == run.identity
         )
         found = _collect_run(run, undone, policy)
         removals += found.removals
@@ -186,7 +179,7 @@ def _collect_run(run: StagedRun, undone: frozenset[str], policy: Policy) -> Coll
 def _age_limit(run: StagedRun, policy: Policy) -> float:
     """Give the age from which a run goes: what was asked for, but not below an hour without Airflow's word."""
     asked = run.ttl if policy.older_than is None else policy.older_than
-    is_known = (run.pipeline, run.run_id) in policy.airflow
+    is_known = run.identity in policy.airflow
     return asked if is_known else max(asked, MINIMUM_SILENCE)
 
 
@@ -229,8 +222,7 @@ def _tables(run: StagedRun, undone: frozenset[str]) -> Iterator[LeftTable]:
         if record.prepared.kind is PlaceKind.TABLE:
             yield LeftTable(
                 record=rows.record,
-                pipeline=run.pipeline,
-                run_id=run.run_id,
+                run=run.identity,
                 operator_id=record.operator_id,
                 execution_id=record.execution_id,
                 table=record.prepared.place,
@@ -249,16 +241,14 @@ def _removal(run: StagedRun, waste: Waste, path: str, bytes: int) -> Removal:
         waste=waste,
         path=path,
         bytes=bytes,
-        pipeline=run.pipeline,
-        run_id=run.run_id,
+        run=run.identity,
         changed=run.changed,
     )
 
 
 def _kept(run: StagedRun, found: Verdict, reason: str) -> KeptRun:
     return KeptRun(
-        pipeline=run.pipeline,
-        run_id=run.run_id,
+        run=run.identity,
         state=found.state,
         bytes=run.bytes,
         reason=reason,

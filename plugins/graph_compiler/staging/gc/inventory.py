@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.staging.gc.liveness import RunFacts
 from graph_compiler.staging.publications.preparations import Preparation
@@ -79,8 +80,7 @@ class StrayDocument:
 class StagedRun:
     """A run's folder."""
 
-    pipeline: str
-    run_id: str
+    identity: RunIdentity
     path: str
     bytes: int
     changed: float

@@ -11,13 +11,13 @@ import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import REMOVED, TRASH, StagingLayout
 from graph_compiler.identifiers import path_segment
 from graph_compiler.staging.gc.collection import (
     Collection,
     LeftTable,
     Removal,
-    RunKey,
     Waste,
 )
 from graph_compiler.staging.gc.survey import last_change
@@ -28,19 +28,19 @@ from graph_compiler.staging.store.staging_store import StagingStore
 
 def remove(store: StagingStore, collection: Collection, root: str) -> Iterator[Removal]:
     """Remove what a collection names, and yield what was removed."""
-    spared: dict[RunKey, bool] = {}
+    spared: dict[RunIdentity | None, bool] = {}
     undone: frozenset[Publication] = frozenset()
     for removal in collection.removals:
-        key = (removal.pipeline, removal.run_id)
-        if key not in spared:
-            spared[key] = bool(removal.run_id) and _has_changed(store, removal, root)
+        run = removal.run
+        if run not in spared:
+            spared[run] = run is not None and _has_changed(store, run, removal.changed, root)
             undone = frozenset(undone_intents(store, root))
-        if spared[key] or _is_needed(removal, undone):
+        if spared[run] or _is_needed(removal, undone):
             continue
         if _remove(store, removal, root):
             yield removal
-        elif removal.run_id:
-            spared[key] = True
+        elif run is not None:
+            spared[run] = True
 
 
 def forget(store: StagingStore, tables: Iterable[LeftTable]) -> None:
@@ -51,18 +51,13 @@ def forget(store: StagingStore, tables: Iterable[LeftTable]) -> None:
             store.put_if_absent(f"{folder}/{table.operator_id}{REMOVED}", b"{}")
 
 
-def _has_changed(store: StagingStore, removal: Removal, root: str) -> bool:
-    layout = StagingLayout(root=root, pipeline=removal.pipeline, run_id=removal.run_id)
-    return last_change(store, layout) != removal.changed
+def _has_changed(store: StagingStore, run: RunIdentity, changed: float, root: str) -> bool:
+    return last_change(store, StagingLayout(root=root, identity=run)) != changed
 
 
 def _is_needed(removal: Removal, undone: frozenset[Publication]) -> bool:
     """Whether an undone publication needs it: what is prepared is in a folder with the execution's name."""
-    executions = {
-        intent.execution_id
-        for intent in undone
-        if (intent.pipeline, intent.run_id) == (removal.pipeline, removal.run_id)
-    }
+    executions = {intent.execution_id for intent in undone if intent.identity == removal.run}
     if removal.waste is Waste.PREPARED:
         return PurePosixPath(removal.path).name in {path_segment(id) for id in executions}
     return removal.waste is Waste.RUN and bool(executions)

@@ -25,14 +25,14 @@ from graph_compiler.deployment.documents.staging_layout import (
 )
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import IntermediateDataSetId, RegionId, name_of_segment
+from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.staging.executions.executions import (
     ALL,
     RegionExecution,
     executions,
+    identity_of,
     last_descriptor,
     regions_of,
-    run_id_of,
 )
 from graph_compiler.staging.executions.run_marker import find_marker
 from graph_compiler.staging.gc.inventory import (
@@ -86,8 +86,7 @@ def survey_run(store: StagingStore, layout: StagingLayout) -> StagedRun:
     except _UNREADABLE as error:
         unreadable = f"its records cannot be read: {error}"
     return StagedRun(
-        pipeline=layout.pipeline,
-        run_id=layout.run_id,
+        identity=layout.identity,
         path=layout.run,
         bytes=sum(file.bytes for file in files),
         changed=_changed(files),
@@ -113,15 +112,14 @@ def _changed(files: Iterable[StoredFile]) -> float:
 
 
 def _runs(store: StagingStore, root: str) -> Iterator[StagingLayout]:
-    """Yield the runs of a root; one whose id was shortened, and that no document names, cannot be asked about."""
+    """Yield the runs of a root; one that neither its folder's name nor a document names cannot be asked about."""
     for folder in store.folders(root):
-        pipeline = name_of_segment(folder)
-        if folder.startswith(".") or pipeline is None:
+        if folder.startswith("."):
             continue
         for name in store.folders(f"{root}/{folder}"):
             run = f"{root}/{folder}/{name}"
-            if _is_run(store, run) and (run_id := run_id_of(store, run)) is not None:
-                yield StagingLayout(root=root, pipeline=pipeline, run_id=run_id)
+            if _is_run(store, run) and (identity := identity_of(store, run)) is not None:
+                yield StagingLayout(root=root, identity=identity)
 
 
 def _is_run(store: StagingStore, run: str) -> bool:

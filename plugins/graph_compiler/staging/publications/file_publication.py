@@ -48,8 +48,8 @@ def carry_out(intent: Intent) -> None:
     except OSError as error:
         places = " → ".join(str(name) for name in (error.filename, error.filename2) if name)
         raise PublicationPendingError(
-            f"{intent.target} does not take what execution {intent.execution_id} of run {intent.run_id} has decided to "
-            f"publish: {error.strerror or error}{f' ({places})' if places else ''}\n"
+            f"{intent.target} does not take what execution {intent.execution_id} of run {intent.identity.run_id} has "
+            f"decided to publish: {error.strerror or error}{f' ({places})' if places else ''}\n"
             "  hint: mend this, and clear the task: whoever writes the target next finishes it. "
             f"To give it up, remove {intent.prepared}"
         ) from error

@@ -22,7 +22,7 @@ from typing import TypeVar
 
 from graph_compiler import program_log
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.deployment.documents.wire import to_json, to_wire
 from graph_compiler.errors import (
     DamagedDocumentError,
     DecisionLostError,
@@ -192,7 +192,7 @@ class Ledger:
                 LOG.warning(
                     "gave up what execution %s of run %s decided to publish: %s",
                     publication.execution_id,
-                    publication.run_id,
+                    publication.identity.run_id,
                     error,
                 )
                 self.give_up(publication)
@@ -250,8 +250,7 @@ class Ledger:
             )
 
     def _is_of_this_run(self, document: Mapping[str, object]) -> bool:
-        run = (self.layout.pipeline, self.layout.run_id)
-        return (document["pipeline"], document["run_id"]) == run
+        return document["identity"] == to_wire(self.layout.identity)
 
     def _refuse_another_sink(self, document: Mapping[str, object], operator_id: OperatorId) -> None:
         if (

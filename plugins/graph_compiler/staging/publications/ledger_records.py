@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from graph_compiler.deployment.documents.run_identity import with_identity
 from graph_compiler.deployment.documents.staging_layout import DONE, INTENT, StagingLayout
 from graph_compiler.deployment.documents.wire import to_json
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError
@@ -18,7 +19,9 @@ from graph_compiler.staging.store.staging_store import StagingStore
 
 GONE = "is gone"
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
-_COMMON = ("pipeline", "run_id", "plan_id", "operator_id", "execution_id", "target")
+_COMMON: Mapping[str, type] = {"identity": dict} | dict.fromkeys(
+    ("plan_id", "operator_id", "execution_id", "target"), str
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +44,7 @@ class LedgerRecords:
         """Return what was decided, with what only its kind of target has."""
         key = self.layout.intent(target, number)
         try:
-            found = get_document(self.store, key, Publication)
+            found = get_document(self.store, key, Publication, upgrade=with_identity)
         except OtherVersionError as error:
             raise self._of_another_version(target, number, error.why) from None
         if found is None:
@@ -54,8 +57,10 @@ class LedgerRecords:
         content = self.store.get(key)
         if content is None:
             raise DamagedDocumentError(key, GONE)
-        document = decode_object(content, key)
-        if missing := [name for name in _COMMON if not isinstance(document.get(name), str)]:
+        document = with_identity(decode_object(content, key))
+        if missing := [
+            name for name, kind in _COMMON.items() if not isinstance(document.get(name), kind)
+        ]:
             if isinstance(document.get("type"), str):
                 raise self._of_another_version(target, number, f"it has no {listing(missing)}")
             raise DamagedDocumentError(key, f"has no {listing(missing)}")

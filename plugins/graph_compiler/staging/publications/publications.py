@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from enum import StrEnum
 
+from graph_compiler.deployment.documents.run_identity import RunIdentity, with_identity
 from graph_compiler.deployment.documents.staging_layout import DONE, INTENT, TARGETS, StagingLayout
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.identifiers import OperatorId
@@ -26,8 +27,7 @@ class Publication:
     """What one execution is about to do to a target; the leaves say what."""
 
     number: int
-    pipeline: str
-    run_id: str
+    identity: RunIdentity
     plan_id: str
     operator_id: OperatorId
     execution_id: str
@@ -69,7 +69,7 @@ def read_publication(store: StagingStore, key: str) -> Publication:
     content = store.get(key)
     if content is None:
         raise DamagedDocumentError(key, "is gone")
-    document = decode_object(content, key)
+    document = with_identity(decode_object(content, key))
     names = [field.name for field in fields(Publication)]
     common = {name: document[name] for name in names if name in document}
     kind = {"type": Publication.__name__} if isinstance(document.get("type"), str) else {}

@@ -25,6 +25,7 @@ _KEPT = 5_000
 class PlanCard:
     """What a list shows of a plan."""
 
+    pipeline: str
     plan_id: str | None
     operators: int
     vertices: int
@@ -139,6 +140,7 @@ def _card(row: SerializedDagModel) -> PlanCard | None:
 def _card_of(view: Mapping[str, Any]) -> PlanCard:
     staged = {edge["result"] for edge in view["edges"] if edge["is_staged"]}
     return PlanCard(
+        pipeline=str(view["pipeline"]),
         plan_id=view["plan_id"],
         operators=len(view["operators"]),
         vertices=len(view["vertices"]),

@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn
 from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
+from airflow.api_fastapi.common.db.common import SessionDep
 from airflow.api_fastapi.core_api.security import requires_access_dag
 from airflow.models.dag import DagModel
 from fastapi import Depends, HTTPException, Request
@@ -19,8 +20,11 @@ from fastapi.responses import Response
 from sqlalchemy.orm import Session
 
 from graph_compiler.airflow_backend.installation.settings import Settings
-from graph_compiler.airflow_backend.web.plans.dag_versions import PlanCards
+from graph_compiler.airflow_backend.run_identities import identity_of_page
+from graph_compiler.airflow_backend.web.plans.dag_versions import PlanCard, PlanCards
 from graph_compiler.airflow_backend.web.routes.staging_reads import StagingReads
+from graph_compiler.airflow_backend.web.runs.dag_runs import RunWithTries, find_run
+from graph_compiler.deployment.documents.run_identity import NOT_MAPPED, RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import Json
 
@@ -37,9 +41,13 @@ class Server:
     row_reads: StagingReads = field(default_factory=lambda: StagingReads(running=1, waiting=4))
     """Rows are read one request after the other: a page may unfold to more than its file says, up to 2 GB."""
 
-    def layout(self, dag_id: str, run_id: str) -> StagingLayout:
-        """Give the paths of a run."""
-        return StagingLayout(root=self.settings.staging_root, pipeline=dag_id, run_id=run_id)
+    def layout(self, identity: RunIdentity) -> StagingLayout:
+        """Return the paths of a run."""
+        return StagingLayout(root=self.settings.staging_root, identity=identity)
+
+    def card(self, session: Session, found: RunWithTries) -> PlanCard | None:
+        """Return what a list shows of the plan that a run has, None where it cannot be read."""
+        return self.cards.of(session, [found.version])[found.version] if found.version else None
 
 
 def _server(request: Request) -> Server:
@@ -49,6 +57,36 @@ def _server(request: Request) -> Server:
 
 
 ServerDep = Annotated[Server, Depends(_server)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedRun:
+    """The run that a path and its query name; `found` is what Airflow's database has of its Dag's run."""
+
+    identity: RunIdentity
+    found: RunWithTries
+    card: PlanCard | None
+
+
+def _asked_run(
+    dag_id: str,
+    run_id: str,
+    server: ServerDep,
+    session: SessionDep,
+    group: str = "",
+    map_index: int = NOT_MAPPED,
+) -> AskedRun:
+    """Find a run: of a pipeline in a task group, or mapped, by that; 404 where there is none."""
+    found = find_run(session, dag_id, run_id)
+    if found is None:
+        refuse(f"there is no run '{run_id}' of '{dag_id}'")
+    card = server.card(session, found)
+    pipeline = card.pipeline if card else None
+    identity = identity_of_page(dag_id, run_id, pipeline, group=group, map_index=map_index)
+    return AskedRun(identity=identity, found=found, card=card)
+
+
+AskedRunDep = Annotated[AskedRun, Depends(_asked_run)]
 
 
 def may_read(entity: DagAccessEntity) -> Dependency:

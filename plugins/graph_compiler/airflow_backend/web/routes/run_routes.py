@@ -12,6 +12,7 @@ from fastapi.responses import Response
 
 from graph_compiler.airflow_backend.web.plans.dag_versions import is_ours
 from graph_compiler.airflow_backend.web.routes.answers import (
+    AskedRunDep,
     ServerDep,
     answer,
     may_also_read,
@@ -21,7 +22,7 @@ from graph_compiler.airflow_backend.web.routes.answers import (
 from graph_compiler.airflow_backend.web.rows.row_permission import may_see_rows
 from graph_compiler.airflow_backend.web.rows.staged_result import find_result
 from graph_compiler.airflow_backend.web.runs.attempts import read_documents
-from graph_compiler.airflow_backend.web.runs.dag_runs import find_run, newest_runs
+from graph_compiler.airflow_backend.web.runs.dag_runs import newest_runs
 from graph_compiler.airflow_backend.web.runs.joined_run import joined_run, without_reasons
 from graph_compiler.airflow_backend.web.runs.links import Links
 from graph_compiler.errors import StagingError
@@ -43,23 +44,18 @@ def runs(dag_id: str, session: SessionDep) -> Response:
 @router.get("/api/dags/{dag_id}/run", dependencies=[may_read(DagAccessEntity.TASK_INSTANCE)])
 def run(  # what FastAPI hands over
     dag_id: str,
-    run_id: str,
+    asked: AskedRunDep,
     server: ServerDep,
     session: SessionDep,
     user: GetUserDep,
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
     """Give a run as it is now; 304 where nothing has changed since the browser asked."""
-    found = find_run(session, dag_id, run_id)
-    if found is None:
-        refuse(f"there is no run '{run_id}' of '{dag_id}'")
-    version = found.version
-    card = server.cards.of(session, [version])[version] if version else None
     view = joined_run(
-        dag_id,
-        found,
-        card.plan_id if card else None,
-        server.reads(lambda: read_documents(server.layout(dag_id, run_id))),
+        asked.identity,
+        asked.found,
+        asked.card.plan_id if asked.card else None,
+        server.reads(lambda: read_documents(server.layout(asked.identity))),
         Links(history_server=server.settings.history_server),
     )
     are_shown = may_also_read(user, dag_id, DagAccessEntity.TASK_LOGS, session)
@@ -67,18 +63,16 @@ def run(  # what FastAPI hands over
 
 
 @router.get("/api/dags/{dag_id}/result", dependencies=[may_read(DagAccessEntity.TASK_INSTANCE)])
-def result(  # what FastAPI hands over
-    dag_id: str, run_id: str, result: str, server: ServerDep, session: SessionDep, user: GetUserDep
-) -> Response:
+def result(asked: AskedRunDep, result: str, server: ServerDep, user: GetUserDep) -> Response:
     """Give schema and size of a staged result, as its last commit has them, and whether this user may ask for rows."""
-    if find_run(session, dag_id, run_id) is None:
-        refuse(f"there is no run '{run_id}' of '{dag_id}'")
     are_shown = server.settings.row_samples > 0 and may_see_rows(user)
     try:
-        layout = server.layout(dag_id, run_id)
+        layout = server.layout(asked.identity)
         found = server.reads(lambda: find_result(layout, result, rows_are_shown=are_shown))
     except (OSError, StagingError) as error:
         refuse(f"the result cannot be read here: {error}")
     if found is None:
-        refuse(f"run '{run_id}' has committed no result '{result}' that this server can see")
+        refuse(
+            f"run '{asked.identity.run_id}' has committed no result '{result}' that this server can see"
+        )
     return answer(plain_json(found))

@@ -32,7 +32,7 @@ class Documents:
     """The attempts at each region; `are_there` false where the folder of the run cannot be seen."""
 
     are_there: bool
-    attempts: Mapping[str, tuple[RegionExecution, ...]]
+    attempts: Mapping[RegionId, tuple[RegionExecution, ...]]
 
 
 def read_documents(layout: StagingLayout) -> Documents:
@@ -43,7 +43,7 @@ def read_documents(layout: StagingLayout) -> Documents:
         names = store.folders(layout.tasks) if is_there else []
     except (OSError, GraphCompilerError):
         return Documents(are_there=False, attempts={})
-    attempts: dict[str, tuple[RegionExecution, ...]] = {}
+    attempts: dict[RegionId, tuple[RegionExecution, ...]] = {}
     left = _MOST_OF_RUN
     for name in names[:_MOST_ENTRIES]:
         region_id = RegionId(name_of_segment(name) or name)

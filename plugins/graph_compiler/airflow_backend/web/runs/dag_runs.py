@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session
 from graph_compiler.airflow_backend.dag.plan_document import TAG
 from graph_compiler.airflow_backend.web.plans.dag_versions import VersionKey
 from graph_compiler.explain.documents.view_answers import LastRun, RunSummary
+from graph_compiler.identifiers import TaskId
 
 _VERSION = (DagVersion.version_number, DagVersion.id, SerializedDagModel.dag_hash)
 
@@ -37,7 +38,8 @@ class RunWithTries:
 class TryRow:
     """A try of a task; `is_current` is the one in which the task is now, or waits for the next."""
 
-    task_id: str
+    task_id: TaskId
+    map_index: int
     execution_id: str
     try_number: int
     state: str | None
@@ -119,6 +121,7 @@ def last_runs(session: Session, dag_ids: Collection[str]) -> dict[str, LastRun]:
 def _columns(table: type[TaskInstance | TaskInstanceHistory], id: Any) -> tuple[Any, ...]:
     return (
         table.task_id,
+        table.map_index,
         id,
         table.try_number,
         table.state,
@@ -130,6 +133,7 @@ def _columns(table: type[TaskInstance | TaskInstanceHistory], id: Any) -> tuple[
 
 def _try(  # noqa: PLR0913, PLR0917  # a row of `_columns`
     task_id: str,
+    map_index: int,
     id: UUID,
     number: int,
     state: str | None,
@@ -140,7 +144,8 @@ def _try(  # noqa: PLR0913, PLR0917  # a row of `_columns`
     is_current: bool,
 ) -> TryRow:
     return TryRow(
-        task_id=task_id,
+        task_id=TaskId(task_id),
+        map_index=map_index,
         execution_id=str(id),
         try_number=number,
         state=None if state is None else str(state),

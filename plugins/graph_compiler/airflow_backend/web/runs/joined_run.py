@@ -22,6 +22,7 @@ from graph_compiler.deployment.documents.report import (
     Output,
     VertexMetrics,
 )
+from graph_compiler.deployment.documents.run_identity import NOT_MAPPED, RunIdentity
 from graph_compiler.explain.documents.view_run import (
     VERSION,
     ViewAttempt,
@@ -36,7 +37,7 @@ from graph_compiler.explain.documents.view_run import (
     ViewWork,
 )
 from graph_compiler.graphs.execution import ExecutionState
-from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.staging.executions.executions import RegionExecution
 
 _WAITING = (None, "scheduled", "up_for_retry")
@@ -46,7 +47,7 @@ _STATES = {None if key is None else key.value: state for key, state in EXECUTION
 
 
 def joined_run(
-    dag_id: str,
+    identity: RunIdentity,
     found: RunWithTries,
     plan_id: str | None,
     documents: Documents,
@@ -54,13 +55,15 @@ def joined_run(
 ) -> ViewRun:
     """Give the run as it is now."""
     run = found.run
-    tries = defaultdict[str, list[TryRow]](list)
+    tries = defaultdict[RegionId, list[TryRow]](list)
     for row in found.tries:
-        tries[row.task_id].append(row)
+        region_id = identity.region_of(row.task_id)
+        if region_id is not None and row.map_index in (identity.map_index, NOT_MAPPED):
+            tries[region_id].append(row)
     names = dict.fromkeys([*tries, *documents.attempts])
     return ViewRun(
         version=VERSION,
-        pipeline=dag_id,
+        pipeline=identity.dag_id,
         run_id=run.run_id,
         state=run.state,
         run_type=run.run_type,
@@ -76,7 +79,7 @@ def joined_run(
                 name,
                 tries[name],
                 documents.attempts.get(name, ()),
-                partial(links.log, dag_id, run.run_id, name),
+                partial(links.log, identity, name),
                 links,
             )
             for name in names
@@ -97,7 +100,7 @@ def without_reasons(run: ViewRun) -> ViewRun:
 
 
 def _region(
-    name: str,
+    name: RegionId,
     tries: Sequence[TryRow],
     attempts: Sequence[RegionExecution],
     log_url: Callable[[int], str],

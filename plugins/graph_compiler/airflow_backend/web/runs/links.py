@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from graph_compiler.deployment.documents.run_identity import NOT_MAPPED, RunIdentity
+from graph_compiler.identifiers import RegionId
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Links:
@@ -12,10 +15,13 @@ class Links:
 
     history_server: str | None
 
-    def log(self, dag_id: str, run_id: str, task_id: str, try_number: int) -> str:
-        """Give the page of a task's log in Airflow's UI."""
-        run, task = quote(run_id, safe=""), quote(task_id, safe="")
-        return f"/dags/{quote(dag_id, safe='')}/runs/{run}/tasks/{task}?try_number={try_number}"
+    def log(self, run: RunIdentity, region_id: RegionId, try_number: int) -> str:
+        """Return the page of the log of a region's task in Airflow's UI."""
+        task = f"tasks/{quote(run.task_of(region_id), safe='')}"
+        if run.map_index != NOT_MAPPED:
+            task += f"/mapped/{run.map_index}"
+        dag_run = f"/dags/{quote(run.dag_id, safe='')}/runs/{quote(run.run_id, safe='')}"
+        return f"{dag_run}/{task}?try_number={try_number}"
 
     def spark(self, application_id: str | None, live: str | None) -> str | None:
         """Give Spark's own UI while there is one; else its history server's page, where one is configured."""

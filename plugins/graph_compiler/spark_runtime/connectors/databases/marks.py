@@ -76,7 +76,8 @@ class Marks:
     def statement(self, publication: Publication, mark: str, outcome: MarkOutcome) -> str:
         """Return the statement that puts a mark; it fails where there is one."""
         target = hashlib.sha256(publication.target.encode()).hexdigest()
-        whose = (publication.pipeline, publication.run_id, publication.execution_id)
+        run = publication.identity
+        whose = (run.owner, run.run_id, publication.execution_id)
         return _insert(self.table, mark, outcome, (target, *whose))
 
     def give_up(self, publication: Publication, mark: str) -> MarkOutcome:

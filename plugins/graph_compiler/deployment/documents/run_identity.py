@@ -1,0 +1,157 @@
+"""Which run of a pipeline this is: the one value that paths, ledgers, liveness and calls to Airflow's API are made of.
+
+    owner                         run id        what it is
+    flights                       manual__1     a run of the pipeline's own Dag, whose id is the pipeline's name
+    flights@nightly               manual__1     a run of the pipeline in the Dag `nightly`
+    flights@nightly:emea.daily    manual__1     there, in the group `daily` of the task group `emea`
+    flights@nightly:emea.daily:3  manual__1     there, mapped: the one with map index 3
+
+Two runs are the same run if their identities are equal, and only then.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+from graph_compiler.deployment.documents.wire import Json, from_wire, to_wire
+from graph_compiler.errors import DescriptorError, StagingError
+from graph_compiler.identifiers import (
+    RegionId,
+    TaskId,
+    digested_segment,
+    name_of_segment,
+    path_segment,
+)
+
+NOT_MAPPED = -1
+"""Airflow's map index of a task that is not mapped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunIdentity:
+    """A run of a pipeline. `group_path` is what Airflow puts before a region's id in its task's id: `emea.daily`."""
+
+    dag_id: str
+    group_path: str
+    pipeline: str
+    run_id: str
+    map_index: int
+
+    @classmethod
+    def own(cls, pipeline: str, run_id: str) -> RunIdentity:
+        """Return the run of a pipeline in its own Dag, outside of task groups and not mapped."""
+        return cls(
+            dag_id=pipeline, group_path="", pipeline=pipeline, run_id=run_id, map_index=NOT_MAPPED
+        )
+
+    @classmethod
+    def named(cls, owner: str, run_id: str) -> RunIdentity:
+        """Return the run that a person names as `owner` writes it; raises StagingError where that names none."""
+        pipeline, is_elsewhere, place = owner.partition("@")
+        if not is_elsewhere:
+            return cls.own(_unquoted(pipeline), run_id)
+        dag_id, group_path, index, *more = [*map(_unquoted, place.split(":")), "", ""]
+        if not dag_id or any(more) or (index and not (index.isascii() and index.isdecimal())):
+            raise StagingError(
+                f"'{owner}' names no pipeline in a Dag\n"
+                "  allowed: PIPELINE, PIPELINE@DAG, PIPELINE@DAG:GROUP, PIPELINE@DAG:GROUP:MAP_INDEX"
+            )
+        return cls(
+            dag_id=dag_id,
+            group_path=group_path,
+            pipeline=_unquoted(pipeline),
+            run_id=run_id,
+            map_index=int(index) if index else NOT_MAPPED,
+        )
+
+    @classmethod
+    def of_folder(cls, folder: str, name: str, recorded: Json = None) -> RunIdentity | None:
+        """Return the run whose folder is `name` in the pipeline's `folder`, None where nothing says which.
+
+        A name that was cut, or has more in it than a run id, says nothing by itself: then it is the one that is
+        `recorded` in the folder, if this is its folder.
+        """
+        pipeline, run_id = name_of_segment(folder), name_of_segment(name)
+        if pipeline is not None and run_id is not None:
+            return cls.own(pipeline, run_id)
+        try:
+            found = from_wire(cls, recorded)
+        except DescriptorError:
+            return None
+        return found if (path_segment(found.pipeline), found.run_folder) == (folder, name) else None
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a run of the pipeline's own Dag, outside of task groups and not mapped."""
+        return self == RunIdentity.own(self.pipeline, self.run_id)
+
+    @property
+    def is_whole_dag(self) -> bool:
+        """Whether all that its Dag runs may be its: nothing says which tasks are not."""
+        return not self.group_path and self.map_index == NOT_MAPPED
+
+    @property
+    def owner(self) -> str:
+        """Return the name of all such runs: the pipeline, and where it stands unless that is its own Dag."""
+        if self.is_own:
+            return _quoted(self.pipeline)
+        index = "" if self.map_index == NOT_MAPPED else str(self.map_index)
+        place = ":".join(map(_quoted, (self.dag_id, self.group_path, index)))
+        return f"{_quoted(self.pipeline)}@{place.rstrip(':')}"
+
+    @property
+    def run_folder(self) -> str:
+        """Return the name of its folder among those of the pipeline, which no other run has, whatever ids contain.
+
+        Of a run of its own Dag it is the run id. Of another it is a part to read, and a digest of the whole: as long as
+        no other name's, so that it is none of those, even where a file system does not tell upper from lower case.
+        """
+        if self.is_own:
+            return path_segment(self.run_id)
+        index = () if self.map_index == NOT_MAPPED else (str(self.map_index),)
+        shown = "-".join(part for part in (self.dag_id, self.group_path, *index) if part)
+        whole = (self.dag_id, self.group_path, self.pipeline, self.run_id, self.map_index)
+        return digested_segment(f"{shown}-{self.run_id}", json.dumps(whole))
+
+    def task_of(self, region_id: RegionId) -> TaskId:
+        """Return the id of the Airflow task that runs a region."""
+        return TaskId(f"{self.group_path}.{region_id}" if self.group_path else region_id)
+
+    def region_of(self, task_id: TaskId) -> RegionId | None:
+        """Return the region that an Airflow task runs if it is one of this run's, by its place in groups."""
+        if not self.group_path:
+            return RegionId(task_id)
+        before = f"{self.group_path}."
+        return RegionId(task_id.removeprefix(before)) if task_id.startswith(before) else None
+
+
+def group_path(task_id: TaskId, region_id: RegionId) -> str:
+    """Return the path of groups that a region's task is in; raises StagingError where its id is not the region's."""
+    path = task_id.removesuffix(region_id)
+    if path + region_id != task_id or (path and not path.endswith(".")):
+        raise StagingError(
+            f"task '{task_id}' runs region '{region_id}'; allowed: the region's id, after the ids of task groups"
+        )
+    return path.removesuffix(".")
+
+
+def _quoted(name: str) -> str:
+    return quote(name, safe="", errors="surrogatepass")
+
+
+def _unquoted(name: str) -> str:
+    return unquote(name, errors="surrogatepass")
+
+
+def with_identity(document: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a document with the identity of its run; versions before this named the pipeline and the run id."""
+    upgraded = dict(document)
+    if "identity" not in upgraded:
+        pipeline, run_id = upgraded.get("pipeline"), upgraded.get("run_id")
+        if isinstance(pipeline, str) and isinstance(run_id, str):
+            del upgraded["pipeline"], upgraded["run_id"]
+            upgraded["identity"] = to_wire(RunIdentity.own(pipeline, run_id))
+    return upgraded

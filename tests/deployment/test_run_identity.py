@@ -1,0 +1,134 @@
+"""Runs are told apart by all that makes them different, whatever ids contain, and by nothing else."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graph_compiler.deployment.documents.run_identity import (
+    RunIdentity,
+    group_path,
+    with_identity,
+)
+from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.deployment.documents.wire import from_wire, to_wire
+from graph_compiler.errors import StagingError
+from graph_compiler.identifiers import RegionId, TaskId, path_segment
+from tests.harness.identities import runs_elsewhere
+
+ELSEWHERE = runs_elsewhere("p", "manual__1")
+IDS = st.text("aA-.:@/~%é\udc80 1", min_size=1, max_size=250) | st.text(min_size=1, max_size=250)
+IDENTITIES = st.builds(
+    RunIdentity,
+    dag_id=IDS,
+    group_path=st.just("") | IDS,
+    pipeline=st.sampled_from(["p", "P"]) | IDS,
+    run_id=IDS,
+    map_index=st.integers(-1, 3),
+)
+
+
+def folder(run: RunIdentity) -> str:
+    return StagingLayout(root="/s", identity=run).run
+
+
+def test_a_run_of_the_pipelines_own_dag_lies_where_it_always_did() -> None:
+    assert folder(RunIdentity.own("flights", "manual__1")) == "/s/flights/manual__1"
+    assert folder(RunIdentity.own("flights", "a b")) == "/s/flights/a%20b"
+
+
+def test_another_lies_beside_it_under_a_name_that_can_be_read() -> None:
+    run = ELSEWHERE["mapped there, the second"]
+    name = folder(run).removeprefix("/s/p/")
+    assert name.startswith("nightly-asia-1-manual__1~")
+    assert folder(run) == folder(replace(run)), "it is a function of the identity"
+
+
+def test_no_two_places_share_a_folder_even_where_case_does_not_count() -> None:
+    folders = {folder(run).lower() for run in ELSEWHERE.values()}
+    assert len(folders) == len(ELSEWHERE)
+
+
+@given(IDENTITIES, IDENTITIES)
+def test_two_runs_never_share_a_folder(one: RunIdentity, other: RunIdentity) -> None:
+    folders = {(path_segment(run.pipeline), run.run_folder) for run in (one, other)}
+    assert len(folders) == len({one, other})
+    for _, name in folders:
+        assert 0 < len(name.encode("utf-8")) <= 255
+        assert "/" not in name
+        assert name.strip(".")
+
+
+@given(IDENTITIES)
+def test_no_run_id_can_be_chosen_that_leads_into_the_folder_of_a_run_elsewhere(
+    run: RunIdentity,
+) -> None:
+    """As by who may trigger a Dag under a run id that he makes up."""
+    chosen = [path_segment(id) for id in (run.run_folder, run.run_id, f"{run.run_id}~" * 9)]
+    assert {len(name.partition("~")[2]) for name in chosen} <= {0, 40}
+    if not run.is_own:
+        assert len(run.run_folder.partition("~")[2]) == 64
+
+
+@given(IDENTITIES)
+def test_the_name_of_its_owner_and_its_document_say_all_of_it(run: RunIdentity) -> None:
+    assert RunIdentity.named(run.owner, run.run_id) == run
+    assert from_wire(RunIdentity, to_wire(run)) == run
+
+
+@given(IDENTITIES)
+def test_a_folder_gives_its_run_back(run: RunIdentity) -> None:
+    recorded = to_wire(run)
+    assert RunIdentity.of_folder(path_segment(run.pipeline), run.run_folder, recorded) == run
+    if not run.is_own:
+        assert RunIdentity.of_folder(path_segment(run.pipeline), run.run_folder) is None
+        another = to_wire(replace(run, map_index=run.map_index + 1))
+        assert RunIdentity.of_folder(path_segment(run.pipeline), run.run_folder, another) is None
+
+
+def test_owners_are_named_as_people_write_them() -> None:
+    assert [run.owner for run in ELSEWHERE.values()] == [
+        "p",
+        "p@nightly",
+        "p@P",
+        "p@Nightly",
+        "p@p:emea",
+        "p@nightly:emea",
+        "p@nightly:asia",
+        "p@nightly:asia.daily",
+        "p@nightly:asia:0",
+        "p@nightly:asia:1",
+        "p@p::0",
+    ]
+
+
+@pytest.mark.parametrize("owner", ["p@", "p@:g", "p@d:g:x", "p@d:g:-1", "p@d:g:1:2", "p@d:g:²"])
+def test_what_names_no_place_is_refused(owner: str) -> None:
+    with pytest.raises(StagingError, match="names no pipeline in a Dag\n  allowed: PIPELINE, "):
+        RunIdentity.named(owner, "r")
+
+
+def test_tasks_and_regions_know_each_other_by_the_groups_between_them() -> None:
+    late = RegionId("late.routes")
+    for run in ELSEWHERE.values():
+        task_id = run.task_of(late)
+        assert run.region_of(task_id) == late
+        assert group_path(task_id, late) == run.group_path
+    assert ELSEWHERE["a group of another Dag"].region_of(TaskId("asia.late")) is None
+    assert ELSEWHERE["a group of another Dag"].region_of(TaskId("emeas.late")) is None
+
+
+@pytest.mark.parametrize("task_id", ["early", "xlate", "late.x", "emea_late"])
+def test_a_task_that_has_not_its_regions_id_is_refused(task_id: str) -> None:
+    with pytest.raises(StagingError, match=f"task '{task_id}' runs region 'late'; allowed: "):
+        group_path(TaskId(task_id), RegionId("late"))
+
+
+def test_documents_of_earlier_versions_are_those_of_the_pipelines_own_dag() -> None:
+    earlier = {"pipeline": "p", "run_id": "r", "host": "h"}
+    found = with_identity(earlier)
+    assert found == {"host": "h", "identity": to_wire(RunIdentity.own("p", "r"))}
+    assert with_identity(found) == found
+    assert earlier == {"pipeline": "p", "run_id": "r", "host": "h"}
+    assert with_identity({"pipeline": 7}) == {"pipeline": 7}

@@ -1,0 +1,61 @@
+"""Runs of one pipeline with one run id, in several Dags, groups and map indexes, that write one target."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from graph_compiler import Parquet
+from graph_compiler.declaration.connectors import Connector, Table
+from tests.harness.identities import runs_elsewhere
+from tests.harness.sinks import Sinks
+
+pytestmark = pytest.mark.spark
+PLACES = list(runs_elsewhere("p", "r").values())[:6]
+
+
+def ids(spark: SparkSession, target: Connector) -> list[int]:
+    rows = (
+        spark.table(target.name) if isinstance(target, Table) else spark.read.parquet(target.path)
+    )  # type: ignore[attr-defined]  # of files
+    return sorted(row.id for row in rows.collect())
+
+
+def test_all_their_rows_are_appended_and_a_rerun_of_one_replaces_its_own(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    sinks, target = Sinks(spark, tmp_path / "staging"), Parquet(str(tmp_path / "out"))
+    for number, run in enumerate(PLACES):
+        sinks.write(target, f"SELECT {number}L AS id", run=run, mode="append")
+    assert ids(spark, target) == list(range(len(PLACES)))
+    for number, run in enumerate(PLACES):
+        sinks.write(target, f"SELECT {number + 10}L AS id", run=run, mode="append")
+        rerun = [each + 10 if each <= number else each for each in range(len(PLACES))]
+        assert ids(spark, target) == sorted(rerun)
+
+
+def test_each_appends_to_a_table_once_and_its_column_tells_them_apart(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    sinks, target = Sinks(spark, tmp_path / "staging"), Table("places", run_column="run")
+    spark.sql("CREATE TABLE places (id BIGINT, run STRING) USING parquet")
+    try:
+        for _ in range(2):
+            for number, run in enumerate(PLACES):
+                sinks.write(target, f"SELECT {number}L AS id", run=run, mode="append")
+        found = {(row.id, row.run) for row in spark.table("places").collect()}
+        assert found == {(number, f"{run.owner}/r") for number, run in enumerate(PLACES)}
+        assert spark.table("places").count() == len(PLACES)
+        assert (0, "p/r") in found, "of the pipeline's own Dag it is what it was"
+    finally:
+        spark.sql("DROP TABLE places")
+
+
+def test_one_replaces_a_target_behind_another_and_a_sink_of_both_is_no_other_sink_of_the_run(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    sinks, target = Sinks(spark, tmp_path / "staging"), Parquet(str(tmp_path / "out"))
+    for number, run in enumerate(PLACES):
+        operator_id = f"{number:032x}"
+        sinks.write(target, f"SELECT {number}L AS id", run=run, operator_id=operator_id)
+        assert ids(spark, target) == [number]
