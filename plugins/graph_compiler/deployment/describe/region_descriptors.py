@@ -91,9 +91,7 @@ def _facts(compiled: CompiledPipeline) -> _Facts:
     consumers = result_consumers(compiled)
     return _Facts(
         compiled=compiled,
-        staged_edge_ids=frozenset(
-            cut.edge.stream_edge.id for cut in compiled.deployment.staged_edges
-        ),
+        staged_edge_ids=frozenset(edge.stream_edge.id for edge in compiled.job_graph.staged_edges),
         staged_results=staged_results(compiled),
         consumers=consumers,
         compared=compared_results(compiled, consumers)
@@ -174,9 +172,9 @@ def staged_results(compiled: CompiledPipeline) -> dict[Output, IntermediateDataS
     written once, in the producer's partitioning (decision 7), and has the id of the first of them.
     """
     found: dict[Output, IntermediateDataSetId] = {}
-    for staged in compiled.deployment.staged_edges:
-        edge = staged.edge.stream_edge
-        found.setdefault((edge.source_id, edge.output_tag), staged.edge.data_set_id)
+    for staged in compiled.job_graph.staged_edges:
+        edge = staged.stream_edge
+        found.setdefault((edge.source_id, edge.output_tag), staged.data_set_id)
     return found
 
 
@@ -196,11 +194,12 @@ def _plan_id(facts: _Facts) -> str:
 
     The id of a staged result counts where a uid hash has named it; any other follows from its vertex.
     """
-    deployment = facts.compiled.deployment
-    regions = [[region.id, list(region.vertex_ids)] for region in deployment.regions]
+    compiled = facts.compiled
+    regions = [[region.id, list(region.vertex_ids)] for region in compiled.deployment.regions]
     staged = [
-        [staged.edge.stream_edge.id, staged.reason.value, *_own_name(staged.edge)]
-        for staged in deployment.staged_edges
+        [edge.id, edge.staging.reason.value, *_own_name(edge)]
+        for edge in compiled.job_graph.edges
+        if edge.staging is not None
     ]
     return digest(
         {"regions": regions, "staged": staged, "operators": to_wire(dict(facts.fingerprints))}
