@@ -2,8 +2,8 @@
 
     Flink's restart set over deployment regions  −  who has not seen the lost rows, or has read the same
 
-Flink restarts every consumer, unless its partition can be consumed again: a new copy may differ from the one they read.
-Here the copies can be compared, so each region that stays has a reason.
+Flink restarts every consumer of what is produced again: a new copy may differ from the one it has read. Here the copies
+can be compared, so a region may stay, and there is a reason for each that does.
 """
 
 from __future__ import annotations
