@@ -19,6 +19,8 @@ JobVertexId = NewType("JobVertexId", str)
 """The operator id of a chain's head."""
 IntermediateDataSetId = NewType("IntermediateDataSetId", str)
 """`<job vertex id>-<n>`: the n-th data set a vertex produces; the uid hash of its head, if any, in place of its id."""
+JobEdgeId = NewType("JobEdgeId", str)
+"""That of the stream edge it comes from."""
 RegionId = NewType("RegionId", str)
 """The name of a deployment region in its pipeline: documents are a region's."""
 TaskId = NewType("TaskId", str)

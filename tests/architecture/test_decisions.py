@@ -101,8 +101,8 @@ def test_the_page_on_the_architecture_says_what_a_room_imports(room: str) -> Non
 
 
 def test_the_edge_that_the_architecture_follows_is_the_examples() -> None:
-    (staged,) = compile_pipeline(env.pipeline()).deployment.staged_edges
+    (staged,) = compile_pipeline(env.pipeline()).job_graph.staged_edges
     text = (ROOT / "docs" / "architecture.md").read_text()
-    assert f"`{staged.edge.stream_edge.id}`" in text
-    assert f"`manifests/{staged.edge.data_set_id}/0.json`" in text
-    assert f"`data/{staged.edge.data_set_id}/epoch-0-" in text
+    assert f"`{staged.id}`" in text
+    assert f"`manifests/{staged.data_set_id}/0.json`" in text
+    assert f"`data/{staged.data_set_id}/epoch-0-" in text

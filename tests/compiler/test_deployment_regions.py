@@ -49,9 +49,7 @@ def test_all_exchanges_blocking_gives_each_vertex_its_own_region() -> None:
     assert [region.vertex_ids for region in compiled.deployment.regions] == [
         (vertex.id,) for vertex in compiled.job_graph.vertices
     ]
-    assert [staged.edge for staged in compiled.deployment.crossing_edges()] == list(
-        compiled.job_graph.edges
-    )
+    assert compiled.crossing_edges() == compiled.job_graph.edges
 
 
 def test_all_exchanges_pipelined_gives_one_region() -> None:
@@ -59,7 +57,7 @@ def test_all_exchanges_pipelined_gives_one_region() -> None:
         with_options(flights.pipeline(), shuffle_mode="ALL_EXCHANGES_PIPELINED")
     )
     assert len(compiled.deployment.regions) == 1
-    assert compiled.deployment.staged_edges == ()
+    assert compiled.job_graph.staged_edges == ()
 
 
 def test_auto_without_a_reason_to_cut_is_one_region(
@@ -73,7 +71,9 @@ def test_a_staged_detour_cuts_the_direct_edge_too() -> None:
     compiled = compile_pipeline(staged_detour().pipeline())
     assert regions(compiled) == {"A": ["Source: a -> A"], "out": ["C", "B -> Sink: out"]}
     reasons = {
-        cut.edge.stream_edge.target_id: cut.reason for cut in compiled.deployment.staged_edges
+        edge.stream_edge.target_id: edge.staging.reason
+        for edge in compiled.job_graph.edges
+        if edge.staging
     }
     assert sorted(reasons.values()) == [StagingReason.DECLARED, StagingReason.WOULD_CYCLE]
 
@@ -103,8 +103,8 @@ def test_another_slot_sharing_group_is_another_task_in_every_mode(
             ("in", "default"),
             ("out", "big"),
         ]
-        (cut,) = compiled.deployment.staged_edges
-        assert cut.explanation == "because slot sharing group 'default' ends and 'big' begins"
+        (staging,) = (edge.staging for edge in compiled.job_graph.edges if edge.staging)
+        assert staging.explanation == "because slot sharing group 'default' ends and 'big' begins"
 
 
 def test_groups_that_alternate_do_not_make_a_cycle(
@@ -115,7 +115,7 @@ def test_groups_that_alternate_do_not_make_a_cycle(
     b = a.filter("x").name("B").slot_sharing_group("g2")
     a.join(b, on="x").name("C").slot_sharing_group("g1").sink_to(Parquet("/out")).name("out")
     assert regions(compiled()) == {"A": ["Source: A"], "B": ["B"], "out": ["C -> Sink: out"]}
-    assert [cut.reason for cut in compiled().deployment.staged_edges].count(
+    assert [edge.staging.reason for edge in compiled().job_graph.edges if edge.staging].count(
         StagingReason.WOULD_CYCLE
     ) == 1
 

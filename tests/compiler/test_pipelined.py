@@ -106,7 +106,7 @@ def test_it_goes_before_expensive() -> None:
         kept = stream.filter("x").name("kept").expensive()
         out(kept.pipelined("cheaper than staging").rebalance().filter("y"), "a")
 
-    assert compile_in("AUTO", declare).deployment.staged_edges == ()
+    assert compile_in("AUTO", declare).job_graph.staged_edges == ()
 
 
 def test_it_changes_no_fingerprint() -> None:

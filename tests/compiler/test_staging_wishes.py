@@ -50,8 +50,9 @@ def staged(compiled: CompiledPipeline) -> dict[str, StagingReason]:
     """Give `from ▒▶ to` with its reason for each staged edge."""
     name = {node.id: node.declared_name for node in compiled.stream_graph.nodes}
     return {
-        f"{name[cut.edge.stream_edge.source_id]} ▒▶ {name[cut.edge.stream_edge.target_id]}": cut.reason
-        for cut in compiled.deployment.staged_edges
+        f"{name[edge.stream_edge.source_id]} ▒▶ {name[edge.stream_edge.target_id]}": edge.staging.reason
+        for edge in compiled.job_graph.edges
+        if edge.staging is not None
     }
 
 
@@ -156,9 +157,9 @@ def test_what_an_expensive_operator_gives_is_staged(declare: Declare, expected: 
     compiled = compile_in("AUTO", declare)
     assert staged(compiled) == dict.fromkeys(expected, StagingReason.EXPENSIVE)
     region_of = compiled.deployment.region_of_vertex
-    for cut in compiled.deployment.staged_edges:
-        assert cut.edge.result_type.is_blocking
-        assert region_of[cut.edge.source_id] != region_of[cut.edge.target_id]
+    for edge in compiled.job_graph.staged_edges:
+        assert edge.result_type.is_blocking
+        assert region_of[edge.source_id] != region_of[edge.target_id]
 
 
 @pytest.mark.parametrize(("declare", "expected"), CONTRACT.values(), ids=CONTRACT)
@@ -185,7 +186,7 @@ def test_the_second_fan_out_behind_a_contract_stays_in_memory() -> None:
 
 def test_readers_of_what_a_contract_guards_read_one_data_set() -> None:
     compiled = compile_in("AUTO", lambda stream: two(checked(stream)))
-    (data_set,) = {cut.edge.data_set_id for cut in compiled.deployment.staged_edges}
+    (data_set,) = {edge.data_set_id for edge in compiled.job_graph.staged_edges}
     assert compiled.job_graph.data_set[data_set].result_type.is_blocking
     assert [region.id for region in compiled.deployment.regions] == [
         "checked",
@@ -217,7 +218,7 @@ def test_what_is_staged_behind_an_expensive_operator_is_never_read_in_its_task()
     compiled = compile_in("AUTO", declare)
     assert staged(compiled)["scored ▒▶ both"] is StagingReason.EXPENSIVE
     assert [region.id for region in compiled.deployment.regions] == ["few", "both_out"]
-    assert len(compiled.deployment.crossing_edges()) == len(compiled.deployment.staged_edges) == 2
+    assert len(compiled.crossing_edges()) == len(compiled.job_graph.staged_edges) == 2
 
 
 @pytest.mark.parametrize("declare", [lambda s: two(scored(s)), lambda s: two(checked(s))])
@@ -255,11 +256,11 @@ def test_marking_an_operator_changes_no_fingerprint() -> None:
 
 def test_the_words_name_the_operator_and_the_contracts() -> None:
     expensive = compile_in("AUTO", lambda s: out(scored(s).filter("v"), "o"))
-    assert [cut.explanation for cut in expensive.deployment.staged_edges] == [
+    assert [edge.staging.explanation for edge in expensive.job_graph.edges if edge.staging] == [
         "because 'scored' is expensive: a failure behind it does not repeat it"
     ]
     guarded = compile_in("AUTO", lambda s: two(checked(checked(s, "a"), "b")))
-    assert {cut.explanation for cut in guarded.deployment.staged_edges} == {
+    assert {edge.staging.explanation for edge in guarded.job_graph.edges if edge.staging} == {
         "because 2 operators read it, and none is to begin before 'a' and 'b' hold"
     }
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from graph_compiler.compiler.execution_graph.failover import restart_set
-from graph_compiler.compiler.execution_graph.scheduling import (
+from graph_compiler.compiler.execution_graph.scheduling_topology_builder import (
+    build_scheduling_topology,
+)
+from graph_compiler.deployment.scheduling.failover import restart_set
+from graph_compiler.deployment.scheduling.scheduling import (
     Progress,
     finish_vertex,
     releasable_groups,
     start_scheduling,
-)
-from graph_compiler.compiler.execution_graph.scheduling_topology_builder import (
-    build_scheduling_topology,
 )
 from graph_compiler.explain.documents.execution_graph_json import ExecutionGraphJson
 from graph_compiler.graphs.execution_graph import ExecutionGraph, ExecutionVertexId, PartitionId
@@ -102,4 +102,4 @@ class ExecutionAnswer:
 
     def group(self, group: ConsumedPartitionGroup) -> str:
         partitions = ",".join(str(partition) for partition in group.group.partitions)
-        return f"{self.names.data_set(group.job_edge.data_set_id)}/{partitions}"
+        return f"{self.names.data_set(group.data_set_id)}/{partitions}"

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
@@ -125,3 +127,19 @@ def test_a_streaming_pipeline_compiles_and_is_not_deployed() -> None:
     compiled = compile_pipeline(env.pipeline())
     with pytest.raises(InvalidPipelineError, match="streaming pipelines cannot be deployed yet"):
         describe_regions(compiled)
+
+
+def test_subtasks_and_partitions_are_those_of_the_execution_graph(
+    env: StreamExecutionEnvironment,
+) -> None:
+    rows = env.from_source(Csv("/in"), "in").set_parallelism(3).stage("expensive")
+    rows.filter("x > 1").sink_to(Parquet("/out")).name("out")
+    compiled = compile_pipeline(env.pipeline())
+    graph = compiled.execution_graph
+    assert graph is not None
+    more = tuple(replace(vertex, parallelism=7) for vertex in graph.vertices)
+    changed = replace(compiled, execution_graph=replace(graph, vertices=more))
+    first, second = describe_regions(changed)
+    assert [vertex.parallelism for vertex in (*first.vertices, *second.vertices)] == [7, 7]
+    assert [result.partitions for result in first.results] == [7]
+    assert [operator.parallelism for operator in second.operators] == [None, None]

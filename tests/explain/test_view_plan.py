@@ -64,11 +64,12 @@ def test_edges_and_their_reasons_are_those_of_the_graphs(
     compiled = compile_steps(steps, mode)
     plan = plan_of(compiled)
     assert [(one.id, one.source, one.target) for one in plan.edges] == [
-        (one.stream_edge.id, one.source_id, one.target_id) for one in compiled.job_graph.edges
+        (one.id, one.source_id, one.target_id) for one in compiled.job_graph.edges
     ]
     assert {one.id: (one.reason, one.explanation) for one in plan.edges if one.is_staged} == {
-        cut.edge.stream_edge.id: (cut.reason, cut.explanation)
-        for cut in compiled.deployment.staged_edges
+        one.id: (one.staging.reason, one.staging.explanation)
+        for one in compiled.job_graph.edges
+        if one.staging is not None
     }
     chained = {one.id for one in plan.stream_edges if one.is_chained}
     assert chained.isdisjoint(one.id for one in plan.edges)

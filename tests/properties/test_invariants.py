@@ -68,15 +68,16 @@ def test_regions_are_acyclic_with_one_profile_each_and_every_cut_has_its_reason(
         for region in deployment.regions
         for id in region.vertex_ids
     )
-    staged = {cut.edge.stream_edge.id: cut for cut in deployment.staged_edges}
     order = [region.id for region in deployment.regions]
     assert len(set(order)) == len(order)
     for edge in job.edges:
         source, target = region_of[edge.source_id].id, region_of[edge.target_id].id
         if source != target:
-            assert staged[edge.stream_edge.id].explanation.startswith("because ")
+            assert edge.staging is not None
+            assert edge.staging.explanation.startswith("because ")
             assert order.index(source) < order.index(target)
-        assert edge.result_type.must_be_pipelined_consumed or edge.stream_edge.id in staged
+        assert edge.result_type.is_blocking == (edge.staging is not None)
+        assert job.data_set[edge.data_set_id].result_type is edge.result_type
 
 
 @given(plans(groups=False), MODES)
@@ -86,14 +87,14 @@ def test_the_modes_are_what_they_promise(plan: tuple[Step, ...], mode: str) -> N
     if mode == "ALL_EXCHANGES_BLOCKING":
         assert [region.vertex_ids for region in deployment.regions] != []
         assert all(len(region.vertex_ids) == 1 for region in deployment.regions)
-        assert [cut.edge for cut in deployment.crossing_edges()] == list(job.edges)
+        assert pipeline.crossing_edges() == job.edges
     if mode == "ALL_EXCHANGES_PIPELINED":
         links = [(edge.source_id, edge.target_id) for edge in job.edges]
         assert len(deployment.regions) == len(
             connected_components([v.id for v in job.vertices], links)
         )
     if mode == "AUTO":
-        reasons = {cut.reason for cut in deployment.staged_edges}
+        reasons = {edge.staging.reason for edge in job.edges if edge.staging}
         assert reasons <= {
             StagingReason.DECLARED,
             StagingReason.EXPENSIVE,
@@ -115,9 +116,7 @@ def test_what_is_declared_pipelined_is_in_one_task_or_refused(
     assert all("is to be pipelined" in message for message in told)
     if told:
         return
-    assert not any(
-        cut.edge.stream_edge.pipelining_reason for cut in pipeline.deployment.staged_edges
-    )
+    assert not any(edge.stream_edge.pipelining_reason for edge in pipeline.job_graph.staged_edges)
     job = pipeline.job_graph
     ties = [(e.source_id, e.target_id) for e in job.edges if e.stream_edge.pipelining_reason]
     region_of = pipeline.deployment.region_of_vertex
@@ -236,11 +235,12 @@ def _pinned_ids(pipeline: CompiledPipeline) -> set[str]:
 
 @given(plans(), MODES)
 def test_the_graph_of_regions_has_an_order(plan: tuple[Step, ...], mode: str) -> None:
-    deployment = compiled(plan, mode).deployment
+    pipeline = compiled(plan, mode)
+    deployment = pipeline.deployment
     producers: dict[str, list[str]] = {region.id: [] for region in deployment.regions}
-    for cut in deployment.crossing_edges():
-        producers[deployment.region_of_vertex[cut.edge.target_id].id].append(
-            deployment.region_of_vertex[cut.edge.source_id].id
+    for edge in pipeline.crossing_edges():
+        producers[deployment.region_of_vertex[edge.target_id].id].append(
+            deployment.region_of_vertex[edge.source_id].id
         )
     assert sorted(post_order(producers, lambda id: producers[id])) == sorted(producers)
 

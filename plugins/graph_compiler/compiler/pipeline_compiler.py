@@ -5,9 +5,9 @@ from __future__ import annotations
 from graph_compiler.compiler.checks.validation import STREAM_GRAPH_CHECKS, validated_options
 from graph_compiler.compiler.execution_graph.execution_graph_builder import build_execution_graph
 from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
+from graph_compiler.compiler.regions.cuts import cut_job_graph
 from graph_compiler.compiler.regions.deployment_checks import check_deployment
 from graph_compiler.compiler.regions.deployment_regions import deployment_regions
-from graph_compiler.compiler.regions.pipelined_regions import logical_pipelined_regions
 from graph_compiler.compiler.stream_graph.stream_graph_generator import generate_stream_graph
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import InvalidPipelineError
@@ -29,9 +29,9 @@ def compile_pipeline(
 def _compile(pipeline: Pipeline, deployment: DeploymentOptions) -> CompiledPipeline:
     options = validated_options(pipeline, deployment)
     stream_graph = generate_stream_graph(pipeline, options)
-    job_graph = generate_job_graph(stream_graph, options)
-    regions = deployment_regions(stream_graph, job_graph, options)
-    check_deployment(stream_graph, job_graph, regions)
+    job_graph = cut_job_graph(stream_graph, generate_job_graph(stream_graph, options), options)
+    regions = deployment_regions(stream_graph, job_graph)
+    check_deployment(stream_graph, job_graph)
     return CompiledPipeline(
         pipeline=pipeline,
         options=options,
@@ -39,7 +39,6 @@ def _compile(pipeline: Pipeline, deployment: DeploymentOptions) -> CompiledPipel
         stream_graph=stream_graph,
         job_graph=job_graph,
         execution_graph=build_execution_graph(job_graph),
-        logical_regions=logical_pipelined_regions(job_graph),
         deployment=regions,
     )
 

@@ -48,9 +48,9 @@ def _cost(
     for id in ids:
         reached |= before[id]
     reread = dict.fromkeys(
-        (cut.edge.stream_edge.source_id, cut.edge.stream_edge.output_tag)
-        for cut in compiled.deployment.crossing_edges()
-        if region_of[cut.edge.target_id].id == region.id
+        (edge.stream_edge.source_id, edge.stream_edge.output_tag)
+        for edge in compiled.crossing_edges()
+        if region_of[edge.target_id].id == region.id
     )
     return FailureCost(
         task=region.id,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.graphs.execution_graph import ExecutionGraph
-from graph_compiler.graphs.job_graph import JobGraph
-from graph_compiler.graphs.regions import Deployment, LogicalPipelinedRegion
+from graph_compiler.graphs.job_graph import JobEdge, JobGraph
+from graph_compiler.graphs.regions import Deployment
 from graph_compiler.graphs.stream_graph import StreamGraph
 from graph_compiler.options.deployment_options import DeploymentOptions
 from graph_compiler.options.model import PipelineOptions
@@ -17,7 +17,8 @@ from graph_compiler.options.model import PipelineOptions
 class CompiledPipeline:
     """Every graph of one pipeline; backends, `explain` and the web view read this and derive nothing twice.
 
-    `options` are the pipeline's over `deployment_options` over what is built in.
+    `options` are the pipeline's over `deployment_options` over what is built in. `job_graph` is the one that is mapped
+    to tasks: Flink's, with every staged edge BLOCKING.
     """
 
     pipeline: Pipeline
@@ -26,5 +27,8 @@ class CompiledPipeline:
     stream_graph: StreamGraph
     job_graph: JobGraph
     execution_graph: ExecutionGraph | None
-    logical_regions: tuple[LogicalPipelinedRegion, ...]
     deployment: Deployment
+
+    def crossing_edges(self) -> tuple[JobEdge, ...]:
+        """Return the job edges between two deployment regions, all of them staged: the task dependencies."""
+        return tuple(edge for edge in self.job_graph.edges if self.deployment.is_crossing(edge))

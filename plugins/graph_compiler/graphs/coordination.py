@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from graph_compiler.declaration.coordination import CoordinatorKind, InputSplit, MasterHook
 from graph_compiler.identifiers import OperatorId
+
+Split = TypeVar("Split", bound=InputSplit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +31,8 @@ class OperatorCoordinatorProvider:
 class InputSplitAssigner:
     """The splits of one source, and who reads them: split i is subtask i's, modulo the parallelism.
 
-    In Flink a subtask asks for its next split when it has read one. Spark's partitions are known before they are
-    read, and Spark itself hands them to whichever core is free.
+    In Flink a subtask asks for its next split when it has read one. Here a subtask is a partition of Spark's, and these
+    are known before they are read.
     """
 
     operator_id: OperatorId
@@ -37,5 +40,10 @@ class InputSplitAssigner:
     parallelism: int
 
     def of_subtask(self, subtask: int) -> tuple[InputSplit, ...]:
-        """Give the splits a subtask reads."""
-        return self.splits[subtask :: self.parallelism]
+        """Return the splits a subtask reads."""
+        return dealt(self.splits, self.parallelism)[subtask]
+
+
+def dealt(splits: tuple[Split, ...], parallelism: int) -> tuple[tuple[Split, ...], ...]:
+    """Return what each subtask reads: five splits at parallelism 2 are {0, 2, 4} and {1, 3}."""
+    return tuple(splits[subtask::parallelism] for subtask in range(parallelism))

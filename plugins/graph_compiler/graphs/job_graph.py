@@ -12,8 +12,9 @@ from graph_compiler.declaration.partitioners import DistributionPattern
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.graphs.coordination import InitializeOnMaster, OperatorCoordinatorProvider
+from graph_compiler.graphs.staging_reasons import Staging
 from graph_compiler.graphs.stream_graph import JobType, StreamEdge
-from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId
+from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId, OperatorId
 
 
 class ResultPartitionType(StrEnum):
@@ -100,13 +101,28 @@ class IntermediateDataSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobEdge:
-    """Who consumes a data set, and how; `stream_edge` is the edge it comes from."""
+    """Who consumes a data set, and how; `stream_edge` is the edge it comes from.
+
+    `staging` says why its rows are committed to durable storage on the way, None where they stay in memory. Flink's
+    own graph has none yet: `compiler/regions/cuts.py` decides.
+    """
 
     data_set_id: IntermediateDataSetId
     source_id: JobVertexId
     target_id: JobVertexId
     stream_edge: StreamEdge
     result_type: ResultPartitionType
+    staging: Staging | None = None
+
+    @property
+    def id(self) -> JobEdgeId:
+        """The id of the stream edge: each comes from one of its own."""
+        return JobEdgeId(self.stream_edge.id)
+
+    @property
+    def parts_tasks(self) -> bool:
+        """Whether its two ends must be in different tasks."""
+        return self.staging is not None and self.staging.reason.parts_tasks
 
     @property
     def distribution_pattern(self) -> DistributionPattern:
@@ -159,6 +175,16 @@ class JobGraph:
         for data_set in self.data_sets:
             found[data_set.producer_id].append(data_set)
         return found
+
+    @cached_property
+    def edge(self) -> Mapping[JobEdgeId, JobEdge]:
+        """Edges by id."""
+        return {edge.id: edge for edge in self.edges}
+
+    @cached_property
+    def staged_edges(self) -> Sequence[JobEdge]:
+        """Edges whose rows are committed to durable storage between producer and consumer."""
+        return tuple(edge for edge in self.edges if edge.staging is not None)
 
     @cached_property
     def vertex_of_node(self) -> Mapping[int, JobVertex]:

@@ -1,4 +1,8 @@
-"""Execution pipelined regions and the partition groups between them: what scheduling and failover ask. Values only."""
+"""Pipelined regions and the partition groups between them: what scheduling and failover ask. Values only.
+
+Of one job's subtasks (`compiler/execution_graph/scheduling_topology_builder.py`), or of one run's deployment regions
+(`deployment/scheduling/region_topology.py`): both ask the same functions.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from graph_compiler.graphs.distribution import PartitionGroup
-from graph_compiler.graphs.execution_graph import ExecutionGraph, ExecutionVertexId, PartitionId
-from graph_compiler.graphs.job_graph import JobEdge, ResultPartitionType
+from graph_compiler.graphs.execution_graph import ExecutionVertexId, PartitionId
+from graph_compiler.graphs.job_graph import ResultPartitionType
+from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId
 
 RegionIndex = int
 """A region's place in `SchedulingTopology.regions`."""
@@ -18,32 +23,26 @@ RegionIndex = int
 class ConsumedPartitionGroup:
     """Partitions that the same subtasks consume, with the regions at both ends."""
 
-    job_edge: JobEdge
+    data_set_id: IntermediateDataSetId
+    producer_id: JobVertexId
+    result_type: ResultPartitionType
     group: PartitionGroup
     producers: frozenset[RegionIndex]
     consumers: frozenset[RegionIndex]
 
-    @property
-    def result_type(self) -> ResultPartitionType:
-        """Give the type of the partitions."""
-        return self.job_edge.result_type
-
     def partitions(self) -> Iterator[PartitionId]:
-        """Give the partitions in order."""
-        return (
-            PartitionId(self.job_edge.data_set_id, partition) for partition in self.group.partitions
-        )
+        """Return the partitions in order."""
+        return (PartitionId(self.data_set_id, partition) for partition in self.group.partitions)
 
     def producer(self, partition: PartitionId) -> ExecutionVertexId:
-        """Give the subtask that produces a partition."""
-        return ExecutionVertexId(self.job_edge.source_id, partition.partition)
+        """Return the subtask that produces a partition."""
+        return ExecutionVertexId(self.producer_id, partition.partition)
 
 
 @dataclass(frozen=True)
 class SchedulingTopology:
-    """Regions in topological order, each with its subtasks in topological order."""
+    """Regions, each with its subtasks in topological order; those of a job are in topological order, too."""
 
-    graph: ExecutionGraph
     regions: tuple[tuple[ExecutionVertexId, ...], ...]
     region_of: Mapping[ExecutionVertexId, RegionIndex]
     groups: tuple[ConsumedPartitionGroup, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -23,3 +24,11 @@ class StagingReason(StrEnum):
         What is staged for another reason may be read back by the task that staged it.
         """
         return self in (StagingReason.DECLARED, StagingReason.EXPENSIVE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staging:
+    """Why an edge is staged; `explanation` is for people: `because you asked: "read by several reports"`."""
+
+    reason: StagingReason
+    explanation: str

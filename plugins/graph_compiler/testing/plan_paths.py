@@ -8,7 +8,7 @@ from typing import Self
 
 from graph_compiler.compiler.job_graph.chaining import ChainBreak, chain_breaks
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
-from graph_compiler.graphs.regions import StagedEdge
+from graph_compiler.graphs.staging_reasons import Staging
 from graph_compiler.graphs.stream_graph import StreamEdge
 from graph_compiler.identifiers import RegionId
 
@@ -25,7 +25,7 @@ class EdgeFacts:
     source_task: RegionId
     target_task: RegionId
     chain_break: ChainBreak | None
-    staged: StagedEdge | None
+    staged: Staging | None
 
     @property
     def words(self) -> str:
@@ -49,7 +49,7 @@ class PlanPaths:
         """Look at every edge once."""
         graph = compiled.stream_graph
         breaks = chain_breaks(graph, compiled.options)
-        staged = {cut.edge.stream_edge.id: cut for cut in compiled.deployment.staged_edges}
+        staged = {edge.stream_edge.id: edge.staging for edge in compiled.job_graph.edges}
         tasks = {
             id: compiled.deployment.region_of_vertex[vertex.id].id
             for id, vertex in compiled.job_graph.vertex_of_node.items()

@@ -104,6 +104,38 @@ def test_splits_are_as_many_as_the_source_is_parallel(orders: Jdbc, spark: Spark
     assert with_exactly(rows, 3) is rows, "splits that are as many as was set need no exchange"
 
 
+@pytest.mark.parametrize(("parts", "wanted"), [(5, [[0, 2, 4], [1, 3]]), (4, [[0, 2], [1, 3]])])
+def test_partition_i_reads_the_splits_that_the_execution_graph_gives_subtask_i(
+    parts: int, wanted: list[list[int]], orders: Jdbc, spark: SparkSession
+) -> None:
+    connector = replace(
+        orders, partition_column="id", lower_bound=0, upper_bound=100, num_partitions=parts
+    )
+    env = StreamExecutionEnvironment("p")
+    env.from_source(connector, "orders").set_parallelism(2).sink_to(Parquet("/out")).name("out")
+    graph = compile_pipeline(env.pipeline()).execution_graph
+    assert graph is not None
+    (assigner,) = graph.vertices[0].input_splits
+    assert [[split.number for split in assigner.of_subtask(n)] for n in (0, 1)] == wanted
+    rows = read_source(connector, spark, parallelism=2)
+    assert with_exactly(rows, 2) is rows, "no exchange deals them out anew"
+    width = 100 // parts
+    found = [
+        sorted({row.id // width for row in part if row.id is not None and 0 <= row.id < 100})
+        for part in rows.rdd.glom().collect()
+    ]
+    assert found == wanted
+
+
+def test_splits_of_a_source_without_parallelism_are_partitions_each(
+    orders: Jdbc, spark: SparkSession
+) -> None:
+    connector = replace(
+        orders, partition_column="id", lower_bound=0, upper_bound=100, num_partitions=5
+    )
+    assert read_source(connector, spark).rdd.getNumPartitions() == 5
+
+
 def test_splits_are_in_the_execution_graph_with_the_subtask_that_reads_them(orders: Jdbc) -> None:
     connector = replace(orders, partition_column="id", lower_bound=0, upper_bound=100)
     env = StreamExecutionEnvironment("p")

@@ -164,7 +164,7 @@ def test_what_is_lost_is_computed_again_and_committed_as_the_next_epoch(
 
 
 def test_who_finished_from_a_lost_copy_stays_if_the_new_one_is_the_same(
-    source: Path, tmp_path: Path, spark: SparkSession
+    source: Path, tmp_path: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tasks = Tasks(chain(source, tmp_path), tmp_path, spark)
     first, second, out = tasks.regions
@@ -175,6 +175,9 @@ def test_who_finished_from_a_lost_copy_stays_if_the_new_one_is_the_same(
     report = tasks.run(out)
     assert report.failure is None, report.failure
     assert [again.producer for again in report.recomputed] == [first, second]
+    log = capsys.readouterr().out
+    assert f"{second} need not run again: it has finished from the same rows" in log
+    assert f"{first} need not run again: what is lost of it is computed again by its reader" in log
     assert published(tmp_path / "out")[1] == [("a", 2, 30)]
     assert not tasks.stale()
 

@@ -130,9 +130,9 @@ def _add_tasks(dag: DAG, compiled: CompiledPipeline, settings: Settings) -> None
     next(iter(tasks.values())).plan_document = pack(compiled, described)
     region_of = compiled.deployment.region_of_vertex
     labels: dict[tuple[RegionId, RegionId], list[str]] = {}
-    for staged in compiled.deployment.crossing_edges():
-        pair = (region_of[staged.edge.source_id].id, region_of[staged.edge.target_id].id)
-        labels.setdefault(pair, []).append(f"{staged.edge.ship_strategy} · BLOCKING")
+    for edge in compiled.crossing_edges():
+        pair = (region_of[edge.source_id].id, region_of[edge.target_id].id)
+        labels.setdefault(pair, []).append(f"{edge.ship_strategy} · {edge.result_type}")
     for (upstream, downstream), texts in labels.items():
         tasks[upstream] >> tasks[downstream]
         # Not Airflow's Label: inside task groups it changes dependencies.

@@ -36,7 +36,6 @@ def build_scheduling_topology(job_graph: JobGraph, graph: ExecutionGraph) -> Sch
     found.sort(key=lambda region: order[region[0]])
     region_of = {id: index for index, region in enumerate(found) for id in region}
     return SchedulingTopology(
-        graph=graph,
         regions=tuple(tuple(region) for region in found),
         region_of=region_of,
         groups=tuple(group for edge in graph.edges for group in _groups(edge, region_of)),
@@ -110,7 +109,9 @@ def _groups(
     source_id, target_id = edge.job_edge.source_id, edge.job_edge.target_id
     for group in edge.groups:
         yield ConsumedPartitionGroup(
-            job_edge=edge.job_edge,
+            data_set_id=edge.job_edge.data_set_id,
+            producer_id=source_id,
+            result_type=edge.job_edge.result_type,
             group=group,
             producers=frozenset(
                 region_of[ExecutionVertexId(source_id, number)] for number in group.partitions

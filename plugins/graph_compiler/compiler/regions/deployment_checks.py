@@ -7,16 +7,15 @@ from collections.abc import Iterator
 from graph_compiler.declaration.varying_rows import called_in
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.graphs.job_graph import JobGraph, JobVertex
-from graph_compiler.graphs.regions import Deployment
 from graph_compiler.graphs.stream_graph import StreamEdge, StreamGraph, StreamNode
 from graph_compiler.identifiers import OperatorId
 
 
-def check_deployment(stream_graph: StreamGraph, graph: JobGraph, deployment: Deployment) -> None:
+def check_deployment(stream_graph: StreamGraph, graph: JobGraph) -> None:
     """Refuse what cannot hold; raises InvalidPipelineError with all of it."""
     problems = [
         *_shared_result_ids(stream_graph, graph),
-        *_staged_though_pipelined(stream_graph, deployment),
+        *_staged_though_pipelined(stream_graph, graph),
         *_shared_though_pipelined(stream_graph),
     ]
     if problems:
@@ -37,11 +36,11 @@ def why_fixed(node: StreamNode) -> str | None:
     return f"of {name}(…): {row.reason}"
 
 
-def _staged_though_pipelined(graph: StreamGraph, deployment: Deployment) -> Iterator[Problem]:
-    for cut in deployment.staged_edges:
-        edge = cut.edge.stream_edge
-        if edge.pipelining_reason is not None:
-            yield _pipelined_problem(edge, graph, f"has to be staged, {cut.explanation}")
+def _staged_though_pipelined(graph: StreamGraph, job_graph: JobGraph) -> Iterator[Problem]:
+    for edge in job_graph.edges:
+        if edge.staging is not None and edge.stream_edge.pipelining_reason is not None:
+            words = f"has to be staged, {edge.staging.explanation}"
+            yield _pipelined_problem(edge.stream_edge, graph, words)
 
 
 def _shared_though_pipelined(graph: StreamGraph) -> Iterator[Problem]:

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
-from graph_compiler.declaration.operators import IterationHead, Sink
-from graph_compiler.declaration.operators.iteration import INSTEAD_OF_ITERATIONS
 from graph_compiler.declaration.retention import Retention
+from graph_compiler.deployment.describe.deployability import check_deployable
 from graph_compiler.deployment.describe.fingerprints import digest, fingerprints, own_digests
-from graph_compiler.deployment.describe.resource_profiles import pinned_settings
 from graph_compiler.deployment.describe.result_consumers import (
     Output,
     compared_results,
@@ -28,12 +26,18 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.session import SESSION
 from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.deployment.plans.plan_record import PlanRecord, plan_record
-from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge, JobVertex
 from graph_compiler.graphs.regions import DeploymentRegion
-from graph_compiler.graphs.stream_graph import JobType, StreamEdge, StreamNode
-from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
+from graph_compiler.graphs.stream_graph import StreamEdge, StreamNode
+from graph_compiler.identifiers import (
+    IntermediateDataSetId,
+    JobEdgeId,
+    JobVertexId,
+    OperatorId,
+    RegionId,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +54,7 @@ def describe_pipeline(compiled: CompiledPipeline) -> PipelineDescriptor:
     Raises InvalidPipelineError for an iteration and for a streaming pipeline, which can be compiled but not deployed.
     """
     try:
-        _check_deployable(compiled)
+        check_deployable(compiled)
     except InvalidPipelineError as error:
         raise compiled.pipeline.placed(error) from None
     facts = _facts(compiled)
@@ -74,26 +78,12 @@ def describe_regions(compiled: CompiledPipeline) -> tuple[RegionDescriptor, ...]
     return describe_pipeline(compiled).regions
 
 
-def _check_deployable(compiled: CompiledPipeline) -> None:
-    if reason := _why_not_deployable(compiled):
-        raise InvalidPipelineError(compiled.pipeline.name, [reason])
-    if not any(isinstance(node.operator, Sink) for node in compiled.stream_graph.nodes):
-        problem = Problem(
-            message="it has no sink: nothing would come out", hint="end a stream with sink_to(…)"
-        )
-        raise InvalidPipelineError(compiled.pipeline.name, [problem])
-    if pinned := pinned_settings(compiled.job_graph.resource_profiles, SESSION):
-        raise InvalidPipelineError(compiled.pipeline.name, pinned)
-
-
 def _facts(compiled: CompiledPipeline) -> _Facts:
-    digests = own_digests(compiled.stream_graph)
+    digests, execution_graph = own_digests(compiled.stream_graph), compiled.execution_graph
     consumers = result_consumers(compiled)
+    assert execution_graph is not None, "what leaves a parallelism open is not deployed"
     return _Facts(
         compiled=compiled,
-        staged_edge_ids=frozenset(
-            cut.edge.stream_edge.id for cut in compiled.deployment.staged_edges
-        ),
         staged_results=staged_results(compiled),
         consumers=consumers,
         compared=compared_results(compiled, consumers)
@@ -101,36 +91,9 @@ def _facts(compiled: CompiledPipeline) -> _Facts:
         else frozenset(),
         digests=digests,
         fingerprints=fingerprints(compiled.stream_graph, digests, _session()),
+        subtasks={vertex.id: vertex.parallelism for vertex in execution_graph.vertices},
         operator_ids=operator_ids(compiled),
     )
-
-
-def _why_not_deployable(compiled: CompiledPipeline) -> Problem | None:
-    """Say what Spark cannot run of what Flink's graphs can hold."""
-    for node in compiled.stream_graph.nodes:
-        if isinstance(node.operator, IterationHead):
-            return Problem(
-                operator=node.declared_name,
-                message="rows flow back into it, and Spark has no such loop",
-                hint=INSTEAD_OF_ITERATIONS,
-                declared_at=node.declared_at,
-            )
-    if compiled.stream_graph.job_type is JobType.STREAMING:
-        return Problem(
-            message="execution.runtime-mode is STREAMING",
-            allowed="BATCH; streaming pipelines cannot be deployed yet",
-        )
-    if compiled.execution_graph is None:
-        return Problem(
-            message="jobmanager.scheduler is AdaptiveBatch",
-            allowed="Default; unset parallelism adapts anyway",
-        )
-    if any(data_set.result_type.is_hybrid for data_set in compiled.job_graph.data_sets):
-        return Problem(
-            message="it has hybrid results",
-            allowed="AUTO, ALL_EXCHANGES_BLOCKING, ALL_EXCHANGES_PIPELINED",
-        )
-    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,17 +101,18 @@ class _Facts:
     """What all regions of a pipeline are described from."""
 
     compiled: CompiledPipeline
-    staged_edge_ids: frozenset[str]
     staged_results: Mapping[Output, IntermediateDataSetId]
     consumers: Mapping[Output, tuple[RegionId, ...]]
     compared: frozenset[Output]
     digests: Mapping[int, str]
     fingerprints: Mapping[int, str]
+    subtasks: Mapping[JobVertexId, int]
     operator_ids: Mapping[int, OperatorId]
 
     def staged_input(self, edge: StreamEdge) -> StagedInput | None:
         """Give the staged result an edge reads from, None where it stays in memory."""
-        if edge.id not in self.staged_edge_ids:
+        job_edge = self.compiled.job_graph.edge.get(JobEdgeId(edge.id))
+        if job_edge is None or job_edge.staging is None:
             return None
         output = (edge.source_id, edge.output_tag)
         return StagedInput(
@@ -163,8 +127,9 @@ class _Facts:
         return digest([self.fingerprints[output[0]], output[1]])
 
     def parallelism(self, node: StreamNode) -> int | None:
-        """Give the parallelism an operator's declaration sets."""
-        return node.parallelism if node.parallelism_configured else None
+        """Return how many subtasks its vertex has in the ExecutionGraph, where the operator's declaration sets that."""
+        vertex = self.compiled.job_graph.vertex_of_node[node.id]
+        return self.subtasks[vertex.id] if node.parallelism_configured else None
 
 
 def staged_results(compiled: CompiledPipeline) -> dict[Output, IntermediateDataSetId]:
@@ -174,9 +139,9 @@ def staged_results(compiled: CompiledPipeline) -> dict[Output, IntermediateDataS
     written once, in the producer's partitioning (decision 7), and has the id of the first of them.
     """
     found: dict[Output, IntermediateDataSetId] = {}
-    for staged in compiled.deployment.staged_edges:
-        edge = staged.edge.stream_edge
-        found.setdefault((edge.source_id, edge.output_tag), staged.edge.data_set_id)
+    for staged in compiled.job_graph.staged_edges:
+        edge = staged.stream_edge
+        found.setdefault((edge.source_id, edge.output_tag), staged.data_set_id)
     return found
 
 
@@ -196,11 +161,12 @@ def _plan_id(facts: _Facts) -> str:
 
     The id of a staged result counts where a uid hash has named it; any other follows from its vertex.
     """
-    deployment = facts.compiled.deployment
-    regions = [[region.id, list(region.vertex_ids)] for region in deployment.regions]
+    compiled = facts.compiled
+    regions = [[region.id, list(region.vertex_ids)] for region in compiled.deployment.regions]
     staged = [
-        [staged.edge.stream_edge.id, staged.reason.value, *_own_name(staged.edge)]
-        for staged in deployment.staged_edges
+        [edge.id, edge.staging.reason.value, *_own_name(edge)]
+        for edge in compiled.job_graph.edges
+        if edge.staging is not None
     ]
     return digest(
         {"regions": regions, "staged": staged, "operators": to_wire(dict(facts.fingerprints))}
@@ -237,11 +203,10 @@ def _describe_region(region: DeploymentRegion, plan_id: str, facts: _Facts) -> R
 
 def _describe_vertex(vertex: JobVertex, facts: _Facts) -> VertexDescriptor:
     nodes = [facts.compiled.stream_graph.node[id] for id in vertex.node_ids]
-    assert vertex.parallelism is not None, "what leaves it open is not deployed"
     return VertexDescriptor(
         vertex_id=vertex.id,
         name=vertex.name,
-        parallelism=vertex.parallelism,
+        parallelism=facts.subtasks[vertex.id],
         initialize_on_master=vertex.initialize_on_master,
         coordinators=vertex.coordinators,
         operators=tuple(_describe_operator(node, facts) for node in nodes),

@@ -16,8 +16,8 @@ Output = tuple[int, str | None]
 def result_consumers(compiled: CompiledPipeline) -> dict[Output, tuple[RegionId, ...]]:
     """Give the regions that read each staged output."""
     found: dict[Output, dict[RegionId, None]] = {}
-    for staged in compiled.deployment.staged_edges:
-        edge = staged.edge.stream_edge
+    for staged in compiled.job_graph.staged_edges:
+        edge = staged.stream_edge
         readers = found.setdefault((edge.source_id, edge.output_tag), {})
         readers[region_of(compiled, edge.target_id)] = None
     return {output: tuple(readers) for output, readers in found.items()}

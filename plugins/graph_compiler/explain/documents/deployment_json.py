@@ -27,14 +27,15 @@ def deployment_json(compiled: CompiledPipeline) -> dict[str, Json]:
         ],
         "staged": [
             {
-                "result": graph.node[cut.edge.stream_edge.source_id].declared_name,
-                "output_tag": cut.edge.stream_edge.output_tag,
-                "reader": graph.node[cut.edge.stream_edge.target_id].declared_name,
-                "from_task": region_of[cut.edge.source_id].id,
-                "to_task": region_of[cut.edge.target_id].id,
-                "reason": cut.reason.value,
-                "explanation": cut.explanation,
+                "result": graph.node[edge.stream_edge.source_id].declared_name,
+                "output_tag": edge.stream_edge.output_tag,
+                "reader": graph.node[edge.stream_edge.target_id].declared_name,
+                "from_task": region_of[edge.source_id].id,
+                "to_task": region_of[edge.target_id].id,
+                "reason": edge.staging.reason.value,
+                "explanation": edge.staging.explanation,
             }
-            for cut in deployment.staged_edges
+            for edge in compiled.job_graph.edges
+            if edge.staging is not None
         ],
     }

@@ -19,7 +19,7 @@ from graph_compiler.explain.text.operator_details import operator_details
 from graph_compiler.explain.text.option_words import changed_options
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge, JobVertex, ResultPartitionType
-from graph_compiler.graphs.regions import DeploymentRegion, StagedEdge
+from graph_compiler.graphs.regions import DeploymentRegion
 from graph_compiler.graphs.staging_reasons import StagingReason
 from graph_compiler.graphs.stream_graph import StreamEdge, StreamNode
 from graph_compiler.identifiers import (
@@ -148,7 +148,6 @@ def view_plan(compiled: CompiledPipeline, *, plan_id: str | None) -> ViewPlan:
     """Give the document; operators and edges as in the stream graph, vertices and regions in topological order."""
     graph, job = compiled.stream_graph, compiled.job_graph
     ids, breaks = operator_ids(compiled), chain_breaks(graph, compiled.options)
-    staged = {cut.edge.stream_edge.id: cut for cut in compiled.deployment.staged_edges}
     results = staged_results(compiled)
     return ViewPlan(
         version=VERSION,
@@ -167,11 +166,7 @@ def view_plan(compiled: CompiledPipeline, *, plan_id: str | None) -> ViewPlan:
         ),
         vertices=tuple(_vertices(compiled)),
         edges=tuple(
-            _edge(
-                edge,
-                staged.get(edge.stream_edge.id),
-                results.get((edge.stream_edge.source_id, edge.stream_edge.output_tag)),
-            )
+            _edge(edge, results.get((edge.stream_edge.source_id, edge.stream_edge.output_tag)))
             for edge in job.edges
         ),
         regions=tuple(_regions(compiled)),
@@ -236,11 +231,10 @@ def _vertices(compiled: CompiledPipeline) -> Iterator[ViewVertex]:
         )
 
 
-def _edge(
-    edge: JobEdge, cut: StagedEdge | None, result: IntermediateDataSetId | None
-) -> ViewJobEdge:
+def _edge(edge: JobEdge, result: IntermediateDataSetId | None) -> ViewJobEdge:
+    staging = edge.staging
     return ViewJobEdge(
-        id=edge.stream_edge.id,
+        id=edge.id,
         source=edge.source_id,
         target=edge.target_id,
         from_operator=edge.stream_edge.source_id,
@@ -250,10 +244,10 @@ def _edge(
         result_type=edge.result_type,
         distribution=edge.distribution_pattern,
         output_tag=edge.stream_edge.output_tag,
-        result=result if cut else None,
-        is_staged=cut is not None,
-        reason=cut.reason if cut else None,
-        explanation=cut.explanation if cut else None,
+        result=result if staging else None,
+        is_staged=staging is not None,
+        reason=staging.reason if staging else None,
+        explanation=staging.explanation if staging else None,
     )
 
 

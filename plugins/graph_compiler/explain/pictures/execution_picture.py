@@ -31,7 +31,6 @@ def known_execution_graph(compiled: CompiledPipeline) -> ExecutionGraph:
 def execution_picture(compiled: CompiledPipeline) -> Picture:
     """Draw subtasks; a group is a job vertex. Raises InvalidPipelineError where nobody knows them yet."""
     graph = known_execution_graph(compiled)
-    staged = {cut.edge.stream_edge.id: cut.explanation for cut in compiled.deployment.staged_edges}
     subtasks = sum(vertex.parallelism for vertex in graph.vertices)
     size = {vertex.id: vertex.parallelism for vertex in graph.vertices}
     return Picture(
@@ -49,11 +48,7 @@ def execution_picture(compiled: CompiledPipeline) -> Picture:
             for number, vertex in enumerate(graph.vertices)
             for node in _subtasks(vertex, number)
         ),
-        edges=tuple(
-            found
-            for edge in graph.edges
-            for found in _edges(edge, size, staged.get(edge.job_edge.stream_edge.id))
-        ),
+        edges=tuple(found for edge in graph.edges for found in _edges(edge, size)),
     )
 
 
@@ -67,15 +62,13 @@ def _subtasks(vertex: ExecutionJobVertex, group: int) -> Iterator[Node]:
         yield Node(id=id, words=(vertex.task_name(subtask),), group=group)
 
 
-def _edges(
-    edge: ExecutionEdge, size: Mapping[JobVertexId, int], staged: str | None
-) -> Iterator[Edge]:
+def _edges(edge: ExecutionEdge, size: Mapping[JobVertexId, int]) -> Iterator[Edge]:
     """Give an arrow for each pair of boxes of which one reads from the other."""
-    job_edge = edge.job_edge
+    job_edge, staging = edge.job_edge, edge.job_edge.staging
     words = (
         job_edge.distribution_pattern.value,
         job_edge.result_type.value,
-        *(["staged"] if staged else []),
+        *(["staged"] if staging else []),
     )
     pairs = dict.fromkeys(
         (source, target)
@@ -85,7 +78,11 @@ def _edges(
     )
     for source, target in pairs:
         yield Edge(
-            source=source, target=target, words=words, reason=staged, is_staged=staged is not None
+            source=source,
+            target=target,
+            words=words,
+            reason=staging.explanation if staging else None,
+            is_staged=staging is not None,
         )
 
 

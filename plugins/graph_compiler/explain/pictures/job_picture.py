@@ -12,7 +12,6 @@ from graph_compiler.identifiers import counted
 def job_picture(compiled: CompiledPipeline) -> Picture:
     """Draw vertices; a group is a task."""
     graph, regions = compiled.job_graph, compiled.deployment.regions
-    staged = {cut.edge.stream_edge.id: cut.explanation for cut in compiled.deployment.staged_edges}
     return Picture(
         title=" · ".join(
             (
@@ -29,7 +28,7 @@ def job_picture(compiled: CompiledPipeline) -> Picture:
             for id in region.vertex_ids
         ),
         edges=tuple(
-            _edge(edge, staged.get(edge.stream_edge.id))
+            _edge(edge)
             for region in regions
             for id in region.vertex_ids
             for edge in graph.in_edges[id]
@@ -43,18 +42,18 @@ def _vertex_words(vertex: JobVertex) -> tuple[str, ...]:
     return (vertex.name,)
 
 
-def _edge(edge: JobEdge, staged: str | None) -> Edge:
-    tag = edge.stream_edge.output_tag
+def _edge(edge: JobEdge) -> Edge:
+    tag, staging = edge.stream_edge.output_tag, edge.staging
     words = (
         edge.stream_edge.partitioner.label,
         f"side output {tag}" if tag else None,
         edge.result_type.value,
-        "staged" if staged else None,
+        "staged" if staging else None,
     )
     return Edge(
         source=edge.source_id,
         target=edge.target_id,
         words=tuple(word for word in words if word),
-        reason=staged or pipelining_words(edge.stream_edge),
-        is_staged=staged is not None,
+        reason=staging.explanation if staging else pipelining_words(edge.stream_edge),
+        is_staged=staging is not None,
     )

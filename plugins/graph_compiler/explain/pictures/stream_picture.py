@@ -18,7 +18,7 @@ def stream_picture(compiled: CompiledPipeline) -> Picture:
         compiled.deployment.region_of_vertex,
     )
     breaks = chain_breaks(graph, compiled.options)
-    staged = {cut.edge.stream_edge.id: cut.explanation for cut in compiled.deployment.staged_edges}
+    staged = {edge.stream_edge.id: edge.staging.explanation for edge in job.edges if edge.staging}
     return Picture(
         title=" · ".join(
             (

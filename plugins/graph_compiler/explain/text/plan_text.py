@@ -14,7 +14,7 @@ from graph_compiler.explain.text.option_words import option_lines
 from graph_compiler.explain.text.resource_words import region_words, split_words, vertex_words
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobEdge, JobVertex
-from graph_compiler.graphs.regions import DeploymentRegion, StagedEdge
+from graph_compiler.graphs.regions import DeploymentRegion
 from graph_compiler.identifiers import RegionId, counted, listing
 
 _NAMED = 3
@@ -51,13 +51,12 @@ def _lines(compiled: CompiledPipeline) -> Iterator[str]:
 
 def _task_lines(compiled: CompiledPipeline) -> Iterator[tuple[RegionId, list[str]]]:
     graph, operators = compiled.job_graph, len(compiled.stream_graph.nodes)
-    staged = {cut.edge.stream_edge.id: cut for cut in compiled.deployment.staged_edges}
     splits, costs = split_words(compiled), failure_costs(compiled)
     for region in compiled.deployment.regions:
         lines = [f"task {region.id}{region_words(region, compiled)}"]
         for vertex_id in region.vertex_ids:
             vertex, about = graph.vertex[vertex_id], splits.get(vertex_id, "")
-            lines += _vertex_lines(vertex, about, region, compiled, staged)
+            lines += _vertex_lines(vertex, about, region, compiled)
         lines.append(f"  a failure at its end {_cost_words(costs[region.id], operators)}")
         yield region.id, lines
 
@@ -83,11 +82,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _vertex_lines(
-    vertex: JobVertex,
-    splits: str,
-    region: DeploymentRegion,
-    compiled: CompiledPipeline,
-    staged: dict[str, StagedEdge],
+    vertex: JobVertex, splits: str, region: DeploymentRegion, compiled: CompiledPipeline
 ) -> Iterator[str]:
     parallelism = (
         f"    [parallelism: {vertex.parallelism}]" if vertex.parallelism_configured else ""
@@ -95,9 +90,9 @@ def _vertex_lines(
     yield f"  {vertex.name}{parallelism}{vertex_words(vertex, compiled)}{splits}"
     yield from (f"    {words}" for words in _fixed_words(vertex, compiled))
     for edge in compiled.job_graph.in_edges[vertex.id]:
-        cut = staged.get(edge.stream_edge.id)
-        yield f"    ◀─ {_edge_words(edge, region, compiled, cut)}"
-        if reason := cut.explanation if cut else pipelining_words(edge.stream_edge):
+        yield f"    ◀─ {_edge_words(edge, region, compiled)}"
+        staging = edge.staging
+        if reason := staging.explanation if staging else pipelining_words(edge.stream_edge):
             yield f"       {reason}"
 
 
@@ -110,13 +105,11 @@ def _fixed_words(vertex: JobVertex, compiled: CompiledPipeline) -> Iterator[str]
             yield f"{node.declared_name}: staged once for its {readers} readers, because {reason}"
 
 
-def _edge_words(
-    edge: JobEdge, region: DeploymentRegion, compiled: CompiledPipeline, cut: StagedEdge | None
-) -> str:
+def _edge_words(edge: JobEdge, region: DeploymentRegion, compiled: CompiledPipeline) -> str:
     producer = compiled.stream_graph.node[edge.stream_edge.source_id].declared_name
     tag = f".{edge.stream_edge.output_tag}" if edge.stream_edge.output_tag else ""
     words = f"{producer}{tag} · {edge.stream_edge.partitioner.label}"
-    if cut is None:
+    if edge.staging is None:
         return f"{words} · in memory"
     from_region = compiled.deployment.region_of_vertex[edge.source_id]
     where = "read back here" if from_region.id == region.id else f"by task {from_region.id}"

@@ -1,18 +1,30 @@
-"""Read a table or a query of a database, in exactly the input splits the connector has."""
+"""Read a table or a query of a database, in exactly the input splits the connector has.
+
+Where a parallelism is set, partition i reads the splits that the ExecutionGraph gives subtask i, one after the other:
+
+    5 splits, parallelism 2      0 2 4 │ 1 3 –      Spark joins neighbours, so a short subtask has a split without rows
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from pyspark.sql.types import StructField, StructType
 
 from graph_compiler.declaration.connectors import Jdbc
+from graph_compiler.declaration.connectors.input_splits import PredicateSplit
+from graph_compiler.graphs.coordination import dealt
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
+
+_NO_ROWS = "1 = 0"
 
 
 @read.register
 def _(connector: Jdbc, reading: Reading) -> Found:
-    splits = connector.create_input_splits(reading.parallelism)
-    predicates = [split.predicate for split in splits if split.predicate is not None]
+    splits, subtasks = connector.create_input_splits(reading.parallelism or 1), reading.parallelism
+    is_dealt = subtasks is not None and subtasks < len(splits)
+    predicates = _by_subtask(splits, subtasks) if subtasks and is_dealt else _predicates(splits)
     database = Database(spark=reading.spark, connector=connector)
     named = None if connector.table is None else database.name(connector.table)
     table = named or f"({connector.query}) graph_compiler_query"
@@ -23,7 +35,20 @@ def _(connector: Jdbc, reading: Reading) -> Found:
         if predicates
         else reader.jdbc(url, table, properties=properties)
     )
+    if subtasks and is_dealt:
+        rows = rows.coalesce(subtasks)
     return Found(rows=rows, schema=_as_the_database_says(rows.schema, database, table))
+
+
+def _predicates(splits: Iterable[PredicateSplit]) -> list[str]:
+    return [split.predicate for split in splits if split.predicate is not None]
+
+
+def _by_subtask(splits: tuple[PredicateSplit, ...], subtasks: int) -> list[str]:
+    """Return as many predicates for each subtask, in the order of subtasks."""
+    shares = [_predicates(share) for share in dealt(splits, subtasks)]
+    longest = max(map(len, shares))
+    return [one for share in shares for one in (*share, *[_NO_ROWS] * (longest - len(share)))]
 
 
 def _as_the_database_says(schema: StructType, database: Database, table: str) -> StructType:

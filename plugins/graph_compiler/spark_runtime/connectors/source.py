@@ -20,10 +20,10 @@ from graph_compiler.spark_runtime.columns.schema_change import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """Where rows are read: the session, and the source's parallelism, 1 where none is set."""
+    """Where rows are read: the session, and the source's parallelism, None where none is set."""
 
     spark: SparkSession
-    parallelism: int
+    parallelism: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +41,7 @@ def read_source(
 
     Raises SchemaChangedError where a declared schema does not hold; Spark raises PATH_NOT_FOUND for a missing path.
     """
-    return as_declared(
-        connector, read(connector, Reading(spark=spark, parallelism=parallelism or 1))
-    )
+    return as_declared(connector, read(connector, Reading(spark=spark, parallelism=parallelism)))
 
 
 def as_declared(connector: Connector, found: Found) -> DataFrame:

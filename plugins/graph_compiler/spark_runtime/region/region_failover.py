@@ -5,10 +5,11 @@
 No sinks, no side outputs, no other results of the producer's region. What these vertices read from other tasks may be
 lost too: it is found the same way.
 
-Rows computed again may differ from those others have read already. Flink then restarts these others. Here the new copy
-is compared with the lost one, by its rows and their checksum, before it is committed; where it may differ, tasks that
-have finished from the lost copy must run again. If Airflow can be asked for that, it is, by the task that started this
-application; else the new copy is not committed, and the failure has the command.
+Rows computed again may differ from those others have read already. Flink's restart set says who these are
+(`staging/results/restarts.py`). Here the new copy is compared with the lost one, by its rows and their checksum, before
+it is committed; where it may differ, tasks that have finished from the lost copy must run again. If Airflow can be
+asked for that, it is, by the task that started this application; else the new copy is not committed, and the failure
+has the command.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from graph_compiler.errors import (
     StaleReadError,
     UpstreamMustRerunError,
 )
-from graph_compiler.identifiers import IntermediateDataSetId, RegionId, listing
+from graph_compiler.identifiers import IntermediateDataSetId, listing
 from graph_compiler.spark_runtime.connectors import read_source
 from graph_compiler.spark_runtime.connectors.databases.snapshots import Pin, as_it_is
 from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
@@ -51,11 +52,7 @@ from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.spark_runtime.spark_internals.origins import STAGED, origin
 from graph_compiler.staging.executions.executions import last_descriptor
-from graph_compiler.staging.results.finished_readers import (
-    FinishedReader,
-    differing_readers,
-    finished_readers,
-)
+from graph_compiler.staging.results.restarts import RestartSet, restarts
 
 LOG = program_log.logger(__name__)
 
@@ -69,6 +66,7 @@ class LostCopy:
     staged: StagedInput
     lost: PartitionNotFoundError
     manifest: Manifest | None
+    restarts: RestartSet
 
     @property
     def can_be_compared(self) -> bool:
@@ -115,7 +113,12 @@ class RegionFailover:
         except PartitionNotFoundError as lost:
             self._recomputing.append(staged.id)
             manifest = self._recompute(
-                LostCopy(staged=staged, lost=lost, manifest=self.area.log.latest(staged.id))
+                LostCopy(
+                    staged=staged,
+                    lost=lost,
+                    manifest=self.area.log.latest(staged.id),
+                    restarts=restarts(self.area.log, self.task.region, staged, self._recomputing),
+                )
             )
             self._recomputing.pop()
             rows = self._rows(manifest, partitions)
@@ -138,17 +141,11 @@ class RegionFailover:
         with origin(self.area.spark, STAGED, manifest.result_id):  # no operator here made them
             return self.area.read(manifest, partitions=partitions)
 
-    def _readers(self, staged: StagedInput) -> tuple[FinishedReader, ...]:
-        """Give who has finished from a result by now, and has left more than what is computed again here."""
-        log, own = self.area.log, self.task.region.region_id
-        readers = finished_readers(log, staged.id, staged.consumers, recomputing=self._recomputing)
-        return tuple(one for one in readers if one.region_id != own)
-
     def _recompute(self, copy: LostCopy) -> Manifest:
         staged, started = copy.staged, time.monotonic()
         area = self.area.beginning(staged.id)
         producer = last_descriptor(self.area.log.store, self.area.layout, staged.producer)
-        if producer is None:
+        if producer is None or staged.producer not in copy.restarts.regions:
             raise copy.lost
         result = _result(producer, copy)
         part = lineage(producer.region, result)
@@ -175,7 +172,7 @@ class RegionFailover:
             run.evaluate(operator)
         # Rows that come out otherwise each time are as good as the lost ones where nobody has seen those.
         is_free = evaluation.is_repeatable((result.node_id, result.output_tag)) or (
-            _leaves_nothing_else(producer.region) and not self._readers(staged)
+            _leaves_nothing_else(producer.region) and not copy.restarts.readers(self.area.log)
         )
         if not is_free and not copy.can_be_compared:
             raise copy.cannot(_NOT_DETERMINISTIC)
@@ -238,7 +235,11 @@ class RegionFailover:
         is_same = copy.manifest is not None and manifest.replaces(copy.manifest)
         if not is_free and not is_same:
             raise copy.cannot(_NOT_DETERMINISTIC)
-        readers = self._differing(manifest, copy)
+        verdicts = copy.restarts.verdicts(self.area.log, manifest)
+        for region_id, spared in verdicts.items():
+            if spared is not None:
+                LOG.info("%s need not run again: %s", region_id, spared)
+        readers = [region_id for region_id, spared in verdicts.items() if spared is None]
         if readers and not self.task.clears_others:
             raise ConsumersMustRerunError(
                 f"{copy.lost}\n  {listing(readers)} finished from another copy of it, "
@@ -248,27 +249,13 @@ class RegionFailover:
 
     def _check_upstream(self, manifest: Manifest, copy: LostCopy) -> None:
         """Stop where this task reads, by way of others, from a task that has to run again first."""
-        upstream = self._upstream(self.task.region)
-        if found := [id for id in self._differing(manifest, copy) if id in upstream]:
+        verdicts = copy.restarts.verdicts(self.area.log, manifest)
+        upstream = copy.restarts.upstream
+        if found := [id for id, spared in verdicts.items() if spared is None and id in upstream]:
             raise UpstreamMustRerunError(
                 f"{copy.words}\n  computed again it {_how_it_differs(manifest)}; {listing(found)} finished from "
                 "another copy and must run again before this task"
             )
-
-    def _differing(self, manifest: Manifest, copy: LostCopy) -> tuple[RegionId, ...]:
-        return differing_readers(self.area.log, manifest, self._readers(copy.staged))
-
-    def _upstream(self, region: RegionDescriptor) -> frozenset[RegionId]:
-        found: set[RegionId] = set()
-        waiting = [staged.producer for staged in values_within(region, StagedInput)]
-        while waiting:
-            region_id = waiting.pop()
-            if region_id not in found and (
-                task := last_descriptor(self.area.log.store, self.area.layout, region_id)
-            ):
-                found.add(region_id)
-                waiting += [staged.producer for staged in values_within(task.region, StagedInput)]
-        return frozenset(found)
 
 
 def _leaves_nothing_else(region: RegionDescriptor) -> bool:

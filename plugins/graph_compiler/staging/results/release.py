@@ -11,7 +11,7 @@ is recorded is not read again, but computed anew by whoever needs it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from graph_compiler.declaration.retention import StagingRelease
@@ -21,11 +21,18 @@ from graph_compiler.deployment.documents.report import ExecutionReport, Recomput
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.deployment.documents.wire import to_json
+from graph_compiler.deployment.scheduling.region_topology import (
+    region_ids,
+    region_topology,
+    region_vertex,
+)
+from graph_compiler.deployment.scheduling.scheduling import Progress, releasable_groups
 from graph_compiler.errors import DamagedDocumentError, PartitionNotFoundError
 from graph_compiler.graphs.execution import ExecutionState
+from graph_compiler.graphs.execution_graph import ExecutionVertexId
 from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.staging.executions.executions import last_descriptor, last_execution
-from graph_compiler.staging.results.finished_readers import epochs_read, is_read_again
+from graph_compiler.staging.results.finished_readers import stale_readers
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -57,9 +64,8 @@ def release_inputs(
     if task.region.retention.release is not StagingRelease.LAST_CONSUMER or report.failure:
         return
     log = ManifestLog(store=store, layout=task.layout)
-    for result_id, consumers in _consumers(store, task, report.recomputed).items():
-        latest = log.latest(result_id)
-        if latest is not None and all(_has_read(log, region_id, latest) for region_id in consumers):
+    for result_id in _releasable(log, task, report.recomputed):
+        if latest := log.latest(result_id):
             yield from _release(task, latest, log)
     _remove_fixed_rows(task, store)
 
@@ -86,37 +92,43 @@ def _remove_fixed_rows(task: TaskDeploymentDescriptor, store: StagingStore) -> N
             store.delete(f"{task.layout.results}/{name}")
 
 
-def _consumers(
-    store: StagingStore, task: TaskDeploymentDescriptor, recomputed: tuple[RecomputedResult, ...]
-) -> dict[IntermediateDataSetId, tuple[RegionId, ...]]:
-    """Give the readers of what an execution has read, and of what it computed on the way to that.
+def _releasable(
+    log: ManifestLog, task: TaskDeploymentDescriptor, recomputed: tuple[RecomputedResult, ...]
+) -> tuple[IntermediateDataSetId, ...]:
+    """Ask, as Flink does of a region that has finished, which results it has read or made again nobody needs any more.
 
-    Who stages a result and reads it back as well has done with it by the time others read it.
+    Who computed a result again ran as its producer, so it has finished as that, too.
     """
-    found = {
-        staged.id: _without(staged.consumers, staged.producer)
-        for staged in values_within(task.region, StagedInput)
+    own = task.region
+    told = (last_descriptor(log.store, task.layout, again.producer) for again in recomputed)
+    ended = (own, *(producer.region for producer in told if producer))
+    topology = region_topology(ended)
+    touched = {staged.id for staged in values_within(own, StagedInput)}
+    touched |= {again.result_id for again in recomputed}
+    consumers = {
+        group.data_set_id: region_ids(
+            vertex for region in sorted(group.consumers) for vertex in topology.regions[region]
+        )
+        for group in topology.groups
+        if group.data_set_id in touched
     }
-    for again in recomputed:
-        producer = last_descriptor(store, task.layout, again.producer)
-        for result in producer.region.results if producer else ():
-            if result.id == again.result_id:
-                found.setdefault(result.id, _without(result.consumers, again.producer))
-    return found
+    progress = Progress(finished=_finished(log, consumers))
+    releasable = {
+        group.data_set_id
+        for region in ended
+        for group in releasable_groups(topology, progress, region_vertex(region.region_id))
+    }
+    return tuple(result_id for result_id in consumers if result_id in releasable)
 
 
-def _without(consumers: tuple[RegionId, ...], producer: RegionId) -> tuple[RegionId, ...]:
-    return tuple(region_id for region_id in consumers if region_id != producer)
-
-
-def _has_read(log: ManifestLog, region_id: RegionId, latest: Manifest) -> bool:
-    """Say whether all that a consumer has left is of these rows, and no attempt at it is on its way."""
-    last = last_execution(log.store, log.layout, region_id)
-    if last is None or last.state is not ExecutionState.FINISHED:
-        return False
-    return all(
-        is_read_again(log, latest, epoch) for epoch in epochs_read(log, region_id, latest.result_id)
-    )
+def _finished(
+    log: ManifestLog, consumers: Mapping[IntermediateDataSetId, Collection[RegionId]]
+) -> frozenset[ExecutionVertexId]:
+    """Return the consumers of which all that they have left is of the latest epochs, and no attempt is on its way."""
+    ids = {region_id for readers in consumers.values() for region_id in readers}
+    last = {region_id: last_execution(log.store, log.layout, region_id) for region_id in ids}
+    ended = {id for id, one in last.items() if one and one.state is ExecutionState.FINISHED}
+    return frozenset(map(region_vertex, ended.difference(stale_readers(log, consumers))))
 
 
 def _release(

@@ -40,7 +40,7 @@ def finish_vertex(
     complete = [
         group
         for group in topology.produced[topology.region_of[vertex]]
-        if group.job_edge.source_id == vertex.vertex_id
+        if group.producer_id == vertex.vertex_id
         and vertex.subtask in group.group.partitions
         and group.result_type.is_blocking
         and not any(_unfinished(group, progress))

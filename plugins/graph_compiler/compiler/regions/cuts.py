@@ -1,0 +1,186 @@
+"""JobGraph as Flink makes it → JobGraph as it is deployed: what must be staged is BLOCKING, and has its reason.
+
+    A ─────▶ B           A and B would share an application, but B waits for C, which waits for A:
+    └─▒▒─▶ C ┘           A → B is staged too (WOULD_CYCLE), and the tasks are {A} → {C, B}
+
+1. Cut the edges that are BLOCKING, and those between two slot sharing groups.
+2. What still hangs together is a component: one Spark application.
+3. A component that waits for itself through others is left for `deployment_regions` to merge with these, if they share
+   a group and no cut among them parts tasks; else the edges that close the cycle are cut. Repeat until there is none.
+   Under ALL_EXCHANGES_BLOCKING none is merged: each vertex is a task, but for what the declaration keeps together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+from graph_compiler.compiler.job_graph.exchange_modes import why_declared_staged
+from graph_compiler.compiler.regions.components import components, cycles
+from graph_compiler.compiler.regions.staging_words import staging_words
+from graph_compiler.graphs.job_graph import (
+    JobEdge,
+    JobGraph,
+    ResultPartitionType,
+)
+from graph_compiler.graphs.staging_reasons import Staging, StagingReason
+from graph_compiler.graphs.stream_graph import StreamGraph
+from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVertexId
+from graph_compiler.options.model import PipelineOptions, ShuffleMode
+
+
+def cut_job_graph(stream_graph: StreamGraph, graph: JobGraph, options: PipelineOptions) -> JobGraph:
+    """Stage what must be staged: components that wait for each other are then of one group, and no cut parts them."""
+    merges = options.shuffle_mode is not ShuffleMode.ALL_EXCHANGES_BLOCKING
+    reasons = {
+        edge.id: reason
+        for edge in graph.edges
+        if (reason := why_staged(edge, stream_graph, graph, options))
+    }
+    cut = _staged(reasons, stream_graph, graph)
+    while closing := _closing_edges(cut, merges=merges):
+        cut = _staged(dict.fromkeys(closing, StagingReason.WOULD_CYCLE), stream_graph, cut)
+    return _with_data_sets(cut)
+
+
+def why_staged(
+    edge: JobEdge, stream_graph: StreamGraph, graph: JobGraph, options: PipelineOptions
+) -> StagingReason | None:
+    """Return the reason to stage a job edge that lies in the edge itself; None if it can stay in memory."""
+    if reason := why_declared_staged(edge.stream_edge, stream_graph, options):
+        return reason
+    if edge.result_type.is_blocking and options.shuffle_mode is ShuffleMode.ALL_EXCHANGES_BLOCKING:
+        return StagingReason.ALL_EXCHANGES_BLOCKING
+    if edge.result_type.is_blocking:
+        return StagingReason.OUTPUT_ONLY_AFTER_END
+    if (
+        graph.vertex[edge.source_id].slot_sharing_group
+        != graph.vertex[edge.target_id].slot_sharing_group
+    ):
+        return StagingReason.SLOT_SHARING_GROUP_DIFFERS
+    return None
+
+
+def _staged(
+    reasons: Mapping[JobEdgeId, StagingReason], stream_graph: StreamGraph, graph: JobGraph
+) -> JobGraph:
+    """Return the graph with the edges staged that a reason is given for."""
+    if not reasons:
+        return graph
+
+    def staged(edge: JobEdge) -> JobEdge:
+        if (reason := reasons.get(edge.id)) is None:
+            return edge
+        words = staging_words(edge, reason, stream_graph, graph)
+        staging = Staging(reason=reason, explanation=words)
+        return replace(edge, staging=staging, result_type=ResultPartitionType.BLOCKING)
+
+    return replace(graph, edges=tuple(map(staged, graph.edges)))
+
+
+def _closing_edges(graph: JobGraph, *, merges: bool) -> list[JobEdgeId]:
+    """Find edges that close a cycle of components which may not be merged; none where every cycle may be."""
+    merged: frozenset[frozenset[JobVertexId]] = frozenset()
+    while found := cycles(graph, components(graph, merged)):
+        closing = [
+            id
+            for inside in found
+            if not (merges and _may_merge(inside, graph))
+            for id in _closing_edges_inside(inside, graph)
+        ]
+        if closing:
+            return closing
+        merged |= frozenset(found)
+    return []
+
+
+def _may_merge(inside: frozenset[JobVertexId], graph: JobGraph) -> bool:
+    groups = {graph.vertex[id].slot_sharing_group for id in inside}
+    return len(groups) == 1 and not any(edge.parts_tasks for edge in _edges_inside(inside, graph))
+
+
+def _closing_edges_inside(inside: frozenset[JobVertexId], graph: JobGraph) -> list[JobEdgeId]:
+    """Find the edges that join vertices which can only run in different rounds."""
+    edges = _edges_inside(inside, graph)
+    ordered = [vertex.id for vertex in graph.vertices if vertex.id in inside]
+    round_of = _rounds(ordered, edges)
+    closing = [
+        edge.id
+        for edge in edges
+        if not _is_cut(edge) and round_of[edge.source_id] != round_of[edge.target_id]
+    ]
+    assert closing, "a component that waits for itself spans several rounds"
+    return closing
+
+
+def _rounds(ordered: list[JobVertexId], edges: list[JobEdge]) -> dict[JobVertexId, int]:
+    """Return each vertex' round: the number of cuts on the longest way to it.
+
+    One that feeds later rounds only (a small source joined at the end) moves to the earliest of these, so that nothing
+    is cut that need not be. The ends of an edge declared pipelined are in one round, where there is a way to.
+    """
+    tied = [e for e in edges if e.stream_edge.pipelining_reason and not _is_cut(e)]
+    round_of = _raised(dict.fromkeys(ordered, 0), edges, tied)
+    for id in reversed(ordered):
+        leaving = [
+            round_of[edge.target_id] - _is_cut(edge) for edge in edges if edge.source_id == id
+        ]
+        round_of[id] = max(round_of[id], min(leaving, default=0))
+    return _raised(round_of, edges, tied)
+
+
+def _raised(
+    round_of: dict[JobVertexId, int],
+    edges: list[JobEdge],
+    tied: list[JobEdge],
+) -> dict[JobVertexId, int]:
+    """Raise rounds until each vertex comes behind what it reads, and what is tied is in one round if it can be."""
+    found = dict(round_of)
+    while max(found.values()) <= 2 * len(edges):  # ties that cannot hold raise each other forever
+        before = dict(found)
+        for edge in edges:
+            earliest = found[edge.source_id] + _is_cut(edge)
+            found[edge.target_id] = max(found[edge.target_id], earliest)
+        for edge in tied:
+            found[edge.source_id] = found[edge.target_id] = max(
+                found[edge.source_id], found[edge.target_id]
+            )
+        if found == before:
+            return found
+    return _raised(round_of, edges, [])
+
+
+def _edges_inside(inside: frozenset[JobVertexId], graph: JobGraph) -> list[JobEdge]:
+    return [edge for edge in graph.edges if edge.source_id in inside and edge.target_id in inside]
+
+
+def _is_cut(edge: JobEdge) -> bool:
+    return edge.staging is not None
+
+
+def _with_data_sets(graph: JobGraph) -> JobGraph:
+    """Return the graph with the data sets of staged edges BLOCKING, too.
+
+    Where others read one in memory (a hybrid one only may have several readers there), the staged edges read a data set
+    of their own: in Flink, edges of different result types share none either.
+    """
+    data_sets, edges, added = list(graph.data_sets), list(graph.edges), Counter[JobVertexId]()
+    readers_of: dict[IntermediateDataSetId, list[int]] = {one.id: [] for one in data_sets}
+    for number, edge in enumerate(edges):
+        readers_of[edge.data_set_id].append(number)
+    for place, data_set in enumerate(graph.data_sets):
+        readers = readers_of[data_set.id]
+        staged = [number for number in readers if _is_cut(edges[number])]
+        blocking = replace(data_set, result_type=ResultPartitionType.BLOCKING)
+        if staged == readers:
+            data_sets[place] = blocking
+        elif staged:
+            producer_id = data_set.producer_id
+            number = len(graph.produced[producer_id]) + added[producer_id]
+            added[producer_id] += 1
+            id = IntermediateDataSetId(f"{graph.vertex[producer_id].result_id}-{number}")
+            data_sets.append(replace(blocking, id=id))
+            for reader in staged:
+                edges[reader] = replace(edges[reader], data_set_id=id)
+    return replace(graph, data_sets=tuple(data_sets), edges=tuple(edges))

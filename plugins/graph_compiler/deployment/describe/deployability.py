@@ -1,0 +1,52 @@
+"""What can be compiled and not deployed: Flink's graphs hold more than Spark runs."""
+
+from __future__ import annotations
+
+from graph_compiler.declaration.operators import IterationHead, Sink
+from graph_compiler.declaration.operators.iteration import INSTEAD_OF_ITERATIONS
+from graph_compiler.deployment.describe.resource_profiles import pinned_settings
+from graph_compiler.deployment.documents.session import SESSION
+from graph_compiler.errors import InvalidPipelineError, Problem
+from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.graphs.stream_graph import JobType
+
+
+def check_deployable(compiled: CompiledPipeline) -> None:
+    """Raise InvalidPipelineError for what a compiled pipeline holds and Spark cannot run."""
+    if reason := _why_not_deployable(compiled):
+        raise InvalidPipelineError(compiled.pipeline.name, [reason])
+    if not any(isinstance(node.operator, Sink) for node in compiled.stream_graph.nodes):
+        problem = Problem(
+            message="it has no sink: nothing would come out", hint="end a stream with sink_to(…)"
+        )
+        raise InvalidPipelineError(compiled.pipeline.name, [problem])
+    if pinned := pinned_settings(compiled.job_graph.resource_profiles, SESSION):
+        raise InvalidPipelineError(compiled.pipeline.name, pinned)
+
+
+def _why_not_deployable(compiled: CompiledPipeline) -> Problem | None:
+    """Say what Spark cannot run of what Flink's graphs can hold."""
+    for node in compiled.stream_graph.nodes:
+        if isinstance(node.operator, IterationHead):
+            return Problem(
+                operator=node.declared_name,
+                message="rows flow back into it, and Spark has no such loop",
+                hint=INSTEAD_OF_ITERATIONS,
+                declared_at=node.declared_at,
+            )
+    if compiled.stream_graph.job_type is JobType.STREAMING:
+        return Problem(
+            message="execution.runtime-mode is STREAMING",
+            allowed="BATCH; streaming pipelines cannot be deployed yet",
+        )
+    if compiled.execution_graph is None:
+        return Problem(
+            message="jobmanager.scheduler is AdaptiveBatch",
+            allowed="Default; unset parallelism adapts anyway",
+        )
+    if any(data_set.result_type.is_hybrid for data_set in compiled.job_graph.data_sets):
+        return Problem(
+            message="it has hybrid results",
+            allowed="AUTO, ALL_EXCHANGES_BLOCKING, ALL_EXCHANGES_PIPELINED",
+        )
+    return None
