@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
+from graph_compiler.declaration.operators import OperatorSettings
 from graph_compiler.declaration.transformations import OneInputTransformation
 from graph_compiler.explain.documents.plan_json import streaming_plan
 from tests.conftest import word_count
@@ -97,13 +98,13 @@ def test_settings_change_the_operator_whatever_stream_object_holds_it(
     transformation = env.transformation(stream.id)
     assert same is stream
     assert isinstance(transformation, OneInputTransformation)
-    assert (transformation.name, transformation.uid, transformation.parallelism) == (
-        "positive",
-        "p",
-        3,
+    assert (transformation.name, transformation.chaining_strategy) == ("positive", "NEVER")
+    assert transformation.settings == OperatorSettings(
+        uid="p",
+        parallelism=3,
+        description="keeps what is positive",
+        slot_sharing_group="big",
     )
-    assert transformation.description == "keeps what is positive"
-    assert (transformation.slot_sharing_group, transformation.chaining_strategy) == ("big", "NEVER")
 
 
 def test_a_setting_on_a_virtual_stream_is_refused(env: StreamExecutionEnvironment) -> None:

@@ -38,6 +38,7 @@ from graph_compiler.declaration.operators.grouping import (
     WindowAggregate,
 )
 from graph_compiler.declaration.operators.iteration import IterationHead, IterationTail
+from graph_compiler.declaration.operators.operator_settings import OperatorSettings, RuntimeSettings
 from graph_compiler.declaration.operators.ordering import Limit, Sort, TopN
 from graph_compiler.declaration.operators.rows import (
     Cache,
@@ -79,8 +80,10 @@ __all__ = [
     "OnViolation",
     "Operator",
     "OperatorAttributes",
+    "OperatorSettings",
     "Process",
     "Rename",
+    "RuntimeSettings",
     "Sample",
     "Select",
     "SetOperator",

@@ -19,7 +19,7 @@ def own_facts(node: StreamNode, graph: StreamGraph) -> dict[str, Json]:
     """Give all that says what a node makes of its inputs, whatever these are."""
     return {
         "operator": to_wire(node.operator),
-        "parallelism": node.parallelism if node.parallelism_configured else None,
+        "parallelism": node.settings.parallelism,
         "inputs": [
             [edge.output_tag, edge.partitioner.identity, edge.type_number]
             for edge in graph.in_edges[node.id]

@@ -162,10 +162,6 @@ class _Facts:
         """Give the fingerprint of what a node gives out under a tag."""
         return digest([self.fingerprints[output[0]], output[1]])
 
-    def parallelism(self, node: StreamNode) -> int | None:
-        """Give the parallelism an operator's declaration sets."""
-        return node.parallelism if node.parallelism_configured else None
-
 
 def staged_results(compiled: CompiledPipeline) -> dict[Output, IntermediateDataSetId]:
     """Give one result for each staged output, however many data sets the job graph has for it.
@@ -254,22 +250,21 @@ def _describe_operator(node: StreamNode, facts: _Facts) -> OperatorDescriptor:
         operator_id=facts.operator_ids[node.id],
         name=node.declared_name,
         operator=node.operator,
-        parallelism=facts.parallelism(node),
+        settings=node.settings.runtime,
         inputs=tuple(
             InputDescriptor(
                 node_id=edge.source_id,
                 output_tag=edge.output_tag,
                 type_number=edge.type_number,
                 partitioner=edge.partitioner,
-                producer_parallelism=facts.parallelism(
-                    facts.compiled.stream_graph.node[edge.source_id]
-                ),
+                producer_parallelism=facts.compiled.stream_graph.node[
+                    edge.source_id
+                ].settings.parallelism,
                 staged=facts.staged_input(edge),
             )
             for edge in facts.compiled.stream_graph.in_edges[node.id]
         ),
         declared_at=node.declared_at,
-        deterministic=node.deterministic,
     )
 
 
@@ -280,10 +275,10 @@ def _describe_result(output: Output, id: IntermediateDataSetId, facts: _Facts) -
         node_id=node.id,
         output_tag=output[1],
         fingerprint=facts.fingerprint(output),
-        partitions=facts.parallelism(node),
+        partitions=node.settings.parallelism,
         consumers=facts.consumers[output],
         is_compared=output in facts.compared,
-        deterministic=node.deterministic,
+        deterministic=node.settings.deterministic,
     )
 
 

@@ -5,7 +5,8 @@
 
 Every dataclass carries its type's name, so a field of a base type finds its leaf again. Anything unexpected
 (a key, a kind, a missing field) raises DescriptorError with its place in the document. A field that documents of an
-earlier version lack says in its metadata what its absence means: `field(metadata={ABSENT: None})`.
+earlier version lack says in its metadata what its absence means: `field(metadata={ABSENT: None})`. The fields of a
+field that is FLAT stand among its holder's; those that documents lack have their defaults.
 """
 
 from __future__ import annotations
@@ -23,15 +24,13 @@ from graph_compiler.errors import DescriptorError
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 Value = TypeVar("Value")
 ABSENT = "absent"
+FLAT = "flat"
 
 
 def to_wire(value: object) -> Json:
     """Encode a dataclass, tuple, mapping of strings, enum or plain value."""
     if is_dataclass(value) and not isinstance(value, type):
-        encoded: dict[str, Json] = {"type": type(value).__name__}
-        return encoded | {
-            field.name: to_wire(getattr(value, field.name)) for field in fields(value)
-        }
+        return {"type": type(value).__name__, **_fields_to_wire(value)}
     if isinstance(value, Enum):
         return to_wire(value.value)
     if isinstance(value, tuple | list):
@@ -42,6 +41,17 @@ def to_wire(value: object) -> Json:
         f"{value!r} cannot cross the wire"
     )
     return value
+
+
+def _fields_to_wire(value: Any) -> dict[str, Json]:
+    encoded: dict[str, Json] = {}
+    for field in fields(value):
+        found = getattr(value, field.name)
+        if FLAT in field.metadata:
+            encoded |= _fields_to_wire(found)
+        else:
+            encoded[field.name] = to_wire(found)
+    return encoded
 
 
 def from_wire(expected: type[Value], data: Json) -> Value:
@@ -146,14 +156,24 @@ def _decode_dataclass(expected: type[Any], data: Json, where: str) -> Any:
             f"{where}: found type {dict(_items(data))['type']!r}; allowed: {sorted(_leaves(expected))}"
         )
     hints = _hints(kind)
-    content = {f.name: f.metadata[ABSENT] for f in fields(kind) if ABSENT in f.metadata} | content
-    if set(content) != set(hints):
-        odd = sorted(set(content) ^ set(hints))
+    flat = {f.name: fields(hints[f.name]) for f in fields(kind) if FLAT in f.metadata}
+    inner = {f.name: to_wire(f.default) for each in flat.values() for f in each}
+    absent = {f.name: f.metadata[ABSENT] for f in fields(kind) if ABSENT in f.metadata}
+    content = absent | inner | content
+    wanted = (hints.keys() - flat.keys()) | inner.keys()
+    if content.keys() != wanted:
+        odd = sorted(content.keys() ^ wanted)
         raise DescriptorError(
-            f"{where}: a {kind.__name__} has the fields {sorted(hints)}; these differ: {odd}"
+            f"{where}: a {kind.__name__} has the fields {sorted(wanted)}; these differ: {odd}"
         )
+    for name, each in flat.items():
+        own = {f.name: content.pop(f.name) for f in each}
+        content[name] = {"type": hints[name].__name__, **own}
     return kind(
-        **{name: _decode(hints[name], value, f"{where}.{name}") for name, value in content.items()}
+        **{
+            name: _decode(hints[name], value, where if name in flat else f"{where}.{name}")
+            for name, value in content.items()
+        }
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from graph_compiler.declaration.connectors import Connector, Secret
 from graph_compiler.declaration.functions import FunctionRef
-from graph_compiler.declaration.operators import ChainingStrategy, Expect
+from graph_compiler.declaration.operators import ChainingStrategy, Expect, OperatorSettings
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.declaration.streams import DataStream
@@ -57,14 +57,12 @@ def written_call(key: str, value: Any) -> Step:
 
 _SETTINGS: Mapping[str, Callable[[PhysicalTransformation], object]] = {
     # An operator that has one partition always has it without a setting.
-    "parallelism": lambda t: None if t.operator.is_non_parallel else t.parallelism,
+    "parallelism": lambda t: None if t.operator.is_non_parallel else t.settings.parallelism,
     # A group that is described, or its name.
-    "slot_sharing_group": lambda t: t.resource_profile or t.slot_sharing_group,
+    "slot_sharing_group": lambda t: t.settings.resource_profile or t.settings.slot_sharing_group,
     # One call sets both; left out, what is preferred is the minimum.
-    "resources": lambda t: t.min_resources,
-    "preferred_resources": lambda t: (
-        None if t.preferred_resources == t.min_resources else t.preferred_resources
-    ),
+    "resources": lambda t: t.settings.min_resources,
+    "preferred_resources": lambda t: _preferred(t.settings),
     # Two calls set one field, to something else than what the kind of operator has.
     "disable_chaining": lambda t: _chaining(t) is ChainingStrategy.NEVER,
     "start_new_chain": lambda t: _chaining(t) is ChainingStrategy.HEAD,
@@ -77,8 +75,9 @@ _DEFINED = [
 
 def written_settings(transformation: PhysicalTransformation) -> Step:
     """Write what is set on an operator, but for its name, in the order in which the API defines its settings."""
+    settings = transformation.settings
     found = {
-        key: _SETTINGS[key](transformation) if key in _SETTINGS else getattr(transformation, key)
+        key: _SETTINGS[key](transformation) if key in _SETTINGS else getattr(settings, key)
         for setting in sorted(SETTINGS.keys() - {"name"}, key=_DEFINED.index)
         for key in call_keys(setting, SETTINGS[setting])
     }
@@ -86,6 +85,11 @@ def written_settings(transformation: PhysicalTransformation) -> Step:
         key: value for key, value in found.items() if value is not None and value is not False
     }
     return {key: written_value(value) for key, value in is_set.items()}
+
+
+def _preferred(settings: OperatorSettings) -> ResourceSpec | None:
+    preferred = settings.preferred_resources
+    return None if preferred == settings.min_resources else preferred
 
 
 def _chaining(transformation: PhysicalTransformation) -> ChainingStrategy | None:
