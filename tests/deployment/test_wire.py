@@ -3,7 +3,7 @@ from typing import cast
 import pytest
 
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration import (
+from graph_compiler.declaration.connectors import (
     Connector,
     Csv,
     Files,

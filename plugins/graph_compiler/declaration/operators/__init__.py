@@ -2,7 +2,7 @@
 
 Expressions are Spark SQL text, columns are names. `:late_after` in an expression is the pipeline's parameter
 `late_after`, bound as a typed value; Jinja is refused there (see `Operator.expressions`).
-To add one: a value here, and its evaluation there.
+To add one, here or in a package of your own: CONTRIBUTING.md.
 """
 
 from graph_compiler.declaration.operators.base_operator import (
