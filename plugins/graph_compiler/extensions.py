@@ -78,7 +78,7 @@ def load_kind(entry: EntryPoint, base: type[Kind]) -> type[Kind]:
             f"'{entry.value}' cannot be imported: {type(error).__name__}: {error}"
         ) from error
     if not isinstance(kind, type) or not issubclass(kind, base):
-        raise ExtensionError(f"'{entry.value}' is not a {base.__name__}")
+        raise ExtensionError(f"'{entry.value}' is not a kind of {base.__name__}")
     if reference(kind) != entry.value:
         raise ExtensionError(
             f"the entry point '{entry.name}' names '{entry.value}', which is defined as '{reference(kind)}'\n"

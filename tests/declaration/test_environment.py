@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
-from graph_compiler.declaration.operators import OperatorSettings
+from graph_compiler.declaration.operators import Filter, OperatorSettings, Source
 from graph_compiler.declaration.transformations import OneInputTransformation
 from graph_compiler.explain.documents.plan_json import streaming_plan
 from tests.conftest import word_count
@@ -207,3 +207,24 @@ def test_what_airflows_list_cannot_say_is_refused(words: dict[str, Any], said: s
     with pytest.raises(InvalidPipelineError) as refused:
         StreamExecutionEnvironment("sales", **words)
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "given", [3, "filter", Filter, Source(Csv("/in"))], ids=["3", "text", "class", "source"]
+)
+def test_apply_takes_operators_and_nothing_else(
+    env: StreamExecutionEnvironment, given: Any
+) -> None:
+    rows = env.from_source(Csv("/in"), "in")
+    with pytest.raises(InvalidPipelineError, match="behind 'in': apply was given"):
+        rows.apply(given)
+
+
+def test_apply_adds_an_operator_with_its_name_and_all_its_inputs(
+    env: StreamExecutionEnvironment,
+) -> None:
+    one, other = env.from_source(Csv("/a"), "a"), env.from_source(Csv("/b"), "b")
+    first = env.transformation(one.apply(Filter("x")).id)
+    assert isinstance(first, OneInputTransformation)
+    assert (first.inputs, first.name, first.operator) == ((1,), "Filter", Filter("x"))
+    assert env.transformation(one.apply(Filter("x"), other).id).inputs == (1, 2)

@@ -83,7 +83,7 @@ IS_A_CONNECTOR = "graph_compiler.declaration.connectors.connector:Connector"
     ("entry", "words"),
     [
         ("sqlite = acme_sqlite.nowhere:Sqlite", "No module named 'acme_sqlite.nowhere'"),
-        ("sqlite = acme_sqlite.connector:Problem", "'acme_sqlite.connector:Problem' is not a Connector"),
+        ("sqlite = acme_sqlite.connector:Problem", "'acme_sqlite.connector:Problem' is not a kind of Connector"),
         ("sqlite = acme_sqlite.connector:Connector", f"which is defined as '{IS_A_CONNECTOR}'"),
         ("csv = acme_sqlite.connector:Sqlite", "there is no key 'sqlite' here"),
     ],
