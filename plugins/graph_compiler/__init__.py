@@ -7,29 +7,31 @@ Importing this loads the standard library and the declaration API only: neither 
 
 from graph_compiler.declaration import (
     ConnectedStreams,
-    Csv,
     DataStream,
     DataStreamSink,
     EventTimeSessionWindows,
+    KeyedStream,
+    ResourceSpec,
+    Schedule,
+    SlidingEventTimeWindows,
+    SlotSharingGroup,
+    StreamExecutionEnvironment,
+    TumblingEventTimeWindows,
+    WindowedStream,
+)
+from graph_compiler.declaration.connectors import (
+    Csv,
     Files,
     FunctionSource,
     Jdbc,
     Json,
-    KeyedStream,
     Orc,
     Parquet,
     Range,
-    ResourceSpec,
-    Schedule,
     Secret,
-    SlidingEventTimeWindows,
-    SlotSharingGroup,
-    StreamExecutionEnvironment,
     Table,
     Text,
-    TumblingEventTimeWindows,
     Values,
-    WindowedStream,
 )
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError
 

@@ -9,6 +9,7 @@
     ├── OperatorNotFoundError       no operator, or more than one, has this name  [graphs.operator_names]
     ├── IllegalTransitionError      an execution cannot go from its state to this one  [graphs.execution]
     ├── DescriptorError             a wire document cannot be read
+    ├── ExtensionError              a connector or an operator of another package cannot be used here
     ├── RenderingError              a template needs what only an Airflow run has  [deployment.describe.local_task]
     ├── StagingError                staged data cannot be committed or found
     │   ├── PartitionNotFoundError  a committed result is gone or damaged (Flink's noun)
@@ -18,6 +19,7 @@
     │   ├── StagingRootNotSharedError   a run's documents are not where this worker looks for them
     │   ├── DamagedDocumentError    a document below the staging root cannot be read by anybody
     │   ├── OtherVersionError       a document below the staging root was written by another version of this program
+    │   │   └── PackageNotInstalledError    it names a connector or an operator of a package that is not installed here
     │   ├── ExecutionClaimedError   another driver runs this execution
     │   ├── SupersededError         a later attempt at the same region has begun
     │   ├── StaleReadError          a result was recomputed while it was read, with different rows
@@ -160,6 +162,10 @@ class DescriptorError(GraphCompilerError):
     """A document that crosses between processes has the wrong form or version."""
 
 
+class ExtensionError(GraphCompilerError):
+    """A connector or an operator of another package is not registered here, or cannot be imported."""
+
+
 class StagingError(GraphCompilerError):
     """Staged data cannot be committed, found or trusted."""
 
@@ -214,6 +220,18 @@ class OtherVersionError(StagingError):
             "  hint: use the version that wrote it; all workers and the API server need the same one"
         )
         return words + (f"\n  or {self.otherwise}" if self.otherwise else "")
+
+
+class PackageNotInstalledError(OtherVersionError):
+    """A document names a kind of another package that is not usable here: where that is installed, it can be read."""
+
+    def __str__(self) -> str:
+        """Name the document, what it names, and what to do."""
+        return (
+            f"{self.path} cannot be read here: {self.why}\n"
+            "  hint: install the package on all workers and the API server, or put its folder and its .dist-info on "
+            "PYTHONPATH"
+        )
 
 
 class ExecutionClaimedError(StagingError):

@@ -23,6 +23,7 @@ from graph_compiler.explain.text.plan_text import explain_text
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.job_graph import JobGraph
 from graph_compiler.options.model import PipelineOptions
+from tests.harness.registered_kinds import register
 
 Compile = Callable[[], CompiledPipeline]
 
@@ -36,6 +37,11 @@ class SplitCsv(Csv):
     def create_input_splits(self, parallelism: int) -> tuple[InputSplit, ...]:
         count = max(self.parts, parallelism)
         return tuple(InputSplit(number=n, description=f"part {n}") for n in range(count))
+
+
+@pytest.fixture(autouse=True)
+def _it_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch, SplitCsv)
 
 
 def on_driver(graph: JobGraph) -> list[tuple[list[tuple[str, str]], list[tuple[str, str]]]]:

@@ -14,7 +14,7 @@ from graph_compiler.compiler.job_graph.chaining import absorbed_sources
 from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_graph
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.compiler.stream_graph.stream_graph_generator import generate_stream_graph
-from graph_compiler.declaration.operators import ChainingStrategy, Filter, Source
+from graph_compiler.declaration.operators import ChainingStrategy, Filter, OperatorSettings, Source
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import (
     MultipleInputTransformation,
@@ -71,8 +71,7 @@ def test_a_source_taken_into_a_chain_does_not_count_as_in_flink() -> None:
         name="s",
         operator=Source(Csv("/in")),
         chaining_strategy=always,
-        min_resources=TWO,
-        preferred_resources=TWO,
+        settings=OperatorSettings(min_resources=TWO, preferred_resources=TWO),
     )
     operator = MultipleInputTransformation(
         id=2,
@@ -80,8 +79,7 @@ def test_a_source_taken_into_a_chain_does_not_count_as_in_flink() -> None:
         name="m",
         operator=Filter("x"),
         chaining_strategy=head,
-        min_resources=ONE,
-        preferred_resources=ONE,
+        settings=OperatorSettings(min_resources=ONE, preferred_resources=ONE),
     )
     pipeline = Pipeline(name="p", transformations=(source, operator))
     options = PipelineOptions()

@@ -45,7 +45,7 @@ def test_two_operators_with_one_uid_are_refused_by_the_job_graph_as_in_flink(
     stream = env.from_source(Csv("/in"), "in").filter("x").name("first").uid("same")
     stream.filter("y").name("second").uid("same").sink_to(Parquet("/out"))
     stream_graph = env.get_stream_graph()
-    assert [node.uid for node in stream_graph.nodes] == [None, "same", "same", None]
+    assert [node.settings.uid for node in stream_graph.nodes] == [None, "same", "same", None]
     with pytest.raises(InvalidPipelineError, match="its uid 'same' is already that of 'first'"):
         generate_job_graph(stream_graph, PipelineOptions())
 

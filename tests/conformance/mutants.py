@@ -108,7 +108,7 @@ MUTANTS = (
     Mutant(
         "hash ignores the uid",
         HASHER,
-        "if node.uid is not None:\n        return",
+        "if node.settings.uid is not None:\n        return",
         "if False:\n        return",
     ),
     Mutant(

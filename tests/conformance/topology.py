@@ -19,6 +19,7 @@ from graph_compiler.declaration.operators import (
     Filter,
     Operator,
     OperatorAttributes,
+    OperatorSettings,
     Sink,
     Source,
 )
@@ -233,12 +234,10 @@ def transformation(  # noqa: PLR0911  # one row of a table each
         "parallelism",
         "max_parallelism",
     )
-    common: Json = {key: node[key] for key in settings if key in node}
-    common |= {
-        "id": id,
-        "inputs": inputs,
-        "description": node.get("description", DESCRIPTIONS.get(kind)),
-    }
+    description = node.get("description", DESCRIPTIONS.get(kind))
+    given = {key: node[key] for key in settings if key in node}
+    declared = OperatorSettings(description=description, **given)
+    common: Json = {"id": id, "inputs": inputs, "settings": declared}
     return physical(node, kind, keys, common, found)
 
 
@@ -289,10 +288,10 @@ def physical(
         assert isinstance(before, PhysicalTransformation)
         common |= {
             "chaining_strategy": ChainingStrategy.NEVER,
-            "parallelism": before.parallelism or 2,
+            "settings": replace(common["settings"], parallelism=before.settings.parallelism or 2),
         }
     if kind == "window_all":
-        common |= {"parallelism": 1, "max_parallelism": 1}
+        common["settings"] = replace(common["settings"], parallelism=1, max_parallelism=1)
     inherits = kind == "assign_watermarks"
     return OneInputTransformation(
         name=name, operator=operator, state_keys=keys, inherits_parallelism=inherits, **common

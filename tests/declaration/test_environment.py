@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
+from graph_compiler.declaration.operators import Filter, OperatorSettings, Source
 from graph_compiler.declaration.transformations import OneInputTransformation
 from graph_compiler.explain.documents.plan_json import streaming_plan
 from tests.conftest import word_count
@@ -97,13 +98,13 @@ def test_settings_change_the_operator_whatever_stream_object_holds_it(
     transformation = env.transformation(stream.id)
     assert same is stream
     assert isinstance(transformation, OneInputTransformation)
-    assert (transformation.name, transformation.uid, transformation.parallelism) == (
-        "positive",
-        "p",
-        3,
+    assert (transformation.name, transformation.chaining_strategy) == ("positive", "NEVER")
+    assert transformation.settings == OperatorSettings(
+        uid="p",
+        parallelism=3,
+        description="keeps what is positive",
+        slot_sharing_group="big",
     )
-    assert transformation.description == "keeps what is positive"
-    assert (transformation.slot_sharing_group, transformation.chaining_strategy) == ("big", "NEVER")
 
 
 def test_a_setting_on_a_virtual_stream_is_refused(env: StreamExecutionEnvironment) -> None:
@@ -206,3 +207,24 @@ def test_what_airflows_list_cannot_say_is_refused(words: dict[str, Any], said: s
     with pytest.raises(InvalidPipelineError) as refused:
         StreamExecutionEnvironment("sales", **words)
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "given", [3, "filter", Filter, Source(Csv("/in"))], ids=["3", "text", "class", "source"]
+)
+def test_apply_takes_operators_and_nothing_else(
+    env: StreamExecutionEnvironment, given: Any
+) -> None:
+    rows = env.from_source(Csv("/in"), "in")
+    with pytest.raises(InvalidPipelineError, match="behind 'in': apply was given"):
+        rows.apply(given)
+
+
+def test_apply_adds_an_operator_with_its_name_and_all_its_inputs(
+    env: StreamExecutionEnvironment,
+) -> None:
+    one, other = env.from_source(Csv("/a"), "a"), env.from_source(Csv("/b"), "b")
+    first = env.transformation(one.apply(Filter("x")).id)
+    assert isinstance(first, OneInputTransformation)
+    assert (first.inputs, first.name, first.operator) == ((1,), "Filter", Filter("x"))
+    assert env.transformation(one.apply(Filter("x"), other).id).inputs == (1, 2)

@@ -6,7 +6,7 @@ import pytest
 
 from graph_compiler import Jdbc, Parquet, Secret, StreamExecutionEnvironment, Table
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration import Connector
+from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.connectors.jdbc_url import same_database
 from graph_compiler.declaration.connectors.table_name import parse_table_name
 from graph_compiler.deployment.describe.region_descriptors import describe_regions

@@ -125,7 +125,8 @@ def test_a_group_by_name_takes_back_what_was_declared_before(env: Environment) -
     )
     source = env.transformation(stream.id)
     assert isinstance(source, PhysicalTransformation)
-    assert (source.slot_sharing_group, source.resource_profile) == ("small", None)
+    settings = source.settings
+    assert (settings.slot_sharing_group, settings.resource_profile) == ("small", None)
 
 
 def test_preferred_resources_are_the_least_ones_where_nothing_else_is_said(
@@ -134,7 +135,8 @@ def test_preferred_resources_are_the_least_ones_where_nothing_else_is_said(
     stream = env.from_source(Csv("/in"), "in").set_resources(SMALL)
     source = env.transformation(stream.id)
     assert isinstance(source, PhysicalTransformation)
-    assert (source.min_resources, source.preferred_resources) == (SMALL, SMALL)
+    settings = source.settings
+    assert (settings.min_resources, settings.preferred_resources) == (SMALL, SMALL)
 
 
 def test_resources_are_set_on_operators_only(env: Environment) -> None:

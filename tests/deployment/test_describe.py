@@ -142,4 +142,4 @@ def test_subtasks_and_partitions_are_those_of_the_execution_graph(
     first, second = describe_regions(changed)
     assert [vertex.parallelism for vertex in (*first.vertices, *second.vertices)] == [7, 7]
     assert [result.partitions for result in first.results] == [7]
-    assert [operator.parallelism for operator in second.operators] == [None, None]
+    assert [operator.settings.parallelism for operator in second.operators] == [None, None]

@@ -1,9 +1,12 @@
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 from typing import cast
 
 import pytest
 
+from graph_compiler import extensions
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration import (
+from graph_compiler.declaration.connectors import (
     Connector,
     Csv,
     Files,
@@ -20,15 +23,17 @@ from graph_compiler.deployment.describe.templates import fill_places, find_place
 from graph_compiler.deployment.documents.descriptor import (
     VERSION,
     ExecutionAttempt,
+    OperatorDescriptor,
     RegionDescriptor,
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.outcome import Outcome
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.wire import Json, from_wire, to_wire
-from graph_compiler.errors import DescriptorError
+from graph_compiler.errors import DescriptorError, ExtensionError
 from pipelines.flights import env as flights
 from tests.conftest import SHUFFLE_MODES, with_options
+from tests.harness.registered_kinds import register
 
 FILTER = cast(dict[str, Json], to_wire(Filter("x")))
 
@@ -135,3 +140,43 @@ def test_templates_are_found_and_filled_in_places_only() -> None:
 def test_a_whole_number_is_a_float_where_one_is_asked_for() -> None:
     document = {"type": "Outcome", "state": "FAILED", "ended": 7, "reason": None}
     assert from_wire(Outcome, cast(Json, document)).ended == 7.0
+
+
+def test_a_flat_value_stands_among_its_holders_fields() -> None:
+    operator = describe_regions(compile_pipeline(flights.pipeline()))[0].operators[0]
+    document = cast(dict[str, Json], to_wire(operator))
+    assert (document["parallelism"], document["deterministic"]) == (None, False)
+    older = {key: value for key, value in document.items() if key != "deterministic"}
+    assert from_wire(OperatorDescriptor, older) == operator
+    for odd in ("settings", "uid"):
+        with pytest.raises(DescriptorError, match=rf"these differ: \['{odd}'\]"):
+            from_wire(OperatorDescriptor, {**document, odd: None})
+
+
+@dataclass(frozen=True, slots=True)
+class Ours(Csv):
+    """A connector that is loaded, and not registered."""
+
+
+def test_a_connector_of_another_package_has_its_registered_name_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    name = f"{__name__}:Ours"
+    document = cast(dict[str, Json], to_wire(Ours("/in")))
+    assert document["type"] == name
+    register(monkeypatch)
+    with pytest.raises(ExtensionError, match=f"registers '{name}' under graph_compiler.connectors"):
+        from_wire(Connector, document)
+    register(monkeypatch, Ours)
+    assert from_wire(Connector, document) == Ours("/in")
+    with pytest.raises(DescriptorError, match="found type 'Ours'; allowed"):
+        from_wire(Connector, document | {"type": "Ours"})
+    with pytest.raises(DescriptorError, match=f"found type '{name}'; allowed"):
+        from_wire(OperatorDescriptor, document)
+
+
+def test_a_kind_is_of_the_base_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint(name="x", value=f"{__name__}:Ours", group=Operator.entry_points)
+    monkeypatch.setattr(extensions, "_registered", lambda _: (entry,))
+    with pytest.raises(ExtensionError, match="is not a kind of Operator"):
+        from_wire(Operator, {"type": entry.value})

@@ -7,8 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from graph_compiler.declaration import Connector
-from graph_compiler.declaration.connectors import SinkMode
+from graph_compiler.declaration.connectors import Connector, SinkMode
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout

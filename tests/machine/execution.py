@@ -16,7 +16,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors import Connector, SinkMode
-from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.operators import RuntimeSettings, Sink
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
@@ -82,7 +82,7 @@ class Execution:
             operator_id=request.operator,
             name="out",
             operator=sink,
-            parallelism=None,
+            settings=RuntimeSettings(),
             inputs=(),
             declared_at=None,
         )

@@ -135,7 +135,7 @@ def test_no_reader_of_an_expensive_operator_runs_in_its_task(plan: tuple[Step, .
     vertex_of = pipeline.job_graph.vertex_of_node
     for node in graph.nodes:
         readers = {edge.target_id for edge in graph.out_edges[node.id]}
-        if node.expensive and not (len(readers) == 1 and readers <= set(graph.sink_ids)):
+        if node.settings.expensive and not (len(readers) == 1 and readers <= set(graph.sink_ids)):
             own = region_of[vertex_of[node.id].id]
             assert all(region_of[vertex_of[id].id] != own for id in readers)
 
@@ -185,7 +185,8 @@ def test_an_unrelated_branch_changes_no_id_that_a_uid_pins(plan: tuple[Step, ...
     def pinned(plan: tuple[Step, ...]) -> dict[str, str]:
         graph = compiled(plan).stream_graph
         hashes = hash_nodes(graph, dict.fromkeys((edge.id for edge in graph.edges), None))
-        return {node.uid: hashes[node.id] for node in graph.nodes if node.uid is not None}
+        uids = {node.id: node.settings.uid for node in graph.nodes}
+        return {uid: hashes[id] for id, uid in uids.items() if uid is not None}
 
     extra = Step(
         kind="source",
@@ -214,7 +215,7 @@ def test_the_order_of_independent_branches_changes_nothing(
         node, vertex = pipeline.stream_graph.node, pipeline.job_graph.vertex
         regions = {
             region.id: frozenset(
-                str(node[id].uid)
+                str(node[id].settings.uid)
                 for vertex_id in region.vertex_ids
                 for id in vertex[vertex_id].node_ids
             )
@@ -229,8 +230,8 @@ def test_the_order_of_independent_branches_changes_nothing(
 
 def _pinned_ids(pipeline: CompiledPipeline) -> set[str]:
     """Give the vertex ids that follow from a uid."""
-    uids = [node.uid for node in pipeline.stream_graph.nodes if node.uid is not None]
-    return {mmh3.hash_bytes(uid.encode()).hex() for uid in uids}
+    uids = [node.settings.uid for node in pipeline.stream_graph.nodes]
+    return {mmh3.hash_bytes(uid.encode()).hex() for uid in uids if uid is not None}
 
 
 @given(plans(), MODES)

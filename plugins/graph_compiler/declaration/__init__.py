@@ -1,21 +1,8 @@
-"""What a person writes down: streams, operators, connectors, and the frozen values they become."""
+"""What a person writes down: streams, operators, connectors, and the frozen values they become.
 
-from graph_compiler.declaration.connectors import (
-    Connector,
-    Csv,
-    FileConnector,
-    Files,
-    FunctionSource,
-    Jdbc,
-    Json,
-    Orc,
-    Parquet,
-    Range,
-    Secret,
-    Table,
-    Text,
-    Values,
-)
+Connectors are imported from `declaration/connectors/`, which lists them once.
+"""
+
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.pipeline import Pipeline
@@ -37,31 +24,17 @@ from graph_compiler.declaration.windows import (
 
 __all__ = [
     "ConnectedStreams",
-    "Connector",
-    "Csv",
     "DataStream",
     "DataStreamSink",
     "EventTimeSessionWindows",
-    "FileConnector",
-    "Files",
     "FunctionRef",
-    "FunctionSource",
-    "Jdbc",
-    "Json",
     "KeyedStream",
-    "Orc",
-    "Parquet",
     "Pipeline",
-    "Range",
     "ResourceSpec",
     "Schedule",
-    "Secret",
     "SlidingEventTimeWindows",
     "SlotSharingGroup",
     "StreamExecutionEnvironment",
-    "Table",
-    "Text",
     "TumblingEventTimeWindows",
-    "Values",
     "WindowedStream",
 ]

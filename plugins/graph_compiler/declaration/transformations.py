@@ -8,13 +8,11 @@ Ids are counted by the environment, one for each call that makes a transformatio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from graph_compiler.declaration.operators import ChainingStrategy, Operator
+from graph_compiler.declaration.operators import ChainingStrategy, Operator, OperatorSettings
 from graph_compiler.declaration.partitioners import ExchangeMode, Partitioner
-from graph_compiler.declaration.resources.resource_spec import ResourceSpec
-from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.errors import Problem, SourceLocation
 
 
@@ -32,30 +30,13 @@ class Transformation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhysicalTransformation(Transformation):
-    """One that becomes a stream node. `parallelism` None means: not set on this operator.
-
-    `resource_profile` is the group as declared here, where more than its name was; resources None are unknown.
-    `expensive`: computing it again is to be avoided, so AUTO stages what it gives out. `deterministic`: that gives the
-    same rows, says the declaration.
-    """
+    """One that becomes a stream node."""
 
     is_root: ClassVar[bool] = True
 
     name: str
     operator: Operator
-    description: str | None = None
-    uid: str | None = None
-    uid_hash: str | None = None
-    parallelism: int | None = None
-    max_parallelism: int | None = None
-    slot_sharing_group: str | None = None
-    resource_profile: SlotSharingGroup | None = None
-    min_resources: ResourceSpec | None = None
-    preferred_resources: ResourceSpec | None = None
-    co_location_group: str | None = None
-    task_id: str | None = None
-    expensive: bool = False
-    deterministic: bool = False
+    settings: OperatorSettings = field(default=OperatorSettings())
     chaining_strategy: ChainingStrategy
 
 

@@ -55,7 +55,7 @@ def _cost(
     return FailureCost(
         task=region.id,
         repeated=tuple(node.declared_name for node in nodes),
-        expensive=tuple(node.declared_name for node in nodes if node.expensive),
+        expensive=tuple(node.declared_name for node in nodes if node.settings.expensive),
         reread=tuple(
             graph.node[id].declared_name + (f".{tag}" if tag else "") for id, tag in reread
         ),

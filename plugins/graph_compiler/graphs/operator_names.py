@@ -53,7 +53,7 @@ def find_output(graph: StreamGraph, name: str) -> NamedOutput:
 def find_sink(graph: StreamGraph, name: str) -> StreamNode:
     """Give the sink with a name or uid; raises OperatorNotFoundError as `find_output` does."""
     sinks = [output for output in _outputs(graph) if output.is_sink]
-    found = [sink for sink in sinks if name in (sink.name, sink.node.uid)]
+    found = [sink for sink in sinks if name in (sink.name, sink.node.settings.uid)]
     if len(found) == 1:
         return found[0].node
     if found:
@@ -70,7 +70,7 @@ def _outputs(graph: StreamGraph) -> list[NamedOutput]:
 
 
 def _uid(output: NamedOutput) -> str | None:
-    uid, tag = output.node.uid, output.tag
+    uid, tag = output.node.settings.uid, output.tag
     return uid if uid is None or tag is None else f"{uid}.{tag}"
 
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from graph_compiler.declaration.operators import ChainingStrategy, Operator
+from graph_compiler.declaration.operators import ChainingStrategy, Operator, OperatorSettings
 from graph_compiler.declaration.partitioners import ExchangeMode, Partitioner
-from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.errors import SourceLocation
 from graph_compiler.graphs.staging_reasons import StagingReason
@@ -29,7 +28,8 @@ class JobType(StrEnum):
 class StreamNode:
     """One operator. `name` is Flink's display name, `declared_name` what the user called it.
 
-    Resources None are Flink's UNKNOWN.
+    `settings` are those of the declaration; the fields beside them have what follows where one is not set. Resources
+    None are Flink's UNKNOWN.
     """
 
     id: int
@@ -37,21 +37,18 @@ class StreamNode:
     description: str
     declared_name: str
     operator: Operator
+    settings: OperatorSettings
     parallelism: int
-    parallelism_configured: bool
     max_parallelism: int | None
     slot_sharing_group: str
-    min_resources: ResourceSpec | None
-    preferred_resources: ResourceSpec | None
-    co_location_group: str | None
     chaining_strategy: ChainingStrategy | None
-    uid: str | None
-    uid_hash: str | None
-    task_id: str | None
-    expensive: bool
-    deterministic: bool
     keys: tuple[str, ...]
     declared_at: SourceLocation | None
+
+    @property
+    def parallelism_configured(self) -> bool:
+        """Whether the declaration sets the parallelism."""
+        return self.settings.parallelism is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

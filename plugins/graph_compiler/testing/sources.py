@@ -69,7 +69,7 @@ def match_sources(
 
 
 def _source(graph: StreamGraph, sources: Sequence[StreamNode], name: str) -> StreamNode:
-    found = [node for node in sources if name in (node.declared_name, node.uid)]
+    found = [node for node in sources if name in (node.declared_name, node.settings.uid)]
     if len(found) == 1:
         return found[0]
     known = [node.declared_name for node in sources]

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Csv, Json, Orc, Parquet, StreamExecutionEnvironment
-from graph_compiler.declaration import FileConnector
+from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.errors import SchemaChangedError
 from graph_compiler.spark_runtime.connectors import read_source
 from tests.harness.sinks import Sinks

@@ -25,14 +25,13 @@ from graph_compiler import (
     Text,
     Values,
 )
-from graph_compiler.declaration import Connector, FileConnector
+from graph_compiler.declaration.connectors import Connector, FileConnector
 from graph_compiler.errors import PublicationError
+from graph_compiler.extensions import load_spark_half
 from graph_compiler.spark_runtime.columns.column_types import check_columns
-from graph_compiler.spark_runtime.connectors import (
-    read_source,
-    sink_registry,
-    source_registry,
-)
+from graph_compiler.spark_runtime.connectors import read_source
+from graph_compiler.spark_runtime.connectors.sink import claim_target
+from graph_compiler.spark_runtime.connectors.source import read
 from graph_compiler.staging.publications.ledger import Ledger
 from tests.architecture.test_modules import leaves
 from tests.harness.sinks import Sinks, files_of
@@ -67,11 +66,13 @@ def no_rows(spark: SparkSession) -> str:
 
 
 def test_every_connector_has_a_reader_and_every_writable_one_a_writer() -> None:
-    kinds = leaves(Connector)
-    readers, writers = source_registry(), sink_registry()
-    assert {k for k in kinds if not any(issubclass(k, r) for r in readers)} - {Connector} == set()
+    kinds = leaves(Connector) - {Connector}
+    for kind in kinds:
+        load_spark_half(kind)
+    assert {kind for kind in kinds if read.dispatch(kind) is read.dispatch(object)} == set()
     writable = {kind for kind in kinds if kind.sink_modes}
-    assert {k for k in writable if not any(issubclass(k, w) for w in writers)} == set()
+    nobody = claim_target.dispatch(object)
+    assert {kind for kind in writable if claim_target.dispatch(kind) is nobody} == set()
     assert {kind.__name__ for kind in kinds - writable} == {"FunctionSource", "Range", "Values"}
 
 

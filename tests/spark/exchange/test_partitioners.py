@@ -10,7 +10,7 @@ from pyspark.sql.functions import spark_partition_id
 
 from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment
 from graph_compiler.declaration.functions import FunctionRef
-from graph_compiler.declaration.operators import Filter, Operator, Transform
+from graph_compiler.declaration.operators import Filter, Operator, RuntimeSettings, Transform
 from graph_compiler.declaration.partitioners import (
     BroadcastPartitioner,
     CustomPartitioner,
@@ -49,7 +49,7 @@ def consumer(parallelism: int | None, operator: Operator = FUNCTION) -> Operator
         operator_id=OperatorId("o"),
         name="reader",
         operator=operator,
-        parallelism=parallelism,
+        settings=RuntimeSettings(parallelism=parallelism),
         inputs=(),
         declared_at=None,
     )

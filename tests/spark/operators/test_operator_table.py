@@ -264,7 +264,7 @@ CASES = {
 def with_parallelism(pipeline: Pipeline, parallelism: int | None) -> Pipeline:
     """Set the parallelism of every operator that can have another than one."""
     transformations = tuple(
-        replace(transformation, parallelism=parallelism)
+        replace(transformation, settings=replace(transformation.settings, parallelism=parallelism))
         if isinstance(transformation, PhysicalTransformation)
         and not transformation.operator.is_non_parallel
         else transformation

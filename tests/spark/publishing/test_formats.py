@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from graph_compiler import Csv, Files, Json, Orc, Parquet, Text
-from graph_compiler.declaration import FileConnector
+from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.columns.column_types import check_columns

@@ -14,10 +14,10 @@ pytestmark = pytest.mark.spark
 PLACES = list(runs_elsewhere("p", "r").values())[:6]
 
 
-def ids(spark: SparkSession, target: Connector) -> list[int]:
+def ids(spark: SparkSession, target: Parquet | Table) -> list[int]:
     rows = (
         spark.table(target.name) if isinstance(target, Table) else spark.read.parquet(target.path)
-    )  # type: ignore[attr-defined]  # of files
+    )
     return sorted(row.id for row in rows.collect())
 
 

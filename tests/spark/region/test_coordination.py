@@ -29,6 +29,7 @@ from graph_compiler.spark_runtime.region.coordination import (
 from graph_compiler.spark_runtime.region.master_hooks import HOOKS
 from graph_compiler.staging.publications.preparations import Preparation
 from graph_compiler.staging.store.local_store import LocalStore
+from tests.harness.registered_kinds import register
 from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark
@@ -69,6 +70,11 @@ class Recording(OperatorCoordinator):
         self.events.append(f"{self.name} {what}")
         if what == self.failing:
             raise RuntimeError("lost")
+
+
+@pytest.fixture(autouse=True)
+def _it_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch, PartedCsv)
 
 
 def region_of(env: Environment) -> RegionDescriptor:

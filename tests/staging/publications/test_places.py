@@ -9,7 +9,7 @@ import pytest
 import graph_compiler
 from graph_compiler import Jdbc, Parquet, Range, Secret, StreamExecutionEnvironment, Table
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration import Connector
+from graph_compiler.declaration.connectors import Connector
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.describe.templates import fill_places, find_places
 from graph_compiler.deployment.documents.descriptor import (

@@ -25,6 +25,7 @@ from graph_compiler.deployment.documents.manifest import VERSION as MANIFEST_VER
 from graph_compiler.deployment.documents.manifest import Manifest, StagedRead
 from graph_compiler.deployment.documents.report import VERSION as REPORT_VERSION
 from graph_compiler.deployment.documents.report import ExecutionReport, RecomputedResult
+from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.values_within import values_within
 from graph_compiler.deployment.documents.wire import to_json
@@ -39,6 +40,7 @@ from tests.conformance import execution, mutants
 from tests.conftest import with_options
 from tests.mutants import changed_package, run_pytest
 
+RUN = RunIdentity.own("p", "run")
 OWN = "tests/staging/results/test_restarts.py"
 
 
@@ -56,7 +58,7 @@ class Run:
         self.regions = {
             str(one.region_id): one for one in describe_regions(compile_pipeline(pipeline))
         }
-        self.layout = StagingLayout(root="/staging", pipeline="p", run_id="run")
+        self.layout = StagingLayout(root="/staging", identity=RUN)
         self.store = InMemoryStore()
         self.log = ManifestLog(store=self.store, layout=self.layout)
         self.attempts = count()
@@ -70,6 +72,7 @@ class Run:
         task = TaskDeploymentDescriptor(
             version=VERSION,
             region=self.regions[name],
+            identity=RUN,
             attempt=ExecutionAttempt(
                 run_id="run", execution_id=f"e{number}", attempt_number=number
             ),

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from graph_compiler import Parquet
+from graph_compiler.declaration.connectors import Connector
+from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError
 from graph_compiler.staging.store.bounded_read import folders_in, names_in, read_bytes
 from graph_compiler.staging.store.local_store import LocalStore
@@ -92,6 +95,22 @@ def test_what_another_version_wrote_is_not_damaged(
     (tmp_path / "note.json").write_text(json.dumps(document))
     with pytest.raises(OtherVersionError, match="use the version that wrote it"):
         get_document(LocalStore(), str(tmp_path / "note.json"), Note, version=1)
+
+
+def test_what_names_a_kind_of_a_package_that_is_not_installed_is_not_damaged(
+    tmp_path: Path,
+) -> None:
+    document = to_wire(Parquet("/in"))
+    assert isinstance(document, dict)
+    (tmp_path / "in.json").write_text(json.dumps(document | {"type": "acme.connector:Lake"}))
+    with pytest.raises(OtherVersionError) as refused:
+        get_document(LocalStore(), str(tmp_path / "in.json"), Connector)
+    assert str(refused.value) == (
+        f"{tmp_path}/in.json cannot be read here: no package that is installed here registers "
+        "'acme.connector:Lake' under graph_compiler.connectors\n"
+        "  hint: install the package on all workers and the API server, or put its folder and its .dist-info on "
+        "PYTHONPATH"
+    )
 
 
 def test_what_is_not_there_is_neither(tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ from airflow.sdk import DAG, Asset, Context
 
 from graph_compiler.airflow_backend.task.region_summary import OutputSummary
 from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.connectors.asset_places import place_uri
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.parameters.parameter import ParameterValue
-from graph_compiler.deployment.describe.asset_uris import asset_uri, parameters_in, place_uri
+from graph_compiler.deployment.describe.asset_uris import asset_uri, parameters_in
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, RegionDescriptor
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing

@@ -19,7 +19,9 @@ from graph_compiler.options.model import MAX_PARALLELISM, PipelineOptions, Runti
 
 def duplicate_uids(pipeline: Pipeline) -> Iterator[Problem]:
     """Find uids that two operators have."""
-    return repeated_uids((one.uid, one.name, one.declared_at) for one in pipeline.operators)
+    return repeated_uids(
+        (one.settings.uid, one.name, one.declared_at) for one in pipeline.operators
+    )
 
 
 def repeated_uids(
@@ -45,7 +47,8 @@ def repeated_uids(
 def missing_uids(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem]:
     """Find operators without uid where each must have one."""
     for operator in pipeline.operators:
-        if not options.auto_generate_uids and operator.uid is None and operator.uid_hash is None:
+        ids = (operator.settings.uid, operator.settings.uid_hash)
+        if not options.auto_generate_uids and ids == (None, None):
             yield problem_at(
                 operator,
                 "it has neither uid nor uid hash, and pipeline.auto-generate-uids is false",
@@ -56,12 +59,10 @@ def missing_uids(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Probl
 def parallelism(pipeline: Pipeline) -> Iterator[Problem]:
     """Find parallelism that is no number, or out of bounds."""
     for operator in pipeline.operators:
+        parallelism, most = operator.settings.parallelism, operator.settings.max_parallelism
         wrong = [
             f"{setting} is {value!r}"
-            for setting, value in (
-                ("parallelism", operator.parallelism),
-                ("max_parallelism", operator.max_parallelism),
-            )
+            for setting, value in (("parallelism", parallelism), ("max_parallelism", most))
             if value is not None and not (isinstance(value, int) and 1 <= value <= MAX_PARALLELISM)
         ]
         if wrong:
@@ -70,23 +71,18 @@ def parallelism(pipeline: Pipeline) -> Iterator[Problem]:
                 listing(wrong),
                 allowed=f"a whole number from 1 to {MAX_PARALLELISM}, or unset",
             )
-        elif _is_over_its_maximum(operator):
+        elif parallelism is not None and most is not None and parallelism > most:
             yield problem_at(
                 operator,
-                f"parallelism {operator.parallelism} is over its maximum {operator.max_parallelism}",
+                f"parallelism {parallelism} is over its maximum {most}",
                 hint="raise the maximum, or lower the parallelism",
             )
-        if operator.operator.is_non_parallel and operator.parallelism != 1:
+        if operator.operator.is_non_parallel and parallelism != 1:
             yield problem_at(
                 operator,
-                f"its parallelism is {operator.parallelism}, and all its rows go through one partition",
+                f"its parallelism is {parallelism}, and all its rows go through one partition",
                 allowed="1, or unset",
             )
-
-
-def _is_over_its_maximum(operator: PhysicalTransformation) -> bool:
-    least, most = operator.parallelism, operator.max_parallelism
-    return least is not None and most is not None and least > most
 
 
 def incomplete_operators(pipeline: Pipeline) -> Iterator[Problem]:
@@ -103,10 +99,11 @@ def incomplete_operators(pipeline: Pipeline) -> Iterator[Problem]:
 def task_ids(pipeline: Pipeline) -> Iterator[Problem]:
     """Find task ids Airflow would refuse."""
     for operator in pipeline.operators:
-        if operator.task_id is not None and not is_legal_name(operator.task_id):
+        task_id = operator.settings.task_id
+        if task_id is not None and not is_legal_name(task_id):
             yield problem_at(
                 operator,
-                f"its task_id is '{operator.task_id}'",
+                f"its task_id is '{task_id}'",
                 allowed="letters, digits, '_', '-' and '.', at most 250 of them",
             )
 

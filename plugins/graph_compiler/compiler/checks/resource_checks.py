@@ -17,7 +17,7 @@ def resource_profiles(pipeline: Pipeline) -> Iterator[Problem]:
     """Find slot sharing groups Spark would not start, each where it was first declared."""
     seen = []
     for operator in pipeline.operators:
-        group = operator.resource_profile
+        group = operator.settings.resource_profile
         if group is None or group in seen:
             continue
         seen.append(group)
@@ -30,15 +30,15 @@ def differing_profiles(pipeline: Pipeline) -> Iterator[Problem]:
     """Find groups of which two operators say different things; a name alone says nothing of them."""
     first: dict[str, PhysicalTransformation] = {}
     for operator in pipeline.operators:
-        group = operator.resource_profile
+        group = operator.settings.resource_profile
         if group is None or not group.settings():
             continue
         other = first.setdefault(group.name, operator)
-        if other.resource_profile != group:
+        if other.settings.resource_profile != group:
             yield problem_at(
                 operator,
                 f"it declares slot sharing group '{group}'; "
-                f"'{other.name}' declares '{other.resource_profile}' ({other.declared_at})",
+                f"'{other.name}' declares '{other.settings.resource_profile}' ({other.declared_at})",
                 hint="declare a group once, and name it elsewhere; or give the second a name of its own",
             )
 
@@ -46,7 +46,8 @@ def differing_profiles(pipeline: Pipeline) -> Iterator[Problem]:
 def resources(pipeline: Pipeline) -> Iterator[Problem]:
     """Find resources that are no numbers, and minimums over what is preferred (Flink's validateMinAndPreferred)."""
     for operator in pipeline.operators:
-        least, preferred = operator.min_resources, operator.preferred_resources
+        settings = operator.settings
+        least, preferred = settings.min_resources, settings.preferred_resources
         specs = dict.fromkeys(spec for spec in (least, preferred) if spec is not None)
         if wrong := [problem.message for spec in specs for problem in spec.problems()]:
             yield problem_at(operator, f"of its resources {listing(wrong)}", allowed=SPEC_FORM)

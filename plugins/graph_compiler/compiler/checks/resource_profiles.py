@@ -14,7 +14,7 @@ from graph_compiler.graphs.stream_graph import StreamGraph
 
 def resource_profiles(pipeline: Pipeline) -> tuple[SlotSharingGroup, ...]:
     """Give each group of which more than the name was declared, in declaration order; the pipeline has been checked."""
-    declared = (operator.resource_profile for operator in pipeline.operators)
+    declared = (operator.settings.resource_profile for operator in pipeline.operators)
     by_name = {group.name: group for group in declared if group is not None and group.settings()}
     return tuple(by_name.values())
 
@@ -48,4 +48,6 @@ def _shares(vertex: JobVertex, graph: StreamGraph) -> str:
     nodes = [graph.node[id] for id in vertex.node_ids[-len(vertex.operator_ids) :]]
     if len(nodes) == 1:
         return ""
-    return f" ({'; '.join(f'{node.declared_name}: {node.min_resources}' for node in nodes)})"
+    return (
+        f" ({'; '.join(f'{node.declared_name}: {node.settings.min_resources}' for node in nodes)})"
+    )

@@ -8,12 +8,13 @@ from functools import cache
 from typing import Any, get_type_hints
 
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.declaration.operators import Sink, Source, WindowAggregate
+from graph_compiler.declaration.operators import Operator, Sink, Source, WindowAggregate
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
 from graph_compiler.declaration.value_types import fits, type_words
 from graph_compiler.declaration.windows import Window
 from graph_compiler.errors import Problem
+from graph_compiler.extensions import is_foreign
 from graph_compiler.identifiers import listing, shown
 
 _ALLOWED = {
@@ -26,7 +27,7 @@ _LOOKED_AT = ("rows",)
 
 
 def wrong_types(pipeline: Pipeline) -> dict[int, Problem]:
-    """Find connectors and windows that were given values of other types, by the id of their operator."""
+    """Find connectors, windows and packages' operators with values of other types, by the id of their operator."""
     return {
         operator.id: problem for operator in pipeline.operators for problem in _problems(operator)
     }
@@ -39,7 +40,9 @@ def _problems(operator: PhysicalTransformation) -> Iterator[Problem]:
             value = connector
         case WindowAggregate(window=window):
             value = window
-    if not isinstance(value, Connector | Window):
+        case other if is_foreign(type(other)):  # no call has looked at its fields
+            value = other
+    if not isinstance(value, Connector | Operator | Window):
         return
     kind: Any = type(value)
     types = _types(kind)

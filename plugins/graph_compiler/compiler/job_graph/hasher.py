@@ -38,7 +38,9 @@ def hash_nodes(
 
 
 def _can_be_hashed(node: StreamNode, graph: StreamGraph, hashes: Mapping[int, bytes]) -> bool:
-    return node.uid is not None or all(edge.source_id in hashes for edge in graph.in_edges[node.id])
+    return node.settings.uid is not None or all(
+        edge.source_id in hashes for edge in graph.in_edges[node.id]
+    )
 
 
 def _hash(
@@ -47,8 +49,8 @@ def _hash(
     breaks: Mapping[str, ChainBreak | None],
     hashes: Mapping[int, bytes],
 ) -> bytes:
-    if node.uid is not None:
-        return mmh3.hash_bytes(node.uid.encode())
+    if node.settings.uid is not None:
+        return mmh3.hash_bytes(node.settings.uid.encode())
     chained_outputs = sum(breaks[edge.id] is None for edge in graph.out_edges[node.id])
     digest = bytearray(mmh3.hash_bytes(pack("<i", len(hashes)) * (1 + chained_outputs)))
     for edge in graph.in_edges[node.id]:

@@ -19,7 +19,7 @@ def check_stream_graph(graph: StreamGraph, options: PipelineOptions) -> None:
     """Refuse what cannot become a job graph; raises InvalidPipelineError with all of it."""
     nodes = sorted(graph.nodes, key=lambda node: node.id)
     if problems := [
-        *repeated_uids((node.uid, node.declared_name, node.declared_at) for node in nodes),
+        *repeated_uids((node.settings.uid, node.declared_name, node.declared_at) for node in nodes),
         *_checkpoint_problems(graph, options),
         *_consecutive_hash_problems(graph),
     ]:

@@ -119,18 +119,20 @@ def _vertex(chain: OperatorChain, facts: _Facts) -> JobVertex:
         description=chain_description(chain, graph, facts.breaks, facts.options.description_mode),
         node_ids=(*chain.source_ids, *reversed(chain.node_ids)),
         operator_ids=tuple(facts.operator_ids[id] for id in chain.node_ids),
-        user_hashes=tuple(graph.node[id].uid_hash for id in chain.node_ids),
+        user_hashes=tuple(graph.node[id].settings.uid_hash for id in chain.node_ids),
         parallelism=size.parallelism,
         # A forward edge that ties it to a set parallelism sets it too.
         parallelism_configured=is_configured(chain, graph)
         or (graph.is_dynamic and facts.options.auto_parallelism and size.parallelism is not None),
         max_parallelism=size.max_parallelism,
         slot_sharing_group=head.slot_sharing_group,
-        min_resources=merge_resources(graph.node[id].min_resources for id in chain.node_ids),
-        preferred_resources=merge_resources(
-            graph.node[id].preferred_resources for id in chain.node_ids
+        min_resources=merge_resources(
+            graph.node[id].settings.min_resources for id in chain.node_ids
         ),
-        co_location_group=head.co_location_group,
+        preferred_resources=merge_resources(
+            graph.node[id].settings.preferred_resources for id in chain.node_ids
+        ),
+        co_location_group=head.settings.co_location_group,
         initialize_on_master=on_driver.on_master,
         coordinators=on_driver.coordinators,
         input_split_sources=on_driver.split_sources,

@@ -30,7 +30,7 @@ def why_fixed(node: StreamNode) -> str | None:
     if reason := node.operator.why_unrepeatable():
         return reason
     called = called_in(node.operator.expressions())
-    if called is None or node.deterministic:
+    if called is None or node.settings.deterministic:
         return None
     name, row = called
     return f"of {name}(…): {row.reason}"

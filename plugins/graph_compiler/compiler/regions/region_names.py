@@ -28,7 +28,7 @@ def name_regions(
             stream_graph.node[id] for vertex_id in group for id in graph.vertex[vertex_id].node_ids
         ]
         nodes.sort(key=lambda node: node.id)
-        pinned = [node for node in nodes if node.task_id is not None]
+        pinned = [node for node in nodes if node.settings.task_id is not None]
         if pinned:
             _check_pins(pinned, pins, stream_graph.job_name)
             first_nodes.append(pinned[0].id)
@@ -37,11 +37,11 @@ def name_regions(
             node for node in nodes if node.id in staged_nodes or not stream_graph.out_edges[node.id]
         ]
         first_nodes.append(ends[0].id)
-        names[ends[0].id] = task_id(ends[0].uid or ends[0].declared_name)
+        names[ends[0].id] = task_id(ends[0].settings.uid or ends[0].declared_name)
     ordered = sorted(names)
     free = distinct([*pins, *(names[id] for id in ordered)])[len(pins) :]
     found = dict(zip(ordered, free, strict=True)) | {
-        node.id: str(node.task_id) for node in pins.values()
+        node.id: str(node.settings.task_id) for node in pins.values()
     }
     return [RegionId(found[id]) for id in first_nodes]
 
@@ -49,20 +49,20 @@ def name_regions(
 def _check_pins(pinned: list[StreamNode], pins: dict[str, StreamNode], pipeline: str) -> None:
     """Take in the pin of a region; refuse a second one in it, and one that another region has."""
     first, *others = pinned
-    other = next((node for node in others if node.task_id != first.task_id), None) or pins.get(
-        str(first.task_id)
-    )
+    called = str(first.settings.task_id)
+    differing = (node for node in others if node.settings.task_id != called)
+    other = next(differing, None) or pins.get(called)
     if other is not None:
         theirs = (
             f"that of '{other.declared_name}', which runs in another task, is the same"
-            if other.task_id == first.task_id
-            else f"that of '{other.declared_name}', which runs in the same task, is '{other.task_id}'"
+            if other.settings.task_id == called
+            else f"that of '{other.declared_name}', which runs in the same task, is '{other.settings.task_id}'"
         )
         problem = Problem(
             operator=first.declared_name,
-            message=f"its task_id is '{first.task_id}'; {theirs}",
+            message=f"its task_id is '{called}'; {theirs}",
             hint="pin one task_id for each task; `explain` shows which operators share one",
             declared_at=first.declared_at,
         )
         raise InvalidPipelineError(pipeline, [problem])
-    pins[str(first.task_id)] = first
+    pins[called] = first

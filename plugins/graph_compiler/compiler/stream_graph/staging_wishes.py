@@ -61,7 +61,7 @@ def _behind_expensive(graph: StreamGraph) -> frozenset[str]:
     return frozenset(
         edge.id
         for node in graph.nodes
-        if node.expensive and not _is_copied(node, graph)
+        if node.settings.expensive and not _is_copied(node, graph)
         for edge in graph.out_edges[node.id]
     )
 

@@ -10,7 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from graph_compiler.declaration.operators import IterationHead, IterationTail, Source
+from graph_compiler.declaration.operators import (
+    IterationHead,
+    IterationTail,
+    OperatorSettings,
+    Source,
+)
 from graph_compiler.declaration.partitioners import (
     ExchangeMode,
     ForwardForConsecutiveHashPartitioner,
@@ -83,28 +88,21 @@ class StreamGraphDraft:
         """Add the stream node of a transformation; its inputs must have been translated."""
         node_id = transformation.id if id is None else id
         operator = transformation.operator
-        forced_to_one = isinstance(operator, Source) and not operator.is_parallel
-        parallelism = 1 if forced_to_one else transformation.parallelism
+        settings = transformation.settings
+        if isinstance(operator, Source) and not operator.is_parallel:
+            settings = replace(settings, parallelism=1)
         self.nodes[node_id] = StreamNode(
             id=node_id,
             name=name,
-            description=transformation.description or name,
+            description=settings.description or name,
             declared_name=transformation.name,
             operator=operator,
-            parallelism=parallelism or self._default_parallelism(transformation),
-            parallelism_configured=parallelism is not None,
-            max_parallelism=transformation.max_parallelism or self.options.max_parallelism,
-            slot_sharing_group=transformation.slot_sharing_group
+            settings=settings,
+            parallelism=settings.parallelism or self._default_parallelism(transformation),
+            max_parallelism=settings.max_parallelism or self.options.max_parallelism,
+            slot_sharing_group=settings.slot_sharing_group
             or self._common_group(transformation.inputs),
-            min_resources=transformation.min_resources,
-            preferred_resources=transformation.preferred_resources,
-            co_location_group=transformation.co_location_group,
             chaining_strategy=transformation.chaining_strategy,
-            uid=transformation.uid,
-            uid_hash=transformation.uid_hash,
-            task_id=transformation.task_id,
-            expensive=transformation.expensive,
-            deterministic=transformation.deterministic,
             keys=keys,
             declared_at=transformation.declared_at,
         )
@@ -173,19 +171,14 @@ class StreamGraphDraft:
             description=name,
             declared_name=name,
             operator=operator,
+            settings=OperatorSettings(
+                parallelism=self.options.parallelism,
+                co_location_group=f"IterationCoLocationGroup-{transformation.id}",
+            ),
             parallelism=self.options.parallelism,
-            parallelism_configured=True,
             max_parallelism=max_parallelism,
             slot_sharing_group=DEFAULT_SLOT_SHARING_GROUP,
-            min_resources=None,
-            preferred_resources=None,
-            co_location_group=f"IterationCoLocationGroup-{transformation.id}",
             chaining_strategy=None,
-            uid=None,
-            uid_hash=None,
-            task_id=None,
-            expensive=False,
-            deterministic=False,
             keys=(),
             declared_at=transformation.declared_at,
         )

@@ -6,7 +6,7 @@
     Values Range FunctionSource        rows of the declaration's own, and a function's
 
 Jinja is rendered in paths, names, bounds and option values only (decision 24); a `Secret` is never rendered.
-To add one: a leaf of `Connector` here, and its registrations there.
+To add one, here or in a package of your own: CONTRIBUTING.md.
 """
 
 from graph_compiler.declaration.connectors.connector import (

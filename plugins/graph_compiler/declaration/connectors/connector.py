@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import ClassVar, Self, TypeAlias
@@ -10,6 +10,7 @@ from typing import ClassVar, Self, TypeAlias
 from graph_compiler.declaration.connectors.secret import Secret, SecretText
 from graph_compiler.declaration.coordination import InputSplit, MasterHook
 from graph_compiler.errors import Problem
+from graph_compiler.extensions import Extensible
 
 Options: TypeAlias = (
     Mapping[str, str | int | float | bool | Secret] | tuple[tuple[str, SecretText], ...]
@@ -96,12 +97,13 @@ class OnSchemaChange(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Connector:
+class Connector(Extensible):
     """Common shape; the leaves are the kinds.
 
     `schema` is Spark DDL (`"carrier STRING NOT NULL, delay INT"`); `on_schema_change` is one of `OnSchemaChange`.
     """
 
+    entry_points: ClassVar[str] = "graph_compiler.connectors"
     sink_modes: ClassVar[tuple[SinkMode, ...]] = ()
     """What a sink may do with it; none at all if it can only be read."""
     has_folders: ClassVar[bool] = False
@@ -124,6 +126,14 @@ class Connector:
     def meets(self, other: Connector) -> bool:
         """Say whether the two share a place, so that one of them cannot be written beside the other."""
         return self.place is not None and self.place == other.place
+
+    def asset_uri(self, fill: Callable[[str], str]) -> str | None:  # noqa: ARG002  # most have none
+        """Return what is read or written as a URI that is the same in every run; None if no other pipeline can meet it.
+
+        `fill` puts the defaults of parameters into a text and UNKNOWN in the place of any other template
+        (`asset_places.py` has more).
+        """
+        return None
 
     def create_input_splits(self, parallelism: int) -> tuple[InputSplit, ...] | None:  # noqa: ARG002  # few know theirs
         """Give the parts a source is read in, None where Spark itself finds them (files, for one)."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import ClassVar
 
+from graph_compiler.declaration.connectors.asset_places import lasting, place_uri
 from graph_compiler.declaration.connectors.connector import (
     Connector,
     OnSchemaChange,
@@ -59,6 +60,10 @@ class SchemaInFiles(StrEnum):
 class FileConnector(Connector):
     """Common shape of the file formats; `options` are those of Spark's reader and writer of the format."""
 
+    spark_modules: ClassVar[tuple[str, ...]] = (
+        "graph_compiler.spark_runtime.connectors.file_source",
+        "graph_compiler.spark_runtime.connectors.file_sink",
+    )
     sink_modes: ClassVar[tuple[SinkMode, ...]] = (
         SinkMode.APPEND,
         SinkMode.OVERWRITE,
@@ -101,6 +106,10 @@ class FileConnector(Connector):
             return False
         mine, theirs = PurePosixPath(self.place), PurePosixPath(other.place)
         return mine.is_relative_to(theirs) or theirs.is_relative_to(mine)
+
+    def asset_uri(self, fill: Callable[[str], str]) -> str | None:
+        """Return the folder's."""
+        return place_uri(place) if (place := lasting(fill(self.path))) else None
 
     def why_not_writable(self) -> str | None:
         """Return why a sink cannot have its options: those that say where files go would take them elsewhere."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
+from graph_compiler.declaration.connectors.asset_places import lasting
 from graph_compiler.declaration.connectors.connector import (
     Connector,
     Options,
@@ -24,7 +25,7 @@ from graph_compiler.declaration.connectors.jdbc_templates import (
     find_rendering_problems,
     find_template_problems,
 )
-from graph_compiler.declaration.connectors.jdbc_url import database_kind, same_database
+from graph_compiler.declaration.connectors.jdbc_url import database_kind, same_database, table_uri
 from graph_compiler.declaration.connectors.secret import Secret, SecretText
 from graph_compiler.declaration.connectors.table_name import (
     parse_table_name,
@@ -55,6 +56,10 @@ class Jdbc(Connector):
     the database's own MERGE.
     """
 
+    spark_modules: ClassVar[tuple[str, ...]] = (
+        "graph_compiler.spark_runtime.connectors.jdbc_source",
+        "graph_compiler.spark_runtime.connectors.jdbc_sink",
+    )
     sink_modes: ClassVar[tuple[SinkMode, ...]] = (
         SinkMode.APPEND,
         SinkMode.OVERWRITE,
@@ -103,6 +108,13 @@ class Jdbc(Connector):
         names = [part.folded(kind) for part in parts or ()]
         table = tuple(names) if names and None not in names else self.table
         return (same_database(self.url), table)
+
+    def asset_uri(self, fill: Callable[[str], str]) -> str | None:
+        """Return the table's; a query has none, nor has a database whose url is a secret or holds a template."""
+        if self.table is None or not isinstance(self.url, str):
+            return None
+        table = lasting(fill(self.table))
+        return table_uri(fill(self.url), table) if table else None
 
     def connection_properties(self) -> dict[str, SecretText]:
         """Give Spark's JDBC options but for url and table."""

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import quote
+
+from graph_compiler.declaration.connectors.asset_places import UNKNOWN
 
 _URL = re.compile(r"jdbc:(?P<kind>\w+):")
 _AUTHORITY = re.compile(r"jdbc:\w+://(?:[^/@]*@)?(?P<hosts>[^/?;]*)(?P<rest>[^?;]*)", re.IGNORECASE)
 _DEFAULT_PORTS = {"postgresql": "5432", "mysql": "3306", "mariadb": "3306"}
 """Of databases whose urls name the database in the path: what follows `?` says how to talk to it."""
+_PLACE = re.compile(r"jdbc:(?P<kind>\w+)://(?:[^/@]*@)?(?P<place>[^?;]*)")
+_DEFAULT_SCHEMA = {"postgresql": "public"}
 
 
 def database_kind(url: str) -> str:
@@ -26,6 +31,17 @@ def same_database(url: str) -> str:
         return url.strip()
     hosts = [_with_port(host, _DEFAULT_PORTS[kind]) for host in found["hosts"].lower().split(",")]
     return f"jdbc:{kind}://{','.join(hosts)}{found['rest'].rstrip('/')}"
+
+
+def table_uri(url: str, table: str) -> str | None:
+    """Return the URI of a table, None where the url does not name its database, or only a run knows it."""
+    found = _PLACE.match(url)
+    if found is None or UNKNOWN in found["place"] or "/" not in found["place"]:
+        return None
+    names = table.replace('"', "").replace("`", "").split(".")
+    if len(names) == 1 and (schema := _DEFAULT_SCHEMA.get(found["kind"])):
+        names = [schema, *names]
+    return f"{found['kind']}://{found['place'].rstrip('/')}/{quote('/'.join(names))}"
 
 
 def _with_port(host: str, port: str) -> str:

@@ -12,6 +12,7 @@ from graph_compiler.errors import FunctionNotImportableError, Problem
 from graph_compiler.identifiers import listing, shown
 
 Cell: TypeAlias = bool | int | float | str | None
+_SPARK_MODULES = ("graph_compiler.spark_runtime.connectors.memory",)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -22,6 +23,7 @@ class Values(Connector):
     others (ARRAY, MAP, STRUCT) have no cells.
     """
 
+    spark_modules: ClassVar[tuple[str, ...]] = _SPARK_MODULES
     when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.SAME
     rows: tuple[tuple[Cell, ...], ...]
 
@@ -68,6 +70,7 @@ def _rows(rows: Iterable[Sequence[Cell]]) -> tuple[tuple[Cell, ...], ...]:
 class Range(Connector):
     """Whole numbers from `start` to below `end`, in the column `id` (BIGINT)."""
 
+    spark_modules: ClassVar[tuple[str, ...]] = _SPARK_MODULES
     when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.SAME
     start: int
     end: int
@@ -86,6 +89,7 @@ class FunctionSource(Connector):
     Raises FunctionNotImportableError for a lambda and the like: Spark imports the function by its name.
     """
 
+    spark_modules: ClassVar[tuple[str, ...]] = _SPARK_MODULES
     function: FunctionRef
 
     def __init__(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
+from urllib.parse import quote
 
+from graph_compiler.declaration.connectors.asset_places import lasting
 from graph_compiler.declaration.connectors.connector import Connector, Options, SinkMode, as_pairs
 from graph_compiler.declaration.connectors.jdbc_templates import TEMPLATE
 from graph_compiler.declaration.connectors.secret import SecretText
@@ -28,6 +30,7 @@ class Table(Connector):
     `pipeline/run id`, and when the insert began; the greatest attempt of a run is the one that counts.
     """
 
+    spark_modules: ClassVar[tuple[str, ...]] = ("graph_compiler.spark_runtime.connectors.table",)
     sink_modes: ClassVar[tuple[SinkMode, ...]] = (
         SinkMode.APPEND,
         SinkMode.OVERWRITE,
@@ -50,6 +53,11 @@ class Table(Connector):
     def place(self) -> str | None:
         """Give the name."""
         return f"table {self.name}"
+
+    def asset_uri(self, fill: Callable[[str], str]) -> str | None:
+        """Return the table's, of its database and name."""
+        name = lasting(fill(self.name.replace(".", "/")))
+        return f"x-spark-table:///{quote(name)}" if name else None
 
     @property
     def attempt_columns(self) -> tuple[str, ...]:

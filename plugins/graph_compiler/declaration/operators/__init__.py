@@ -2,7 +2,7 @@
 
 Expressions are Spark SQL text, columns are names. `:late_after` in an expression is the pipeline's parameter
 `late_after`, bound as a typed value; Jinja is refused there (see `Operator.expressions`).
-To add one: a value here, and its evaluation there.
+To add one, here or in a package of your own: CONTRIBUTING.md.
 """
 
 from graph_compiler.declaration.operators.base_operator import (
@@ -38,6 +38,7 @@ from graph_compiler.declaration.operators.grouping import (
     WindowAggregate,
 )
 from graph_compiler.declaration.operators.iteration import IterationHead, IterationTail
+from graph_compiler.declaration.operators.operator_settings import OperatorSettings, RuntimeSettings
 from graph_compiler.declaration.operators.ordering import Limit, Sort, TopN
 from graph_compiler.declaration.operators.rows import (
     Cache,
@@ -79,8 +80,10 @@ __all__ = [
     "OnViolation",
     "Operator",
     "OperatorAttributes",
+    "OperatorSettings",
     "Process",
     "Rename",
+    "RuntimeSettings",
     "Sample",
     "Select",
     "SetOperator",

@@ -14,6 +14,7 @@ from graph_compiler.declaration.coordination import (
 )
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.errors import Problem
+from graph_compiler.extensions import Extensible
 
 
 class ChainingStrategy(StrEnum):
@@ -42,9 +43,10 @@ class OperatorAttributes:
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(Extensible):
     """Common shape; the leaves are the kinds. Properties of a kind stand here, so that nobody asks for its class."""
 
+    entry_points: ClassVar[str] = "graph_compiler.operators"
     default_name: ClassVar[str]
     chaining_strategy: ClassVar[ChainingStrategy] = ChainingStrategy.ALWAYS
     has_factory: ClassVar[bool] = True

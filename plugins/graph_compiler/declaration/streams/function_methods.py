@@ -10,12 +10,15 @@ from graph_compiler.declaration.operators import (
     Batches,
     Iterate,
     MapPartitions,
+    Operator,
     Process,
+    Sink,
+    Source,
     Sql,
     Transform,
 )
 from graph_compiler.declaration.streams.stream import Stream
-from graph_compiler.identifiers import did_you_mean, listing
+from graph_compiler.identifiers import did_you_mean, listing, shown
 
 if TYPE_CHECKING:
     from graph_compiler.declaration.streams.data_stream import DataStream
@@ -81,6 +84,17 @@ class FunctionMethods(Stream):
         """
         operator = Process(self._function(function, "process"), deterministic, outputs)
         return self._one_input(operator, expensive=expensive)
+
+    def apply(self, operator: Operator, *others: DataStream) -> DataStream:
+        """Apply an operator of another package: `apply(Unpivot(("jan", "feb")))`; it reads these rows, then the others.
+
+        How a package adds operators: CONTRIBUTING.md.
+        """
+        if not isinstance(operator, Operator) or isinstance(operator, Source | Sink):
+            self.refuse(f"apply was given {shown(operator)}", allowed="an operator of a package")
+        if others:
+            return self._several_inputs(operator, *others)
+        return self._one_input(operator)
 
     def sql(self, query: str) -> DataStream:
         """Give what a query gives: `sql("SELECT … FROM {input}")`. For several streams: `env.sql`."""

@@ -56,7 +56,7 @@ class PartitioningMethods(Stream):
 
         What it gives out is staged as with `stage`, unless all that reads it is one sink of files.
         """
-        return self._set("expensive", True)
+        return self._set(expensive=True)
 
     def deterministic(self) -> Self:
         """Say that the operator before gives the same rows whenever it is computed again, or such as count as the same.
@@ -65,7 +65,7 @@ class PartitioningMethods(Stream):
         they are, even if the two copies differ (sums of DOUBLE in another order) or cannot be compared. Nor are rows
         staged for several readers because its order may have ties, or its source may change: it says they do not.
         """
-        return self._set("deterministic", True)
+        return self._set(deterministic=True)
 
     def rebalance(self) -> DataStream:
         """Spread the rows evenly over all partitions of the next operator."""

@@ -29,15 +29,15 @@ class Declared:
 
     def name(self, name: str) -> Self:
         """Name the operator, for people and for the Airflow task that ends with it."""
-        return self._set("name", name)
+        return self._replace(name=name)
 
     def set_description(self, description: str) -> Self:
         """Describe the operator in Flink's plan documents, where its name would stand."""
-        return self._set("description", description)
+        return self._set(description=description)
 
     def uid(self, uid: str) -> Self:
         """Pin the operator's id: staged results and task ids then survive changes around it."""
-        return self._set("uid", uid)
+        return self._set(uid=uid)
 
     def uid_hash(self, uid_hash: str) -> Self:
         """Keep the id the operator had in an older version: 32 hexadecimal digits, as `explain --graph job` shows them.
@@ -47,19 +47,19 @@ class Declared:
         """
         if re.fullmatch("[0-9A-Fa-f]{32}", uid_hash) is None:
             self.refuse(f"uid_hash was given {shown(uid_hash)}", allowed="32 hexadecimal digits")
-        return self._set("uid_hash", uid_hash.lower())
+        return self._set(uid_hash=uid_hash.lower())
 
     def task_id(self, task_id: str) -> Self:
         """Pin the Airflow task id of the region that runs this operator."""
-        return self._set("task_id", task_id)
+        return self._set(task_id=task_id)
 
     def set_parallelism(self, parallelism: int) -> Self:
         """Run the operator in exactly this many partitions; unset, Spark's adaptive execution decides."""
-        return self._set("parallelism", parallelism)
+        return self._set(parallelism=parallelism)
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
         """Bound the operator's parallelism."""
-        return self._set("max_parallelism", max_parallelism)
+        return self._set(max_parallelism=max_parallelism)
 
     def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
         """Run the operator, and those after it that name no other, in this Spark resource profile.
@@ -72,10 +72,10 @@ class Declared:
                 allowed="a name, or a SlotSharingGroup",
             )
         if isinstance(slot_sharing_group, str):
-            self._set("slot_sharing_group", slot_sharing_group)
-            return self._set("resource_profile", None)
-        self._set("slot_sharing_group", slot_sharing_group.name)
-        return self._set("resource_profile", slot_sharing_group)
+            return self._set(slot_sharing_group=slot_sharing_group, resource_profile=None)
+        return self._set(
+            slot_sharing_group=slot_sharing_group.name, resource_profile=slot_sharing_group
+        )
 
     def set_resources(
         self, min_resources: ResourceSpec, preferred_resources: ResourceSpec | None = None
@@ -91,26 +91,36 @@ class Declared:
                 f"set_resources was given {listing(map(shown, wrong))}",
                 allowed='ResourceSpec(cpu_cores=1, memory="2g") and the like',
             )
-        self._set("min_resources", min_resources)
-        return self._set("preferred_resources", preferred_resources or min_resources)
+        return self._set(
+            min_resources=min_resources, preferred_resources=preferred_resources or min_resources
+        )
 
     def disable_chaining(self) -> Self:
         """Keep the operator in a job vertex of its own."""
-        return self._set("chaining_strategy", ChainingStrategy.NEVER)
+        return self._replace(chaining_strategy=ChainingStrategy.NEVER)
 
     def start_new_chain(self) -> Self:
         """Let the operator begin a job vertex; those after it may join."""
-        return self._set("chaining_strategy", ChainingStrategy.HEAD)
+        return self._replace(chaining_strategy=ChainingStrategy.HEAD)
 
-    def _set(self, setting: str, value: object) -> Self:
+    def _set(self, **settings: object) -> Self:
+        """Change settings of the operator, by the names of `OperatorSettings`."""
+        changed = replace(self._operator(*settings).settings, **settings)  # type: ignore[arg-type]
+        return self._replace(settings=changed)
+
+    def _replace(self, **changes: object) -> Self:
+        """Change fields of the operator's transformation."""
+        self.environment.add(replace(self._operator(*changes), **changes))  # type: ignore[arg-type]
+        return self
+
+    def _operator(self, setting: str, *_: str) -> PhysicalTransformation:
         transformation = self.environment.transformation(self.id)
         if not isinstance(transformation, PhysicalTransformation):
             self.refuse(
                 f"{setting} can be set on an operator only; this is a {label(transformation)}",
                 hint="set it on the operator before or after",
             )
-        self.environment.add(replace(transformation, **{setting: value}))  # type: ignore[arg-type]
-        return self
+        return transformation
 
     @property
     def place(self) -> str:

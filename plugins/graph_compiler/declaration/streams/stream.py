@@ -12,7 +12,7 @@ from graph_compiler.declaration.functions import (
     why_not_callable,
 )
 from graph_compiler.declaration.locations import caller_location
-from graph_compiler.declaration.operators import Operator
+from graph_compiler.declaration.operators import Operator, OperatorSettings
 from graph_compiler.declaration.partitioners import ExchangeMode, GlobalPartitioner, Partitioner
 from graph_compiler.declaration.streams.settings_methods import Declared
 from graph_compiler.declaration.transformations import (
@@ -47,9 +47,10 @@ class Stream(Declared):
                 name=name or operator.default_name,
                 operator=operator,
                 chaining_strategy=operator.chaining_strategy,
-                parallelism=1 if operator.is_non_parallel else None,
+                settings=OperatorSettings(
+                    parallelism=1 if operator.is_non_parallel else None, expensive=expensive
+                ),
                 state_keys=state_keys,
-                expensive=expensive,
                 declared_at=caller_location(),
             )
         )
@@ -72,7 +73,7 @@ class Stream(Declared):
                     operator=operator,
                     chaining_strategy=operator.chaining_strategy,
                     state_keys=state_keys,
-                    expensive=expensive,
+                    settings=OperatorSettings(expensive=expensive),
                     declared_at=caller_location(),
                 )
             )
@@ -83,7 +84,7 @@ class Stream(Declared):
                 name=operator.default_name,
                 operator=operator,
                 chaining_strategy=operator.chaining_strategy,
-                expensive=expensive,
+                settings=OperatorSettings(expensive=expensive),
                 declared_at=caller_location(),
             )
         )

@@ -10,7 +10,10 @@ import hashlib
 import json
 from collections.abc import Mapping
 
+from graph_compiler.declaration.connectors import Connector
+from graph_compiler.declaration.operators import Operator, Sink, Source
 from graph_compiler.deployment.documents.wire import Json, to_wire
+from graph_compiler.extensions import package_of
 from graph_compiler.graphs.stream_graph import StreamGraph, StreamNode
 from graph_compiler.graphs.topology import post_order
 
@@ -19,12 +22,22 @@ def own_facts(node: StreamNode, graph: StreamGraph) -> dict[str, Json]:
     """Give all that says what a node makes of its inputs, whatever these are."""
     return {
         "operator": to_wire(node.operator),
-        "parallelism": node.parallelism if node.parallelism_configured else None,
+        "parallelism": node.settings.parallelism,
         "inputs": [
             [edge.output_tag, edge.partitioner.identity, edge.type_number]
             for edge in graph.in_edges[node.id]
         ],
+        **_packages(node.operator),
     }
+
+
+def _packages(operator: Operator) -> dict[str, Json]:
+    """Return the versions of the other packages whose code runs; nothing where it is ours alone."""
+    found = [package_of(type(operator), Operator)]
+    if isinstance(operator, Source | Sink):
+        found.append(package_of(type(operator.connector), Connector))
+    named: list[Json] = [package for package in found if package is not None]
+    return {"packages": named} if named else {}
 
 
 def own_digests(graph: StreamGraph) -> dict[int, str]:

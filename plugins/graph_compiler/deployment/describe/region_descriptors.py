@@ -129,7 +129,7 @@ class _Facts:
     def parallelism(self, node: StreamNode) -> int | None:
         """Return how many subtasks its vertex has in the ExecutionGraph, where the operator's declaration sets that."""
         vertex = self.compiled.job_graph.vertex_of_node[node.id]
-        return self.subtasks[vertex.id] if node.parallelism_configured else None
+        return None if node.settings.parallelism is None else self.subtasks[vertex.id]
 
 
 def staged_results(compiled: CompiledPipeline) -> dict[Output, IntermediateDataSetId]:
@@ -219,7 +219,7 @@ def _describe_operator(node: StreamNode, facts: _Facts) -> OperatorDescriptor:
         operator_id=facts.operator_ids[node.id],
         name=node.declared_name,
         operator=node.operator,
-        parallelism=facts.parallelism(node),
+        settings=node.settings.runtime,
         inputs=tuple(
             InputDescriptor(
                 node_id=edge.source_id,
@@ -234,7 +234,6 @@ def _describe_operator(node: StreamNode, facts: _Facts) -> OperatorDescriptor:
             for edge in facts.compiled.stream_graph.in_edges[node.id]
         ),
         declared_at=node.declared_at,
-        deterministic=node.deterministic,
     )
 
 
@@ -248,7 +247,7 @@ def _describe_result(output: Output, id: IntermediateDataSetId, facts: _Facts) -
         partitions=facts.parallelism(node),
         consumers=facts.consumers[output],
         is_compared=output in facts.compared,
-        deterministic=node.deterministic,
+        deterministic=node.settings.deterministic,
     )
 
 

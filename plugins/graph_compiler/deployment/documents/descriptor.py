@@ -9,16 +9,16 @@ The driver reads it with the standard library; `wire.from_wire` checks every fie
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from graph_compiler.declaration.operators import Operator
+from graph_compiler.declaration.operators import Operator, RuntimeSettings
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.declaration.retention import Retention
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
-from graph_compiler.deployment.documents.wire import from_json, to_json
+from graph_compiler.deployment.documents.wire import FLAT, from_json, to_json
 from graph_compiler.errors import SourceLocation
 from graph_compiler.graphs.coordination import InitializeOnMaster, OperatorCoordinatorProvider
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, OperatorId, RegionId
@@ -58,16 +58,15 @@ class InputDescriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorDescriptor:
-    """One operator. `parallelism` None: adaptive execution decides. `deterministic`: so the declaration says."""
+    """One operator."""
 
     node_id: int
     operator_id: OperatorId
     name: str
     operator: Operator
-    parallelism: int | None
+    settings: RuntimeSettings = field(metadata={FLAT: True})
     inputs: tuple[InputDescriptor, ...]
     declared_at: SourceLocation | None
-    deterministic: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

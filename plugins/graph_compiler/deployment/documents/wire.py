@@ -3,9 +3,12 @@
     to_wire(Filter("delay > 5"))   →   {"type": "Filter", "condition": "delay > 5", "rejects": null}
     from_wire(Operator, {…})       →   Filter("delay > 5")
 
-Every dataclass carries its type's name, so a field of a base type finds its leaf again. Anything unexpected
-(a key, a kind, a missing field) raises DescriptorError with its place in the document. A field that documents of an
-earlier version lack says in its metadata what its absence means: `field(metadata={ABSENT: None})`.
+Every dataclass carries its type's name, so a field of a base type finds its leaf again, among those that are loaded; a
+connector or an operator of another package carries the name that is registered for it (`extensions.py`). No document
+makes a program import what it names. Anything unexpected (a key, a kind, a missing field) raises DescriptorError with
+its place in the document. A field that documents of an earlier version lack says in its metadata what its absence
+means: `field(metadata={ABSENT: None})`. The fields of a field that is FLAT stand among its holder's; those that
+documents lack have their defaults.
 """
 
 from __future__ import annotations
@@ -19,19 +22,18 @@ from enum import Enum
 from typing import Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from graph_compiler.errors import DescriptorError
+from graph_compiler.extensions import Extensible, find_kind, is_foreign, reference
 
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 Value = TypeVar("Value")
 ABSENT = "absent"
+FLAT = "flat"
 
 
 def to_wire(value: object) -> Json:
     """Encode a dataclass, tuple, mapping of strings, enum or plain value."""
     if is_dataclass(value) and not isinstance(value, type):
-        encoded: dict[str, Json] = {"type": type(value).__name__}
-        return encoded | {
-            field.name: to_wire(getattr(value, field.name)) for field in fields(value)
-        }
+        return {"type": _type_name(type(value)), **_fields_to_wire(value)}
     if isinstance(value, Enum):
         return to_wire(value.value)
     if isinstance(value, tuple | list):
@@ -44,8 +46,27 @@ def to_wire(value: object) -> Json:
     return value
 
 
+def _type_name(kind: type) -> str:
+    is_registered = issubclass(kind, Extensible) and is_foreign(kind)
+    return reference(kind) if is_registered else kind.__name__
+
+
+def _fields_to_wire(value: Any) -> dict[str, Json]:
+    encoded: dict[str, Json] = {}
+    for field in fields(value):
+        found = getattr(value, field.name)
+        if FLAT in field.metadata:
+            encoded |= _fields_to_wire(found)
+        else:
+            encoded[field.name] = to_wire(found)
+    return encoded
+
+
 def from_wire(expected: type[Value], data: Json) -> Value:
-    """Decode a dataclass; raises DescriptorError where the document does not fit the type."""
+    """Decode a dataclass; raises DescriptorError where the document does not fit the type.
+
+    Raises ExtensionError where it names a kind of another package that cannot be used here.
+    """
     return _decode(expected, data, expected.__name__)  # type: ignore[no-any-return]  # built from type hints
 
 
@@ -140,30 +161,47 @@ def _decode_dataclass(expected: type[Any], data: Json, where: str) -> Any:
         data,
     )
     content = dict(_items(data))
-    kind = _leaves(expected).get(str(content.pop("type")))
-    if kind is None:
-        raise DescriptorError(
-            f"{where}: found type {dict(_items(data))['type']!r}; allowed: {sorted(_leaves(expected))}"
-        )
+    kind = _kind(expected, content.pop("type"), where)
     hints = _hints(kind)
-    content = {f.name: f.metadata[ABSENT] for f in fields(kind) if ABSENT in f.metadata} | content
-    if set(content) != set(hints):
-        odd = sorted(set(content) ^ set(hints))
+    flat = {f.name: fields(hints[f.name]) for f in fields(kind) if FLAT in f.metadata}
+    inner = {f.name: to_wire(f.default) for each in flat.values() for f in each}
+    absent = {f.name: f.metadata[ABSENT] for f in fields(kind) if ABSENT in f.metadata}
+    content = absent | inner | content
+    wanted = (hints.keys() - flat.keys()) | inner.keys()
+    if content.keys() != wanted:
+        odd = sorted(content.keys() ^ wanted)
         raise DescriptorError(
-            f"{where}: a {kind.__name__} has the fields {sorted(hints)}; these differ: {odd}"
+            f"{where}: a {kind.__name__} has the fields {sorted(wanted)}; these differ: {odd}"
         )
+    for name, each in flat.items():
+        own = {f.name: content.pop(f.name) for f in each}
+        content[name] = {"type": hints[name].__name__, **own}
     return kind(
-        **{name: _decode(hints[name], value, f"{where}.{name}") for name, value in content.items()}
+        **{
+            name: _decode(hints[name], value, where if name in flat else f"{where}.{name}")
+            for name, value in content.items()
+        }
     )
 
 
+def _kind(expected: type[Any], name: Json, where: str) -> type[Any]:
+    """Find a type by its name in a document: among those that are known, never by importing what it says."""
+    if issubclass(expected, Extensible) and isinstance(name, str) and ":" in name:
+        return find_kind(name, expected)
+    leaves = _leaves(expected)
+    if not isinstance(name, str) or name not in leaves:
+        raise DescriptorError(f"{where}: found type {name!r}; allowed: {sorted(leaves)}")
+    return leaves[name]
+
+
 def _leaves(base: type[Any]) -> dict[str, type[Any]]:
-    """Give the type itself and its subclasses by name."""
+    """Return the type itself and its subclasses by name, but for connectors and operators of other packages."""
     found = {base.__name__: base}
     subclasses: list[type[Any]] = base.__subclasses__()
     for subclass in subclasses:
         # slots=True makes a second class and leaves the first behind: the module knows which one counts
-        if getattr(sys.modules[subclass.__module__], subclass.__name__, None) is subclass:
+        is_the_one = getattr(sys.modules[subclass.__module__], subclass.__name__, None) is subclass
+        if is_the_one and not (issubclass(subclass, Extensible) and is_foreign(subclass)):
             found |= _leaves(subclass)
     return found
 

@@ -115,7 +115,7 @@ def plan_summary(
             OperatorSummary(
                 id=operator_ids[node.id],
                 name=node.declared_name,
-                uid=node.uid,
+                uid=node.settings.uid,
                 digest=digests[node.id],
                 fingerprint=prints[node.id],
                 facts=_operator_facts(node, graph),

@@ -178,14 +178,14 @@ def _operator(node: StreamNode, id: OperatorId | None, vertex: JobVertex) -> Vie
         id=node.id,
         name=node.declared_name,
         kind=type(node.operator).__name__,
-        uid=node.uid,
+        uid=node.settings.uid,
         operator_id=id,
         vertex=vertex.id,
         parallelism=node.parallelism,
         parallelism_configured=node.parallelism_configured,
         details=operator_details(node.operator),
         declared_at=_place(node.declared_at),
-        expensive=node.expensive,
+        expensive=node.settings.expensive,
     )
 
 

@@ -49,9 +49,9 @@ def stream_picture(compiled: CompiledPipeline) -> Picture:
 def _node_words(node: StreamNode) -> tuple[str, ...]:
     settings = (
         f"parallelism: {node.parallelism}" if node.parallelism_configured else None,
-        f"uid: {node.uid}" if node.uid else None,
-        f"uid hash: {node.uid_hash}" if node.uid_hash else None,
-        "expensive" if node.expensive else None,
+        f"uid: {node.settings.uid}" if node.settings.uid else None,
+        f"uid hash: {node.settings.uid_hash}" if node.settings.uid_hash else None,
+        "expensive" if node.settings.expensive else None,
     )
     return (node.name, *(words for words in settings if words))
 

@@ -34,7 +34,7 @@ def vertex_words(vertex: JobVertex, compiled: CompiledPipeline) -> str:
         prefers = f", prefers {preferred}" if preferred not in (None, least) else ""
         return f"    [needs {least}{prefers}]"
     nodes = [compiled.stream_graph.node[id] for id in vertex.node_ids[-len(vertex.operator_ids) :]]
-    silent = [f"'{node.declared_name}'" for node in nodes if node.min_resources is None]
+    silent = [f"'{node.declared_name}'" for node in nodes if node.settings.min_resources is None]
     if len(silent) == len(nodes):
         return ""
     return f"    [needs: unknown, since {listing(silent)} {_say(len(silent))} nothing]"

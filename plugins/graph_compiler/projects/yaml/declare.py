@@ -29,7 +29,7 @@ from graph_compiler.projects.yaml.forms import written_values
 from graph_compiler.projects.yaml.functions import find_model
 from graph_compiler.projects.yaml.operations import PREFIXES, SOURCE_FORMS, STEP_FORMS
 from graph_compiler.projects.yaml.pipeline_spec import PipelineSpec
-from graph_compiler.projects.yaml.places import CONNECTORS, make_value, value_of
+from graph_compiler.projects.yaml.places import CONNECTOR_KEYS, CONNECTORS, make_value, value_of
 from graph_compiler.projects.yaml.refusals import KeyPath, problem_in
 from graph_compiler.projects.yaml.run_forms import ParameterForm
 from graph_compiler.projects.yaml.syntax.tree import Node, place_of
@@ -84,7 +84,8 @@ class _Declaring:
                 CONNECTORS[key], key, written, lambda text: self.calls.function(text, (*path, key))
             )
             given = self.calls.env.from_source(connector, name)
-            self.calls.set(given, written, path)
+            settings = {k: v for k, v in written.items() if k not in CONNECTOR_KEYS[key]}
+            self.calls.set(given, settings, path)
         self._name(name, given, path)
 
     def step(self, number: int, step: Form) -> None:

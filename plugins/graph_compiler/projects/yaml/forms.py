@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cache, reduce
 from operator import or_
 from types import GenericAlias, NoneType, UnionType
@@ -22,6 +22,7 @@ from pydantic import Discriminator, Field, Tag, create_model
 from graph_compiler.declaration.connectors import Options, Secret
 from graph_compiler.declaration.connectors.memory import Cell
 from graph_compiler.declaration.functions import FunctionRef
+from graph_compiler.declaration.operators import OperatorAttributes
 from graph_compiler.declaration.streams import DataStream
 from graph_compiler.projects.yaml import values
 from graph_compiler.projects.yaml.values import TAG, Form
@@ -53,12 +54,20 @@ TYPES: dict[Any, Any] = {
 def parameters(call: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
     """Give what a call takes beside self, with types that are resolved; keyword arguments of any name stay out."""
     target = call.__init__ if isinstance(call, type) else call  # type: ignore[misc]  # only read
-    hints = get_type_hints(target, localns={"DataStream": DataStream})
+    # The fields of a dataclass may be written in several modules, each with names of its own.
+    typed = call if _has_fields(call) else target
+    hints = get_type_hints(typed, localns={"DataStream": DataStream})
     return {
         name: parameter.replace(annotation=hints[name])
         for name, parameter in inspect.signature(target).parameters.items()
-        if name != "self" and parameter.kind is not parameter.VAR_KEYWORD
+        if name != "self"
+        and parameter.kind is not parameter.VAR_KEYWORD
+        and hints[name] is not OperatorAttributes  # the compiler's own
     }
+
+
+def _has_fields(call: Callable[..., object]) -> bool:
+    return is_dataclass(call) and bool(call.__dataclass_params__.init)  # type: ignore[attr-defined]  # not typed
 
 
 def yaml_type(parameter: inspect.Parameter) -> Any:

@@ -39,6 +39,7 @@ _BEHIND_KEYS = (
     "map_partitions",
     "process",
     "iterate",
+    "apply",
     "apply_in_pandas",
     "reduce",
     "aggregate",
@@ -187,7 +188,11 @@ Step = union_of(STEP_FORMS, "step")
 SOURCE_FORMS = {
     key: make_form(
         f"{key}_source",
-        {**keys, **{name: setting for name, setting in SETTING_KEYS.items() if name != "name"}},
+        # A field of another package's connector may be called as a setting: then the key is the field's.
+        {
+            **keys,
+            **{name: SETTING_KEYS[name] for name in SETTING_KEYS if name not in ("name", *keys)},
+        },
         places.CONNECTORS[key].__doc__,
     )
     for key, keys in places.CONNECTOR_KEYS.items()

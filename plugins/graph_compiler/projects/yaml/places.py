@@ -1,12 +1,18 @@
-"""Where rows come from and go to, in windows or not: connectors, windows and resources as YAML, and back to values."""
+"""Connectors, operators of other packages, windows and resources as YAML, and back to values.
+
+A connector of our own has the key of its class' name, one of another package that of its entry point.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import PlainValidator, WithJsonSchema
 
 from graph_compiler.declaration.connectors import Connector, Secret
+from graph_compiler.declaration.operators import Operator
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.declaration.windows import Window
@@ -22,7 +28,8 @@ from graph_compiler.projects.yaml.forms import (
     union_of,
     written_values,
 )
-from graph_compiler.projects.yaml.values import Form, SecretForm, either
+from graph_compiler.projects.yaml.packages import package_forms
+from graph_compiler.projects.yaml.values import Form, SecretForm, either, refused, shown
 
 
 def snake(name: str) -> str:
@@ -35,14 +42,35 @@ def window_key(kind: type) -> str:
     return snake(kind.__name__.replace("EventTime", "").removesuffix("Windows"))
 
 
-CONNECTORS: Mapping[str, type] = {snake(kind.__name__): kind for kind in leaves(Connector)}
+def _no_operators(value: object) -> object:
+    raise refused(
+        f"is {shown(value)}", "operators of packages that register some; none is installed"
+    )
+
+
+_OWN: Mapping[str, type] = {snake(kind.__name__): kind for kind in leaves(Connector)}
+_CONNECTORS_OF_PACKAGES = package_forms(Connector, taken=_OWN)
+_OPERATORS_OF_PACKAGES = package_forms(Operator)
+CONNECTORS: Mapping[str, type] = {**_OWN, **_CONNECTORS_OF_PACKAGES.kinds}
+OPERATORS: Mapping[str, type] = _OPERATORS_OF_PACKAGES.kinds
+"""The operators that `apply` takes: those of other packages."""
+REFUSED: Mapping[str, str] = {
+    **_CONNECTORS_OF_PACKAGES.refused,
+    **_OPERATORS_OF_PACKAGES.refused,
+}
+"""Why the kinds of other packages have no form, by the key they would have."""
 WINDOWS: Mapping[str, type] = {window_key(kind): kind for kind in leaves(Window)}
 CONNECTOR_KEYS: Mapping[str, Mapping[str, Key]] = {
-    key: call_keys(key, kind) for key, kind in CONNECTORS.items()
+    **{key: call_keys(key, kind) for key, kind in _OWN.items()},
+    **_CONNECTORS_OF_PACKAGES.keys,
 }
 _CONNECTOR_FORMS = {
     key: make_form(CONNECTORS[key].__name__, keys, CONNECTORS[key].__doc__)
     for key, keys in CONNECTOR_KEYS.items()
+}
+_OPERATOR_FORMS = {
+    key: make_form(f"{key}_operator", keys, OPERATORS[key].__doc__)
+    for key, keys in _OPERATORS_OF_PACKAGES.keys.items()
 }
 _WINDOW_FORMS = {
     key: make_form(kind.__name__, call_keys(key, kind), kind.__doc__)
@@ -61,6 +89,9 @@ FORMS.update({f"<{form.__name__}>": form for form in (_GROUP, SecretForm)})
 TYPES.update(
     {
         Connector: union_of(_CONNECTOR_FORMS, "connector"),
+        Operator: union_of(_OPERATOR_FORMS, "operator")
+        if _OPERATOR_FORMS
+        else Annotated[Any, PlainValidator(_no_operators), WithJsonSchema({"type": "object"})],
         Window: union_of(_WINDOW_FORMS, "window"),
         ResourceSpec: _SPEC,
         str | SlotSharingGroup: either(str, _GROUP),
@@ -78,9 +109,8 @@ def value_of(found: Any, function: Callable[[str], object]) -> Any:
         return ResourceSpec(**written_values(found))
     if isinstance(found, Form):
         written = written_values(found)
-        kinds = {**CONNECTORS, **WINDOWS}
-        key = next(tag for tag, form in _KINDS.items() if isinstance(found, form))
-        return make_value(kinds[key], key, written, function)
+        key, kind = next(named for form, named in _KINDS.items() if isinstance(found, form))
+        return make_value(kind, key, written, function)
     if isinstance(found, dict):
         return {key: value_of(value, function) for key, value in found.items()}
     return found
@@ -91,14 +121,28 @@ def make_value(
 ) -> Any:
     """Call a class with what was written; keys that are not its own are left out."""
     names = parameters(kind)
-    main = next(iter(names))
-    arguments = {
-        main: written[key],
-        **{name: written[name] for name in names if name in written and name != main},
-    }
+    main = next(iter(names), None)  # a kind that takes nothing is written `key: true`
+    arguments = {name: written[name] for name in names if name in written and name != main}
+    if main is not None:
+        arguments[main] = written[key]
     if "function" in names:
         arguments["function"] = function(str(arguments["function"]))
-    return kind(**{name: value_of(value, function) for name, value in arguments.items()})
+    values = {name: value_of(value, function) for name, value in arguments.items()}
+    frozen = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+    return kind(**frozen)
 
 
-_KINDS = {**_CONNECTOR_FORMS, **_WINDOW_FORMS}
+def key_of_kind(kind: type) -> str:
+    """Return the key of a connector, a window or a package's operator."""
+    return next(key for key, known in _KINDS.values() if known is kind)
+
+
+_KINDS = {
+    form: (key, kinds[key])
+    for forms, kinds in (
+        (_CONNECTOR_FORMS, CONNECTORS),
+        (_OPERATOR_FORMS, OPERATORS),
+        (_WINDOW_FORMS, WINDOWS),
+    )
+    for key, form in forms.items()
+}

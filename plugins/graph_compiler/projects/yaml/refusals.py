@@ -13,7 +13,7 @@ from graph_compiler.errors import Problem, SourceLocation
 from graph_compiler.identifiers import did_you_mean, listing
 from graph_compiler.projects.yaml.operations import INLINE_FORMS, SOURCE_FORMS, STEP_FORMS
 from graph_compiler.projects.yaml.pipeline_spec import form_at
-from graph_compiler.projects.yaml.places import CONNECTORS, WINDOWS
+from graph_compiler.projects.yaml.places import CONNECTORS, OPERATORS, REFUSED, WINDOWS
 from graph_compiler.projects.yaml.syntax.tree import (
     MAX_PROBLEMS,
     Node,
@@ -111,14 +111,14 @@ def _problem(path: KeyPath, errors: list[ErrorDetails], tree: Node, file: str) -
         calls = (
             STEP_FORMS if path[:1] == ("steps",) and len(path) == len(("steps", 0, "key")) else ()
         )
-        hint = did_you_mean(str(key), [*known, *calls])
+        hint = _of_package({key: value}) or did_you_mean(str(key), [*known, *calls])
         return say(f"there is no key '{key}' here", listing(known), hint)
     if kind == "union_tag_not_found":
         return _no_kind(path, value, tree, file)
     if kind == "literal_error":
         return _no_choice(path, first, tree, file)
     if kind == "refused":
-        return say(first["msg"], first["ctx"]["allowed"])
+        return say(first["msg"], first["ctx"]["allowed"], _of_package(value))
     allowed = [_KINDS.get(details["type"].partition("_")[0]) for details in errors]
     words = list(dict.fromkeys(word for word in allowed if word))
     subject = "" if path else "the file "
@@ -156,8 +156,14 @@ def _no_kind(path: KeyPath, value: object, tree: Node, file: str) -> Problem:
         path,
         f"no key names {noun}; found {listing(map(str, value)) if value else 'an empty mapping'}",
         allowed=", ".join(known),
-        hint=next((hint for hint in hints if hint), None),
+        hint=next((hint for hint in (_of_package(value), *hints) if hint), None),
     )
+
+
+def _of_package(value: object) -> str | None:
+    """Return why a package's kind has no form, if a mapping has a key of one."""
+    keys = [key for key in value if key in REFUSED] if isinstance(value, dict) else []
+    return f"'{keys[0]}' of a package: {REFUSED[keys[0]]}" if keys else None
 
 
 def _kinds_at(path: KeyPath) -> tuple[str, list[str]]:
@@ -167,6 +173,8 @@ def _kinds_at(path: KeyPath) -> tuple[str, list[str]]:
         return "a connector", list(SOURCE_FORMS)
     if path[-1] in ("sink_to", "from_source"):
         return "a connector", list(CONNECTORS)
+    if path[-1] == "apply":
+        return "an operator of a package", list(OPERATORS)
     if path[-1] in ("window", "window_all"):
         return "a window", list(WINDOWS)
     return "how rows travel", list(INLINE_FORMS)

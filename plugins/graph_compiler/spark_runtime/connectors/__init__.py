@@ -1,4 +1,7 @@
-"""What connectors do on Spark, by `singledispatch`: `read_source` gives rows, `open_sink` takes them.
+"""What connectors do on Spark: `read_source` gives rows, `open_sink` takes them.
+
+A kind of connector names the modules that register how it is read (`source.read`) and written (`sink.claim_target`);
+they are imported when the first of its kind is met. Those of our own:
 
 file_source file_schemas file_sink    all file formats
 jdbc_source jdbc_sink                 databases
@@ -6,14 +9,6 @@ table                                 Spark's catalog
 memory                                values, ranges, functions
 """
 
-from graph_compiler.spark_runtime.connectors import (
-    file_sink,
-    file_source,
-    jdbc_sink,
-    jdbc_source,
-    memory,
-    table,
-)
 from graph_compiler.spark_runtime.connectors.sink import (
     OpenSink,
     PreparedSink,
@@ -21,15 +16,10 @@ from graph_compiler.spark_runtime.connectors.sink import (
     SinkOpener,
     check_without_target,
     open_sink,
-    sink_registry,
 )
-from graph_compiler.spark_runtime.connectors.source import read_source, source_registry
-
-REGISTERED = (file_source, file_sink, jdbc_source, jdbc_sink, table, memory)
-"""The modules whose import registers them."""
+from graph_compiler.spark_runtime.connectors.source import read_source
 
 __all__ = [
-    "REGISTERED",
     "OpenSink",
     "PreparedSink",
     "SinkContext",
@@ -37,6 +27,4 @@ __all__ = [
     "check_without_target",
     "open_sink",
     "read_source",
-    "sink_registry",
-    "source_registry",
 ]

@@ -22,8 +22,8 @@ from graph_compiler.spark_runtime.connectors.sink import (
     SinkContext,
     Target,
     check_file_columns,
+    claim_target,
     conform_to_target,
-    open_sink,
 )
 from graph_compiler.spark_runtime.publishing.format_values import watch_values
 from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
@@ -142,7 +142,7 @@ class FileSink:
             )
 
 
-@open_sink.register
+@claim_target.register
 def _(
     connector: FileConnector, operator_id: OperatorId, sink: Sink, context: SinkContext
 ) -> FileSink:

@@ -42,8 +42,8 @@ from graph_compiler.spark_runtime.connectors.sink import (
     PreparedSink,
     SinkContext,
     Target,
+    claim_target,
     conform_to_target,
-    open_sink,
 )
 from graph_compiler.spark_runtime.metrics.observed_counts import observed_count
 from graph_compiler.spark_runtime.publishing.merge_keys import key_columns, refuse_keys
@@ -117,7 +117,7 @@ class JdbcSink:
         discard_staged(self.publication, self.database)
 
 
-@open_sink.register
+@claim_target.register
 def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext) -> OpenSink:
     database = Database(spark=context.spark, connector=connector)
     ledger, table = context.ledger, resolve(database)

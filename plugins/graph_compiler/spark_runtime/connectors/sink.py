@@ -21,6 +21,7 @@ from pyspark.sql.types import StructType
 from graph_compiler.declaration.connectors import Connector, FileConnector, OnSchemaChange
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
+from graph_compiler.extensions import load_spark_half
 from graph_compiler.identifiers import OperatorId, RegionId
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
@@ -119,11 +120,22 @@ def conform_to_target(rows: DataFrame, connector: Connector, target: Target) -> 
     return rows
 
 
-@singledispatch
 def open_sink(
     connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext
 ) -> OpenSink:
-    """Claim the target of a sink; raises PublicationError where it cannot be written as it is."""
+    """Claim the target of a sink; raises PublicationError where it cannot be written as it is.
+
+    Raises ExtensionError for another package's connector whose Spark half is not installed.
+    """
+    load_spark_half(type(connector))
+    return claim_target(connector, operator_id, sink, context)
+
+
+@singledispatch
+def claim_target(
+    connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext
+) -> OpenSink:
+    """Claim the target of a sink; a kind of connector registers how."""
     raise AssertionError(f"no writer for {type(connector).__name__}")
 
 
@@ -159,8 +171,3 @@ def check_file_columns(
     options = {**connector.write_options(), **connector.spark_options()}
     plain = {name: value for name, value in options.items() if isinstance(value, str)}
     check_columns(schema, connector.spark_format, partition_by, plain)
-
-
-def sink_registry() -> set[type]:
-    """Give every kind of connector that can be written."""
-    return set(open_sink.registry) - {object}

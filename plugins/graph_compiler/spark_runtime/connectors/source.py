@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from graph_compiler.declaration.connectors import Connector, OnSchemaChange
+from graph_compiler.extensions import load_spark_half
 from graph_compiler.spark_runtime.columns.declared_schema import parse_schema
 from graph_compiler.spark_runtime.columns.schema_change import (
     SOURCE_EVOLVES,
@@ -39,8 +40,10 @@ def read_source(
 ) -> DataFrame:
     """Give the rows of a source; nothing is read yet but what tells the columns.
 
-    Raises SchemaChangedError where a declared schema does not hold; Spark raises PATH_NOT_FOUND for a missing path.
+    Raises SchemaChangedError where a declared schema does not hold, ExtensionError for another package's connector
+    whose Spark half is not installed; Spark raises PATH_NOT_FOUND for a missing path.
     """
+    load_spark_half(type(connector))
     return as_declared(connector, read(connector, Reading(spark=spark, parallelism=parallelism)))
 
 
@@ -58,12 +61,7 @@ def as_declared(connector: Connector, found: Found) -> DataFrame:
     return conform(found.rows, expectation, found.schema)
 
 
-def source_registry() -> set[type]:
-    """Give every kind of connector that can be read."""
-    return set(read.registry) - {object}
-
-
 @singledispatch
 def read(connector: Connector, reading: Reading) -> Found:
-    """Give what a source holds, whatever is declared."""
+    """Return what a source holds, whatever is declared; a kind of connector registers how."""
     raise AssertionError(f"no reader for {type(connector).__name__}")

@@ -29,8 +29,8 @@ from graph_compiler.spark_runtime.connectors.sink import (
     PreparedSink,
     SinkContext,
     Target,
+    claim_target,
     conform_to_target,
-    open_sink,
 )
 from graph_compiler.spark_runtime.connectors.source import Found, Reading, read
 from graph_compiler.spark_runtime.publishing.literal_paths import literal
@@ -112,7 +112,7 @@ def _(connector: Table, reading: Reading) -> Found:
     return Found(rows=rows, schema=rows.schema)
 
 
-@open_sink.register
+@claim_target.register
 def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContext) -> OpenSink:
     ledger, place = context.ledger, str(connector.place)
     finish = partial(_finish, connector=connector, spark=context.spark, ledger=ledger)

@@ -54,7 +54,7 @@ from graph_compiler.spark_runtime.operators import union
 def partitions_read(edge: InputDescriptor, consumer: OperatorDescriptor) -> int | None:
     """Give the number of partitions a staged result is to be read in: Flink's table, where one is asked for."""
     is_pointwise = edge.partitioner.distribution_pattern is DistributionPattern.POINTWISE
-    return consumer.parallelism if edge.staged is not None and is_pointwise else None
+    return consumer.settings.parallelism if edge.staged is not None and is_pointwise else None
 
 
 def distribute_all(
@@ -73,8 +73,8 @@ def distribute_all(
         edge, _ = alike[0]
         rows = union([rows for _, rows in alike])
         arrived.append(distribute(edge.partitioner, rows, edge, consumer))
-    if len(arrived) > 1 and consumer.parallelism is not None:
-        return [union(arrived).coalesce(consumer.parallelism)]
+    if len(arrived) > 1 and consumer.settings.parallelism is not None:
+        return [union(arrived).coalesce(consumer.settings.parallelism)]
     return arrived
 
 
@@ -91,7 +91,7 @@ def distribute(
 def _(
     _: Partitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
 ) -> DataFrame:
-    wanted = consumer.parallelism
+    wanted = consumer.settings.parallelism
     if wanted is None or partitions_read(edge, consumer) is not None:
         return rows
     if not _keeps_partitions(edge, consumer):
@@ -106,12 +106,12 @@ def _(
     edge: InputDescriptor,
     consumer: OperatorDescriptor,
 ) -> DataFrame:
-    if consumer.parallelism is None and consumer.operator.distributes_itself:
+    if consumer.settings.parallelism is None and consumer.operator.distributes_itself:
         return rows
     columns = [rows[quoted(key)] for key in partitioner.keys or rows.columns]
-    if consumer.parallelism is None:
+    if consumer.settings.parallelism is None:
         return rows.repartition(*columns)
-    return rows.repartition(consumer.parallelism, *columns)
+    return rows.repartition(consumer.settings.parallelism, *columns)
 
 
 @distribute.register
@@ -121,12 +121,12 @@ def _(
     edge: InputDescriptor,
     consumer: OperatorDescriptor,
 ) -> DataFrame:
-    if consumer.parallelism is None and consumer.operator.distributes_itself:
+    if consumer.settings.parallelism is None and consumer.operator.distributes_itself:
         return rows
     order = [sort_column(item) for item in partitioner.order_by]
-    if consumer.parallelism is None:
+    if consumer.settings.parallelism is None:
         return rows.repartitionByRange(*order)
-    return rows.repartitionByRange(consumer.parallelism, *order)
+    return rows.repartitionByRange(consumer.settings.parallelism, *order)
 
 
 @distribute.register(RebalancePartitioner)
@@ -137,8 +137,8 @@ def _(
     # Both spread rows evenly. Dealt out in turn, they go the same way when a partition is computed again.
     return (
         rows.hint("rebalance")
-        if consumer.parallelism is None
-        else rows.repartition(consumer.parallelism)
+        if consumer.settings.parallelism is None
+        else rows.repartition(consumer.settings.parallelism)
     )
 
 
@@ -148,7 +148,7 @@ def _(
 ) -> DataFrame:
     if consumer.operator.gathers:
         return rows
-    partitions = consumer.parallelism or 1
+    partitions = consumer.settings.parallelism or 1
     return (
         rows.repartition(1)
         if partitions == 1
@@ -187,7 +187,7 @@ def _(
 
 def _keeps_partitions(edge: InputDescriptor, consumer: OperatorDescriptor) -> bool:
     """Say whether the producer's partitions, or several of them together, are the consumer's."""
-    wanted, found = consumer.parallelism, edge.producer_parallelism
+    wanted, found = consumer.settings.parallelism, edge.producer_parallelism
     if edge.partitioner.distribution_pattern is not DistributionPattern.POINTWISE:
         return False
     is_multiple = wanted is not None and found is not None and found % wanted == 0
@@ -195,6 +195,6 @@ def _keeps_partitions(edge: InputDescriptor, consumer: OperatorDescriptor) -> bo
 
 
 def _partitions(rows: DataFrame, consumer: OperatorDescriptor) -> int:
-    return consumer.parallelism or int(
+    return consumer.settings.parallelism or int(
         rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200
     )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 
 from graph_compiler.declaration.operators import Operator
+from graph_compiler.extensions import load_spark_half
 from graph_compiler.spark_runtime.operators import (
     combining_operators,
     function_operators,
@@ -31,6 +32,7 @@ REGISTERED = (
 
 def evaluate(operator: Operator, inputs: Mapping[int, list[DataFrame]], scope: Scope) -> DataFrame:
     """Give the operator's main output. `inputs` has the rows by input number: 0 for a single one, else from 1."""
+    load_spark_half(type(operator))
     return main_output(operator, [union(inputs[number]) for number in sorted(inputs)], scope)
 
 
@@ -38,6 +40,7 @@ def evaluate_outputs(
     operator: Operator, inputs: Mapping[int, list[DataFrame]], scope: Scope
 ) -> dict[str | None, DataFrame]:
     """Give the main output (under None) and the side outputs by tag: each row of the input in exactly one of them."""
+    load_spark_half(type(operator))
     return all_outputs(operator, [union(inputs[number]) for number in sorted(inputs)], scope)
 
 

@@ -102,7 +102,7 @@ class RegionEvaluation:
     def rows_into(self, sink: OperatorDescriptor) -> DataFrame:
         """Give the rows a sink is to write."""
         ((_, streams),) = self.inputs(sink).items()
-        return with_exactly(union(streams), sink.parallelism)
+        return with_exactly(union(streams), sink.settings.parallelism)
 
     def schemas(self, operator: OperatorDescriptor) -> tuple[InputSchema, ...]:
         """Give the schemas of an operator's inputs, as far as these are known."""
@@ -119,7 +119,7 @@ class RegionEvaluation:
         scope = Scope(
             spark=self.spark,
             parameters=self.parameters,
-            parallelism=operator.parallelism,
+            parallelism=operator.settings.parallelism,
             read=lambda connector, splits: self.read_source(
                 self.pin(connector, self.graph.times_read(operator.node_id, self._results), splits),
                 splits,
@@ -142,7 +142,7 @@ class RegionEvaluation:
         else:
             outputs = {None: evaluate(operator.operator, inputs, scope)}
         for tag, rows in outputs.items():
-            exact = with_exactly(self.stop_clock(operator, rows), operator.parallelism)
+            exact = with_exactly(self.stop_clock(operator, rows), operator.settings.parallelism)
             judgement = Judgement.of(operator, exact)
             self.listings += [(operator, listing) for listing in judgement.listings]
             output = (operator.node_id, tag)
@@ -176,7 +176,9 @@ class RegionEvaluation:
         reason = self.variations.why_two_readers_differ(output)
         if reason is not None and self.is_shared(output) and output not in self._results:
             self._say(operator, f"staged once for its {self._readers[output]} readers", reason)
-            rows = self.fix(operator, f"shared-{tag or 'main'}", rows, operator.parallelism)
+            rows = self.fix(
+                operator, f"shared-{tag or 'main'}", rows, operator.settings.parallelism
+            )
             self.variations.settle(output)
         self.outputs[output] = rows
         self.mark(rows, output)

@@ -33,11 +33,11 @@ class Judgement:
             return cls(Variation(DECLARED, words, is_certain=True))
         source = _source_rows(operator, rows)
         listings = () if source is None else source.listings
-        if source is not None and not source.is_held and not operator.deterministic:
+        if source is not None and not source.is_held and not operator.settings.deterministic:
             return cls(Variation(CHANGING_SOURCES, "its source"), listings)
         variation = why_rows_vary(rows)
         is_doubted = variation is not None and not variation.is_certain
-        return cls(None if is_doubted and operator.deterministic else variation, listings)
+        return cls(None if is_doubted and operator.settings.deterministic else variation, listings)
 
 
 def _source_rows(operator: OperatorDescriptor, rows: DataFrame) -> SourceRows | None:

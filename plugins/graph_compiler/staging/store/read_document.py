@@ -3,6 +3,7 @@
     absent                                               None
     empty, torn, not JSON, another type, out of range    DamagedDocumentError: nobody can read it any more
     another version, or fields that we do not know       OtherVersionError: another installation can read it
+    a kind of a package that is not installed            PackageNotInstalledError, which is one
     denied, I/O error                                    OSError: nothing is known
 
 A damaged document may be given up, by rules of its own kind. One of another version never is.
@@ -15,7 +16,13 @@ from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
 from graph_compiler.deployment.documents.wire import Json, from_wire
-from graph_compiler.errors import DamagedDocumentError, DescriptorError, OtherVersionError
+from graph_compiler.errors import (
+    DamagedDocumentError,
+    DescriptorError,
+    ExtensionError,
+    OtherVersionError,
+    PackageNotInstalledError,
+)
 from graph_compiler.staging.store.staging_store import MOST_BYTES, StagingStore
 
 Document = TypeVar("Document")
@@ -62,6 +69,8 @@ def decode(
         return from_wire(kind, document)
     except RecursionError:
         raise DamagedDocumentError(where, "is nested too deeply") from None
+    except ExtensionError as error:
+        raise PackageNotInstalledError(where, str(error)) from None
     except DescriptorError as error:
         # Of our version, the form is known. Of no version, what has a type is somebody's document.
         is_ours = version is not None and found == version

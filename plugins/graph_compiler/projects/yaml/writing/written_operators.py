@@ -29,7 +29,7 @@ from graph_compiler.declaration.streams import DataStream
 from graph_compiler.identifiers import quoted
 from graph_compiler.projects.yaml.forms import parameters
 from graph_compiler.projects.yaml.operations import OPERATIONS, RENAMED
-from graph_compiler.projects.yaml.places import snake
+from graph_compiler.projects.yaml.places import OPERATORS, snake
 from graph_compiler.projects.yaml.writing.written_values import Step, written_value
 
 CALLS: Mapping[type[Operator], str] = {
@@ -80,6 +80,8 @@ def written_operator(operator: Operator, others: list[Any]) -> Step:
     Raises NotImplementedError for an operator that no call makes.
     """
     kind = type(operator)
+    if kind in OPERATORS.values():  # another package's
+        return {"apply": written_value(operator), **({"others": others} if others else {})}
     key = call_of(kind)
     operation = OPERATIONS.get(key)
     if operation is None:

@@ -9,7 +9,12 @@ from typing import Any
 
 from graph_compiler.declaration.connectors import Connector, Secret
 from graph_compiler.declaration.functions import FunctionRef
-from graph_compiler.declaration.operators import ChainingStrategy, Expect
+from graph_compiler.declaration.operators import (
+    ChainingStrategy,
+    Expect,
+    Operator,
+    OperatorSettings,
+)
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.declaration.streams import DataStream
@@ -17,7 +22,7 @@ from graph_compiler.declaration.transformations import PhysicalTransformation
 from graph_compiler.declaration.windows import Window
 from graph_compiler.projects.yaml.forms import call_keys, parameters
 from graph_compiler.projects.yaml.operations import SETTINGS
-from graph_compiler.projects.yaml.places import snake, window_key
+from graph_compiler.projects.yaml.places import key_of_kind
 
 Step = dict[str, Any]
 
@@ -28,12 +33,10 @@ def written_value(value: object) -> Any:
         return str(value)
     if isinstance(value, Secret):
         return {"secret": value.conn_id, **_changed(value, "conn_id")}
-    if isinstance(value, Connector):
-        return written_call(snake(type(value).__name__), value)
-    if isinstance(value, Window):
-        return written_call(window_key(type(value)), value)
+    if isinstance(value, Connector | Operator | Window):
+        return written_call(key_of_kind(type(value)), value)
     if isinstance(value, SlotSharingGroup | ResourceSpec):
-        return _changed(value, "")
+        return _changed(value, None)
     return _written_collection(value)
 
 
@@ -46,10 +49,11 @@ def _written_collection(value: object) -> Any:
 
 
 def written_call(key: str, value: Any) -> Step:
-    """Write a connector or a window: its first argument behind the key, what is not left out beside it."""
+    """Write a connector, an operator or a window: its first argument behind the key, the others beside it."""
     kind: Callable[..., object] = type(value)
-    main = next(iter(parameters(kind)))
-    written = {key: written_value(getattr(value, main)), **_changed(value, main)}
+    main = next(iter(parameters(kind)), None)
+    first = True if main is None else written_value(getattr(value, main))
+    written = {key: first, **_changed(value, main)}
     if "options" in written:
         written["options"] = {name: written_value(item) for name, item in value.options}
     return written
@@ -57,14 +61,12 @@ def written_call(key: str, value: Any) -> Step:
 
 _SETTINGS: Mapping[str, Callable[[PhysicalTransformation], object]] = {
     # An operator that has one partition always has it without a setting.
-    "parallelism": lambda t: None if t.operator.is_non_parallel else t.parallelism,
+    "parallelism": lambda t: None if t.operator.is_non_parallel else t.settings.parallelism,
     # A group that is described, or its name.
-    "slot_sharing_group": lambda t: t.resource_profile or t.slot_sharing_group,
+    "slot_sharing_group": lambda t: t.settings.resource_profile or t.settings.slot_sharing_group,
     # One call sets both; left out, what is preferred is the minimum.
-    "resources": lambda t: t.min_resources,
-    "preferred_resources": lambda t: (
-        None if t.preferred_resources == t.min_resources else t.preferred_resources
-    ),
+    "resources": lambda t: t.settings.min_resources,
+    "preferred_resources": lambda t: _preferred(t.settings),
     # Two calls set one field, to something else than what the kind of operator has.
     "disable_chaining": lambda t: _chaining(t) is ChainingStrategy.NEVER,
     "start_new_chain": lambda t: _chaining(t) is ChainingStrategy.HEAD,
@@ -77,8 +79,9 @@ _DEFINED = [
 
 def written_settings(transformation: PhysicalTransformation) -> Step:
     """Write what is set on an operator, but for its name, in the order in which the API defines its settings."""
+    settings = transformation.settings
     found = {
-        key: _SETTINGS[key](transformation) if key in _SETTINGS else getattr(transformation, key)
+        key: _SETTINGS[key](transformation) if key in _SETTINGS else getattr(settings, key)
         for setting in sorted(SETTINGS.keys() - {"name"}, key=_DEFINED.index)
         for key in call_keys(setting, SETTINGS[setting])
     }
@@ -86,6 +89,11 @@ def written_settings(transformation: PhysicalTransformation) -> Step:
         key: value for key, value in found.items() if value is not None and value is not False
     }
     return {key: written_value(value) for key, value in is_set.items()}
+
+
+def _preferred(settings: OperatorSettings) -> ResourceSpec | None:
+    preferred = settings.preferred_resources
+    return None if preferred == settings.min_resources else preferred
 
 
 def _chaining(transformation: PhysicalTransformation) -> ChainingStrategy | None:
@@ -99,13 +107,14 @@ def own_name(transformation: PhysicalTransformation) -> str:
     return operator.contract if isinstance(operator, Expect) else operator.default_name
 
 
-def _changed(value: Any, main: str) -> Step:
+def _changed(value: Any, main: str | None) -> Step:
     kind: Callable[..., object] = type(value)
     given = parameters(kind)
     return {
         f.name: written_value(getattr(value, f.name))
         for f in fields(value)
         if f.name != main
+        and f.name in given
         and getattr(value, f.name) != given[f.name].default
         and getattr(value, f.name) not in ((), {})
     }

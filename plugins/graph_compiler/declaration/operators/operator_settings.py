@@ -1,0 +1,52 @@
+"""What can be set on an operator of any kind: one value, from the declaration to Spark.
+
+    orders.filter("paid").uid("paid").set_parallelism(4)   →   OperatorSettings(uid="paid", parallelism=4)
+
+To add one: a field here (in `RuntimeSettings` if Spark must see it), and a method that sets it beside the others in
+`declaration/streams/`. The method's name is its key in YAML.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from graph_compiler.declaration.resources.resource_spec import ResourceSpec
+from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeSettings:
+    """The settings that Spark sees; an operator's descriptor has them.
+
+    `parallelism` None: adaptive execution decides. `deterministic`: the declaration says that the operator gives the
+    same rows whenever it is computed again.
+    """
+
+    parallelism: int | None = None
+    deterministic: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorSettings(RuntimeSettings):
+    """All settings, as they were declared; None means: not set on this operator.
+
+    `resource_profile` is the group as declared here, where more than its name was; resources None are unknown.
+    `expensive`: computing it again is to be avoided, so AUTO stages what it gives out.
+    """
+
+    description: str | None = None
+    uid: str | None = None
+    uid_hash: str | None = None
+    max_parallelism: int | None = None
+    slot_sharing_group: str | None = None
+    resource_profile: SlotSharingGroup | None = None
+    min_resources: ResourceSpec | None = None
+    preferred_resources: ResourceSpec | None = None
+    co_location_group: str | None = None
+    task_id: str | None = None
+    expensive: bool = False
+
+    @property
+    def runtime(self) -> RuntimeSettings:
+        """Those that Spark sees."""
+        return RuntimeSettings(**{f.name: getattr(self, f.name) for f in fields(RuntimeSettings)})

@@ -1,0 +1,37 @@
+"""What a person writes down: nothing here imports pyspark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from graph_compiler.declaration.connectors import Connector, SinkMode
+from graph_compiler.declaration.connectors.asset_places import lasting
+from graph_compiler.errors import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Sqlite(Connector):
+    """A table of a SQLite file."""
+
+    spark_modules: ClassVar[tuple[str, ...]] = ("acme_sqlite.spark",)
+    sink_modes: ClassVar[tuple[SinkMode, ...]] = (SinkMode.OVERWRITE,)
+    never_rendered: ClassVar[tuple[str, ...]] = ("schema", "on_schema_change", "table")
+    path: str
+    table: str
+
+    @property
+    def place(self) -> str | None:
+        """Name the table and its file."""
+        return f"{self.table} in {self.path}"
+
+    def asset_uri(self, fill: Callable[[str], str]) -> str | None:
+        """Return the table's, below its file."""
+        path = lasting(fill(self.path))
+        return f"sqlite://{path}/{self.table}" if path else None
+
+    def problems(self) -> Iterator[Problem]:
+        """Refuse what is not the name of a table, and rows whose columns nobody knows."""
+        if not self.table.isidentifier():
+            yield Problem(message=f"its table is '{self.table}'", allowed="letters, digits and '_'")

@@ -1,0 +1,1 @@
+"""An operator that is a package of its own: columns become rows."""

@@ -1,0 +1,18 @@
+"""How Spark evaluates it; Spark's driver alone imports this."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from acme_unpivot.operator import Unpivot
+from graph_compiler.spark_runtime.operators import Scope
+from graph_compiler.spark_runtime.operators.columns import require_columns
+from graph_compiler.spark_runtime.operators.evaluation import main_output
+
+
+@main_output.register
+def _(operator: Unpivot, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    (rows,) = inputs
+    require_columns(rows, operator.columns)
+    others = [name for name in rows.columns if name not in operator.columns]
+    return rows.unpivot(others, list(operator.columns), operator.names, operator.values)

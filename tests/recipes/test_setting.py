@@ -1,0 +1,36 @@
+"""The recipe of a setting in CONTRIBUTING.md, followed in a copy of the package: at most four files."""
+
+import pytest
+
+from tests.mutants import Edit, changed_package, run_python
+
+MOST_FILES = 4
+RECIPE = (
+    Edit(
+        "declaration/operators/operator_settings.py",
+        "deterministic: bool = False",
+        "deterministic: bool = False\n    most_rows: int | None = None",
+    ),
+    Edit(
+        "declaration/streams/settings_methods.py",
+        "def disable_chaining(self) -> Self:",
+        "def set_most_rows(self, most_rows: int) -> Self:\n"
+        '        """Keep no more rows than this."""\n'
+        "        return self._set(most_rows=most_rows)\n\n"
+        "    def disable_chaining(self) -> Self:",
+    ),
+    Edit(
+        "spark_runtime/region/region_evaluation.py",
+        "output = (operator.node_id, tag)\n            self.variations.note(",
+        "exact = exact.limit(operator.settings.most_rows or 2**31 - 1)\n"
+        "            output = (operator.node_id, tag)\n            self.variations.note(",
+    ),
+)
+
+
+@pytest.mark.parametrize("what", ["declaration", pytest.param("spark", marks=pytest.mark.spark)])
+def test_a_setting_that_spark_sees_is_few_files(what: str) -> None:
+    assert len({edit.file for edit in RECIPE}) <= MOST_FILES
+    with changed_package(RECIPE) as package:
+        run = run_python(package, "tests.recipes.toy_setting", what)
+    assert run.returncode == 0, run.stdout
