@@ -43,6 +43,7 @@ from graph_compiler.staging.publications.listing import data_files
 from graph_compiler.staging.publications.local_places import local_path
 from graph_compiler.staging.publications.mounts import preparation_folder
 from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.store.stores import target_store
 
 _WRITTEN, _READY = "written", "ready"  # what Spark wrote, and the same under the names it will have
 _REPLACES_ALL = (SinkMode.OVERWRITE, SinkMode.MERGE)
@@ -96,6 +97,7 @@ class Publisher:
             raise PublicationError(
                 f"its target {target} {wrong}; allowed: a folder, or a path that does not exist"
             )
+        target_store(target)  # it is refused before any row moves
         number = self.ledger.settle(target, operator_id, self._carry_out)
         own = self._own_files(target, operator_id, number)
         ticket = Ticket(
