@@ -13,13 +13,13 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.coordination import MasterHook
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, VertexDescriptor
 from graph_compiler.errors import InitializeOnMasterError, Problem
 from graph_compiler.spark_runtime.publishing.targets import why_no_folder
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import unmatched_path
-from graph_compiler.staging.publications.local_places import local_path
 from graph_compiler.staging.publications.mounts import preparation_folder
 
 Blaming = Callable[[OperatorDescriptor], AbstractContextManager[None]]

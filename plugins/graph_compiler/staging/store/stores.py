@@ -1,7 +1,11 @@
-"""The store of a staging root, and of a target: the one place that makes stores, by what a place begins with."""
+"""The store of a staging root, and of a target: the one place that makes stores.
+
+Which places have one, `declaration/connectors/file_uris.py` says: a declaration is checked against it, too.
+"""
 
 from __future__ import annotations
 
+from graph_compiler.declaration.connectors.file_uris import LOCAL_PLACES, why_no_store
 from graph_compiler.errors import PublicationError, StagingError
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.staging_store import StagingStore
@@ -44,8 +48,7 @@ def publishing(store: StagingStore, target: str) -> StagingStore:
 
 
 def _store_at(place: str) -> StagingStore:
-    if not place.startswith("/"):
-        raise StagingError(
-            f"'{place}' is in no store that results can be staged in; allowed: an absolute path"
-        )
+    if wrong := why_no_store(place):
+        raise StagingError(f"'{place}': {wrong}; allowed: {LOCAL_PLACES}")
+    assert place.startswith("/"), "a place is given as its path"
     return LocalStore()
