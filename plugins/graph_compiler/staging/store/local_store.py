@@ -22,7 +22,7 @@ from graph_compiler.staging.store.private_folders import make_private_folder
 from graph_compiler.staging.store.staging_store import MOST_BYTES, Promises, StoredFile
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LocalStore:
     """A complete file is linked to its name, which the file system grants to one writer only."""
 
