@@ -97,13 +97,20 @@ def joined(
         dag_version=3,
     )
     found = RunWithTries(run=run, version=None, tries=tuple(tries))
-    documents = Documents(are_there=True, attempts={LATE: tuple(attempts)} if attempts else {})
+    documents = Documents(
+        are_there=True,
+        attempts={LATE: tuple(attempts)} if attempts else {},
+        tasks=12_000,
+        tasks_read=10_000,
+    )
     links = Links(history_server=history)
     return joined_run(RunIdentity.own("flights", RUN_ID), found, "of the plan", documents, links)
 
 
 def region(tries: list["TryRow"], attempts: list[RegionExecution]) -> "ViewRegionRun":
-    (found,) = joined(tries, attempts).regions
+    run = joined(tries, attempts)
+    assert (run.tasks, run.tasks_read) == (12_000, 10_000)
+    (found,) = run.regions
     return found
 
 
@@ -317,6 +324,25 @@ def test_progress_is_read_again_when_it_goes_on(layout: StagingLayout) -> None:
         leave(layout, progress=told)
         (found,) = read_documents(layout).attempts[LATE]
         assert found.progress == told
+
+
+def test_a_run_says_of_how_many_of_its_tasks_it_was_read(
+    layout: StagingLayout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graph_compiler.airflow_backend.web.runs import attempts
+
+    for region_id in ("a", "b", "late"):
+        Path(layout.executions(RegionId(region_id))).mkdir(parents=True)
+    leave(layout)
+    found = attempts.read_documents(layout)
+    assert (found.tasks, found.tasks_read, list(found.attempts)) == (3, 3, ["late"])
+    monkeypatch.setattr(attempts, "_MOST_ENTRIES", 2)
+    found = attempts.read_documents(layout)
+    assert (found.tasks, found.tasks_read, list(found.attempts)) == (3, 2, [])
+    monkeypatch.setattr(attempts, "_MOST_ENTRIES", 3)
+    monkeypatch.setattr(attempts, "_MOST_OF_RUN", 1)
+    found = attempts.read_documents(layout)
+    assert (found.tasks, found.tasks_read, found.attempts) == (3, 2, {"late": ()})
 
 
 def test_what_cannot_be_read_is_left_out(layout: StagingLayout) -> None:

@@ -82,7 +82,10 @@ def test_a_room_imports_the_packages_it_may(name: str) -> None:
     assert foreign == THIRD_PARTY[name]
 
 
-LOCAL = ("bounded_read", "hadoop_checksums", "in_memory_store", "local_store", "private_folders")
+LOCAL = (
+    *("bounded_read", "folder_exchange", "hadoop_checksums", "in_memory_store", "local_store"),
+    "private_folders",
+)
 KNOW_THE_DISK = {
     "airflow_backend/web/rows/staged_files.py": "rows of files that lie on this server's disk",
     "cli/commands/ui.py": "the folder of a password",

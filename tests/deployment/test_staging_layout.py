@@ -30,10 +30,10 @@ def test_local_roots(uri: str) -> None:
 
 def test_a_scheme_without_a_commit_store_is_refused() -> None:
     with pytest.raises(
-        StagingError, match="no commit store for 's3:'; allowed: 'file:' or an absolute path"
+        StagingError, match="there is no store for 's3:'; allowed: an absolute path or a file: URI"
     ):
         local_root("s3://bucket/staging")
-    with pytest.raises(StagingError, match="is relative"):
+    with pytest.raises(StagingError, match="a relative path"):
         local_root("staging")
 
 

@@ -26,6 +26,7 @@ from tests.properties.strategies import Step, plans
 from tests.properties.test_invariants import MODES
 from tests.properties.test_invariants import compiled as compile_steps
 
+MODE = "execution.batch-shuffle-mode"
 GOLDEN = Path(__file__).parents[1] / "golden" / "view_plans"
 
 
@@ -143,3 +144,17 @@ def _object(plan: ViewPlan) -> dict[str, object]:
     document = plain_json(plan)
     assert isinstance(document, dict)
     return dict(document)
+
+
+def test_an_edge_says_why_it_is_staged_or_why_it_was_to_stay_in_memory() -> None:
+    env = StreamExecutionEnvironment("p", config={MODE: "ALL_EXCHANGES_BLOCKING"})
+    rows = env.from_source(Csv("/in"), "rows")
+    rows.pipelined("a few rows").key_by("k").aggregate(n="count(*)").name(
+        "counts"
+    ).rebalance().sink_to(Parquet("/out")).name("out")
+    edges = plan_of(compile_pipeline(env.pipeline())).edges
+    assert {edge.explanation: edge.is_staged for edge in edges} == {
+        'because you asked: "a few rows"': False,
+        "because execution.batch-shuffle-mode is ALL_EXCHANGES_BLOCKING": True,
+    }
+    assert all((edge.reason is not None) is edge.is_staged for edge in edges)

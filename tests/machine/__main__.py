@@ -11,29 +11,52 @@ import signal
 import sys
 import time
 import warnings
+from collections.abc import Sequence
 
 from tests.machine.alphabet import WITHOUT
 from tests.machine.looking import MACHINES, Look, sessions
 from tests.machine.tally import TALLY
 
+_ENDED = 143
+"""What a shell says of a process that SIGTERM has ended."""
+
+
+class Ended(KeyboardInterrupt):
+    """SIGTERM. Hypothesis takes SystemExit for a failure of what it tries, and lets this through."""
+
 
 def main() -> int:
-    """Look until the time is over; return 1 where something was found."""
+    """Look until the time is over; return 1 where something was found, 143 where SIGTERM came first."""
     arguments = _arguments()
     WITHOUT.extend(arguments.without)
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the database ends with us
+    told: list[int] = []
+
+    def end_early(number: int, _frame: object) -> None:
+        told.append(number)
+        raise Ended
+
+    signal.signal(signal.SIGTERM, end_early)
+    try:
+        with sessions(arguments.machine):  # Spark and the database end with us
+            return _look(arguments, told)
+    except Ended:
+        return _ENDED
+
+
+def _look(arguments: argparse.Namespace, told: Sequence[int]) -> int:
     end, seed, found = time.monotonic() + 60 * arguments.minutes, arguments.seed, 0
-    with sessions(arguments.machine):
-        while time.monotonic() < end and not (found and not arguments.go_on):
-            for name in arguments.machine:
-                look = Look(name, seed, arguments.examples, shrink=not arguments.first)
-                words = look.find()
-                print(look.line, flush=True)
-                if words is not None:
-                    found += 1
-                    print(words, flush=True)
-            seed += 1
+    while time.monotonic() < end and not (found and not arguments.go_on):
+        for name in arguments.machine:
+            look = Look(name, seed, arguments.examples, shrink=not arguments.first)
+            words = look.find()
+            if told:  # what was tried has taken it for a failure of its own
+                return _ENDED
+            print(look.line, flush=True)
+            if words is not None:
+                found += 1
+                print(words, flush=True)
+        seed += 1
     print(f"\n{TALLY.steps} steps in {TALLY.examples} worlds, seeds {arguments.seed} to {seed - 1}")
     print(TALLY.table())
     if arguments.refusals:

@@ -44,7 +44,7 @@ PUBLICATION = "spark_runtime/publishing/publication.py"
 FILE_SINK = "spark_runtime/connectors/file_sink.py"
 WRITTEN_FILES = "spark_runtime/publishing/written_files.py"
 CARRY_OUT = "staging/publications/file_publication.py"
-CURRENT_TIME = "spark_runtime/repeatability/current_time.py"
+CURRENT_TIMES = "spark_runtime/spark_internals/current_times.py"
 SOURCE_FILES = "spark_runtime/repeatability/source_files.py"
 EVALUATION = "spark_runtime/region/region_evaluation.py"
 REGION_RUN = "spark_runtime/region/region_run.py"
@@ -170,7 +170,7 @@ FAULTS = (
     _fault(
         4,
         "each action reads the clock",
-        (CURRENT_TIME, "if not found:", "if True:"),
+        (CURRENT_TIMES, "if not found:", "if True:"),
         found_by="spark/repeatability/test_one_now.py::test_a_filter_on_the_current_time_puts_each_row_on_one_side",
     ),
     _fault(

@@ -68,6 +68,9 @@ class FatefulStore:
     def move(self, folder: str, to: str) -> bool:
         return self._call("move", folder, lambda: self.store.move(folder, to))
 
+    def exchange(self, one: str, other: str) -> bool:
+        return self._call("move", one, lambda: self.store.exchange(one, other))
+
     def delete(self, key: str) -> bool:
         return self._call("delete", key, lambda: self.store.delete(key))
 

@@ -3,6 +3,8 @@
 The long one: `make test-machine ARGS="--minutes 60 --seed 1"`.
 """
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,6 +44,40 @@ def test_nothing_is_lost_doubled_or_left_unsaid(
         words = look.find()
     assert words is None, f"{look.line}\n{words}"
     assert look.steps >= examples
+
+
+TOLD_TO_END = """
+import os, signal, sys
+from contextlib import nullcontext
+from hypothesis.stateful import RuleBasedStateMachine, rule
+from tests.machine import __main__ as program, looking
+
+is_wrapped = sys.argv.pop() == "taken for a failure"
+
+class Told(RuleBasedStateMachine):
+    @rule()
+    def step(self):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        except BaseException as error:
+            if is_wrapped:
+                raise ValueError from error
+            raise
+
+looking.MACHINES["files"] = Told
+program.sessions = lambda _: nullcontext()
+sys.argv += ["--minutes", "1", "--machine", "files"]
+sys.exit(program.main())
+"""
+
+
+@pytest.mark.parametrize("how", ["goes through", "taken for a failure"])
+def test_sigterm_ends_the_machine_and_is_nothing_that_it_found(how: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", TOLD_TO_END, how], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (143, "")
+    assert "FOUND" not in done.stdout
 
 
 def dropping(

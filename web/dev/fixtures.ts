@@ -130,6 +130,8 @@ export function madeUpRun(plan: ViewPlan, runId: string, begun: number, now: num
     dag_version: 2,
     plan_id: plan.plan_id,
     has_documents: true,
+    tasks: 0,
+    tasks_read: 0,
     reasons_are_shown: true,
     regions,
   }

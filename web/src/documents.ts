@@ -64,7 +64,11 @@ export interface Vertex {
   slot_sharing_group: string
 }
 
-/** One job edge; `result`, `reason` and `explanation` only where it is staged. */
+/**
+ * One job edge; `result` and `reason` only where it is staged.
+ *
+ * `explanation` says why it is, or why it stays in memory where the declaration asks for that.
+ */
 export interface JobEdge {
   id: string
   source: string
@@ -111,6 +115,7 @@ export interface FailureCost {
 /**
  * One run now. `has_documents` false: this server does not see what the attempts have left.
  *
+ * `tasks` have left something, and that of `tasks_read` was read: fewer where it is more than a request may read.
  * `reasons_are_shown` false: why attempts failed is not for this user.
  */
 export interface ViewRun {
@@ -125,6 +130,8 @@ export interface ViewRun {
   dag_version: number | null
   plan_id: string | null
   has_documents: boolean
+  tasks: number
+  tasks_read: number
   reasons_are_shown: boolean
   regions: RegionRun[]
 }

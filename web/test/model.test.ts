@@ -11,7 +11,7 @@ import { connections, gridSize, subtaskAt } from '../src/model/executionGrid'
 import { placeGraph } from '../src/model/graph'
 import { failureWords, jobGraph } from '../src/model/jobGraph'
 import { move, nextEdge } from '../src/model/navigate'
-import { attemptSeconds, changeMarks, currentAttempt, hints, runMarks } from '../src/model/runState'
+import { attemptSeconds, changeMarks, currentAttempt, hints, leftOutWords, runMarks } from '../src/model/runState'
 import { search } from '../src/model/search'
 import { streamGraph } from '../src/model/streamGraph'
 import { fit, textWidth } from '../src/model/textWidth'
@@ -31,6 +31,14 @@ describe('the job graph', () => {
     const staged = model.edges.find((edge) => edge.kind === 'staged')
     expect(staged?.words).toEqual(['hash(key)', 'BLOCKING · staged'])
     expect(staged?.description).toContain('because you asked')
+  })
+  it('tells why an edge stays in memory where the declaration asks for that', () => {
+    const [first, ...rest] = plan.edges
+    if (!first) throw new Error('no edge')
+    const asked = { ...first, is_staged: false, result_type: 'PIPELINED_BOUNDED' as const, explanation: 'because you asked: "a few rows"' }
+    const told = jobGraph({ ...plan, edges: [asked, ...rest] }).edges.find((edge) => edge.id === first.id)
+    expect(told?.description).toMatch(/, in memory — because you asked: "a few rows"$/)
+    expect(told?.kind).toBe('plain')
   })
   it('counts operators there is no room for', () => {
     const [vertex, ...rest] = plan.vertices
@@ -119,6 +127,11 @@ describe('a run', () => {
     expect(marks.nodes.get(plan.vertices[0]!.id)).toMatchObject({ state: 'FINISHED', foot: '1,200 rows · 1.5 s' })
     expect(marks.nodes.get(plan.vertices[4]!.id)).toMatchObject({ state: 'FAILED', attempt: 2, foot: 'FAILED' })
     expect(marks.nodes.get(plan.vertices[8]!.id)).toMatchObject({ state: 'CREATED', attempt: null })
+  })
+  it('says how many tasks it was read of, where it was not read of all', () => {
+    const run = madeUpRun(plan, 'success', 1000, 2000)
+    expect(leftOutWords({ ...run, tasks: 3, tasks_read: 3 })).toBeNull()
+    expect(leftOutWords({ ...run, tasks: 12345, tasks_read: 10000 })).toMatch(/^Attempts of 10,000 of 12,345 tasks are read/)
   })
   it('knows a region the run says nothing of as CREATED', () => {
     const run = { ...madeUpRun(plan, 'success', 1000, 2000), regions: [] }

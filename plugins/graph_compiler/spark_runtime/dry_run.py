@@ -38,6 +38,7 @@ from graph_compiler.spark_runtime.driver_process import end_process
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError, explain_failure
 from graph_compiler.spark_runtime.main import session
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
+from graph_compiler.spark_runtime.spark_internals.plans import physical_plan_text
 
 
 @dataclass(slots=True)
@@ -125,7 +126,7 @@ def _plans(evaluation: RegionEvaluation) -> Iterator[VertexPlan]:
         ]
         if evaluated:
             rows = evaluation.outputs[evaluated[-1].node_id, None]
-            plan = rows._jdf.queryExecution().simpleString()
+            plan = physical_plan_text(rows)
             yield VertexPlan(region_id=evaluation.region.region_id, vertex=vertex.name, plan=plan)
 
 

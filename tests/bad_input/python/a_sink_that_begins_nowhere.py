@@ -6,11 +6,11 @@ orders.sink_to(Parquet("output/orders")).name("literal")
 orders.sink_to(Parquet("{{ params.output }}/orders")).name("by_default")
 # graph-compiler validate says:
 # pipelines/a_sink_that_begins_nowhere.py: pipeline 'sales' has 2 problems
-#   literal: its target is 'output/orders', which begins nowhere
+#   literal: its target is 'output/orders': a relative path
 #     allowed: an absolute path or a file: URI
 #     hint: a parameter's default may be made from where the file lies: Path(__file__), or format: path in YAML
 #     declared at pipelines/a_sink_that_begins_nowhere.py:5
-#   by_default: its target is 'out/orders', which begins nowhere
+#   by_default: its target is 'out/orders': a relative path
 #     allowed: an absolute path or a file: URI
 #     hint: a parameter's default may be made from where the file lies: Path(__file__), or format: path in YAML
 #     declared at pipelines/a_sink_that_begins_nowhere.py:6

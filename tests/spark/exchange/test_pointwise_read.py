@@ -20,8 +20,8 @@ from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.spark_runtime.exchange import pointwise_read
 from graph_compiler.spark_runtime.exchange.partition_counts import has_exactly
 from graph_compiler.spark_runtime.exchange.pointwise_read import _is_cheaper_apart
-from graph_compiler.spark_runtime.region.shared_rows import is_deterministic
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
+from graph_compiler.spark_runtime.spark_internals.plans import is_deterministic
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.local_store import LocalStore
 

@@ -6,8 +6,8 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from graph_compiler.spark_runtime.operators import queries
 from graph_compiler.spark_runtime.operators.queries import query_over, query_over_views
+from graph_compiler.spark_runtime.spark_internals import parsed_queries
 
 pytestmark = pytest.mark.spark
 
@@ -32,7 +32,7 @@ def test_a_spark_with_other_classes_gets_views(
     def missing(spark: SparkSession, name: str) -> Any:
         return getattr(spark._jvm, f"no.such.{name}")
 
-    monkeypatch.setattr(queries, "java_class", missing)
+    monkeypatch.setattr(parsed_queries, "java_class", missing)
     found = query_over({"t": spark.range(5)}, QUERY, {"x": 2}, spark)
     assert found.collect() == [(3, 30), (4, 40)]
     assert not spark.catalog.tableExists("t")

@@ -3,6 +3,7 @@
 import json
 import shutil
 import tempfile
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +18,7 @@ from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.errors import InvalidPipelineError, PublicationError
 from graph_compiler.spark_runtime.publishing.literal_paths import literal
 from graph_compiler.staging.publications.listing import data_files
+from graph_compiler.staging.store.local_store import LocalStore
 from tests.harness.sinks import Sinks
 
 pytestmark = pytest.mark.spark
@@ -60,9 +62,7 @@ def test_where_folders_cannot_be_exchanged_old_files_go_whatever_their_column_is
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(
-        "graph_compiler.staging.publications.file_publication.exchange_folders", lambda *_: False
-    )
+    monkeypatch.setattr(LocalStore, "promises", replace(LocalStore.promises, atomic_exchange=False))
     test_a_run_counts_once_whatever_its_partition_column_is_called(
         mode, column, spark, sinks, tmp_path
     )
@@ -233,9 +233,7 @@ def test_where_folders_cannot_be_exchanged_a_link_goes_as_well(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(
-        "graph_compiler.staging.publications.file_publication.exchange_folders", lambda *_: False
-    )
+    monkeypatch.setattr(LocalStore, "promises", replace(LocalStore.promises, atomic_exchange=False))
     test_rows_behind_a_link_are_counted_and_what_is_there_stays(mode, spark, sinks, tmp_path)
 
 

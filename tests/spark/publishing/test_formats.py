@@ -1,6 +1,7 @@
 """Every type of Spark through every format, at the borders of its values: as docs/formats.md has it."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,7 +14,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 
 from graph_compiler import Csv, Files, Json, Orc, Parquet, Text
 from graph_compiler.declaration.connectors import FileConnector
-from graph_compiler.errors import PublicationError
+from graph_compiler.errors import PublicationError, SchemaChangedError
 from graph_compiler.identifiers import quoted
 from graph_compiler.spark_runtime.columns.column_types import check_columns
 from graph_compiler.spark_runtime.connectors import read_source
@@ -249,6 +250,42 @@ def test_a_format_in_capitals_is_the_same_format(sinks: Sinks, tmp_path: Path) -
         sinks.write(capitals("ORC"), "SELECT DATE '1582-10-10' AS c")
     with pytest.raises(PublicationError, match="'c' is BINARY"):
         sinks.write(capitals("CSV"), "SELECT X'00' AS c")
+
+
+BY_NAME = {
+    "csv": ({}, "SELECT 1 AS id, 'x' AS word"),
+    "csv with a header": ({"header": "true"}, "SELECT 1 AS id, DATE '2013-01-01' AS day"),
+    "json": ({}, "SELECT 1 AS id, CAST(NULL AS DATE) AS day"),
+    "text": ({}, "SELECT 'a line' AS line"),
+}
+
+
+@pytest.mark.parametrize("case", BY_NAME)
+def test_a_format_by_its_name_appends_to_what_it_has_written(
+    case: str, spark: SparkSession, sinks: Sinks, tmp_path: Path
+) -> None:
+    options, rows = BY_NAME[case]
+    target = Files(format=case.partition(" ")[0].upper(), path=f"{tmp_path}/out", options=options)
+    for run in ("r1", "r2"):
+        sinks.write(target, rows, mode="append", run=run)
+    if case == "text":
+        return
+    back = read_source(replace(target, schema=ddl(spark.sql(rows))), spark)
+    assert as_texts(back) == as_texts(spark.sql(f"{rows} UNION ALL {rows}"))
+
+
+def test_columns_that_a_header_names_are_compared_and_texts_that_are_no_value_fail(
+    spark: SparkSession, sinks: Sinks, tmp_path: Path
+) -> None:
+    target = Files(format="csv", path=f"{tmp_path}/out", options={"header": "true"})
+    sinks.write(target, "SELECT 'x' AS id", mode="append", run="r1")
+    with pytest.raises(SchemaChangedError, match="other"):
+        sinks.write(target, "SELECT 'x' AS other", mode="append", run="r2")
+    for kind in ("csv", "json"):
+        odd = Files(format=kind, path=f"{tmp_path}/{kind}", schema="id INT", options=target.options)
+        sinks.write(replace(odd, schema=None), "SELECT 'x' AS id", run=kind)
+        with pytest.raises(Exception, match="MALFORMED_RECORD_IN_PARSING|MALFORMED_CSV_RECORD"):
+            read_source(odd, spark).collect()
 
 
 NAMES = [

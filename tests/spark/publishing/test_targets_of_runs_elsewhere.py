@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Parquet
-from graph_compiler.declaration.connectors import Connector, Table
+from graph_compiler.declaration.connectors import Table
 from tests.harness.identities import runs_elsewhere
 from tests.harness.sinks import Sinks
 

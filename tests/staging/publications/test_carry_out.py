@@ -4,7 +4,8 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ import pytest
 from graph_compiler.errors import PublicationConflictError
 from graph_compiler.staging.publications import file_publication as module
 from graph_compiler.staging.publications.file_publication import carry_out, steps
-from graph_compiler.staging.publications.folder_exchange import exchange_folders
+from graph_compiler.staging.store.folder_exchange import exchange_folders
+from graph_compiler.staging.store.in_memory_store import InMemoryStore
+from graph_compiler.staging.store.local_store import LocalStore
+from graph_compiler.staging.store.staging_store import Promises
 from tests.harness.folders import in_memory, prepare, put, seen
 from tests.harness.worlds import (
     NEW,
@@ -25,7 +29,20 @@ from tests.harness.worlds import (
     partitions,
 )
 
-Exchange = Callable[[Path, Path], bool]
+UNPROMISED = replace(LocalStore.promises, atomic_exchange=False)
+
+
+class Refusing(InMemoryStore):
+    """Holds no folder of the disk's, so it exchanges none, whatever it promises."""
+
+    def __init__(self, promises: Promises) -> None:
+        super().__init__()
+        self.promises = promises
+        self.asked: list[str] = []
+
+    def exchange(self, one: str, other: str) -> bool:
+        self.asked += [one, other]
+        return False
 
 
 @pytest.fixture(autouse=True)
@@ -78,19 +95,32 @@ def test_each_partition_is_replaced_at_once_and_others_stay(world: Path) -> None
 def test_where_folders_cannot_be_exchanged_files_come_before_others_go(
     world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "exchange_folders", lambda *_: False)
+    monkeypatch.setattr(LocalStore, "promises", UNPROMISED)
     views: set[frozenset[str]] = set()
     World(world, overwrite).explore(lambda target: views.add(seen(target)))
     assert all(view >= OLD or view >= NEW for view in views)
     assert {OLD, OLD | NEW, NEW} <= views
 
 
+@pytest.mark.parametrize("is_promised", [True, False])
+def test_a_store_is_asked_to_exchange_what_it_promises_to_and_files_come_all_the_same(
+    is_promised: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Refusing(Promises(conditional_put=False, atomic_move=True, atomic_exchange=is_promised))
+    monkeypatch.setattr(module, "target_store", lambda _: store)
+    target = tmp_path / "out"
+    carry_out(overwrite(target))
+    assert seen(target) == NEW
+    assert bool(store.asked) is is_promised
+    assert store.asked[1:2] == ([str(target)] if is_promised else [])
+
+
 @pytest.mark.parametrize("can_exchange", [True, False])
 def test_a_folder_comes_in_the_place_of_a_link_and_what_was_behind_it_stays(
     can_exchange: bool, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    exchange: Exchange = exchange_folders if can_exchange else lambda *_: False
-    monkeypatch.setattr(module, "exchange_folders", exchange)
+    if not can_exchange:
+        monkeypatch.setattr(LocalStore, "promises", UNPROMISED)
     views: set[frozenset[str]] = set()
 
     def look(target: Path) -> None:
@@ -106,8 +136,8 @@ def test_a_folder_comes_in_the_place_of_a_link_and_what_was_behind_it_stays(
 def test_what_readers_do_not_see_stays_and_so_does_the_folders_mode(
     can_exchange: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    exchange: Exchange = exchange_folders if can_exchange else lambda *_: False
-    monkeypatch.setattr(module, "exchange_folders", exchange)
+    if not can_exchange:
+        monkeypatch.setattr(LocalStore, "promises", UNPROMISED)
     target = tmp_path / "out"
     intent = overwrite(target)
     put(target, ["_meta/notes"], "mine")
@@ -125,7 +155,7 @@ def test_a_carrier_that_can_exchange_goes_on_where_one_that_cannot_died(tmp_path
         shutil.rmtree(target, ignore_errors=True)
         intent = overwrite(target)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "exchange_folders", lambda *_: False)
+            patch.setattr(LocalStore, "promises", UNPROMISED)
             dying = steps(intent, carrier="dying")
             for _ in range(stop):
                 next(dying, None)
@@ -153,8 +183,8 @@ def test_what_came_out_and_cannot_be_deleted_is_left_aside_and_told_once(
     def delete_nothing(*_: object, **__: object) -> None:
         """Do as `rmtree` does, told to ignore errors, where another user has the files."""
 
-    exchange: Exchange = exchange_folders if can_exchange else lambda *_: False
-    monkeypatch.setattr(module, "exchange_folders", exchange)
+    if not can_exchange:
+        monkeypatch.setattr(LocalStore, "promises", UNPROMISED)
     monkeypatch.setattr(shutil, "rmtree", delete_nothing)
     target = tmp_path / "out"
     intent = overwrite(target)

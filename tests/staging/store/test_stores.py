@@ -2,15 +2,16 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from graph_compiler.errors import DamagedDocumentError, StagingError
+from graph_compiler.errors import DamagedDocumentError, PublicationError, StagingError
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore
-from graph_compiler.staging.store.staging_store import StagingStore
-from graph_compiler.staging.store.stores import store_of
+from graph_compiler.staging.store.staging_store import Promises, StagingStore
+from graph_compiler.staging.store.stores import committing, publishing, store_of, target_store
 
 STORES: dict[str, Callable[[], StagingStore]] = {"local": LocalStore, "in memory": InMemoryStore}
 
@@ -77,6 +78,18 @@ def test_a_folder_is_moved_and_deleted_with_all_below(store: StagingStore, root:
     assert store.get(f"{root}/runs/3.json") == b"{}"
 
 
+def test_two_folders_take_each_others_place_where_that_is_promised(
+    store: StagingStore, root: str
+) -> None:
+    for name in ("new/1.json", "old/2.json", "old/.3.json"):
+        store.put_if_absent(f"{root}/{name}", b"{}")
+    assert store.promises.atomic_exchange
+    assert store.exchange(f"{root}/new", f"{root}/old")
+    found = {one.key for folder in ("new", "old") for one in store.files(f"{root}/{folder}")}
+    assert found == {f"{root}/new/2.json", f"{root}/new/.3.json", f"{root}/old/1.json"}
+    assert store.folders(root) == ["new", "old"]
+
+
 def test_a_folder_of_too_many_names_is_not_listed(store: StagingStore, root: str) -> None:
     for number in range(3):
         store.put_if_absent(f"{root}/{number}.json", b"{}")
@@ -124,7 +137,43 @@ def test_what_is_denied_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyP
             ask()
 
 
-@pytest.mark.parametrize("root", ["s3a://bucket/x", "relative", "", "file:///x"])
+@pytest.mark.parametrize("root", ["s3a://bucket/x", "relative", "", "file:x"])
 def test_a_scheme_without_a_store_is_refused(root: str) -> None:
-    with pytest.raises(StagingError, match="allowed: an absolute path"):
+    with pytest.raises(StagingError, match="allowed: an absolute path or a file: URI"):
         store_of(root)
+
+
+def promising(promises: Promises) -> StagingStore:
+    store = InMemoryStore()
+    store.promises = promises
+    return store
+
+
+ALL = Promises(conditional_put=True, atomic_move=True, atomic_exchange=True)
+
+
+def test_a_staging_root_is_on_a_store_that_puts_only_where_there_is_none() -> None:
+    commits_alone = promising(replace(ALL, atomic_move=False, atomic_exchange=False))
+    assert committing(commits_alone, "/staging") is commits_alone
+    with pytest.raises(StagingError, match="^'/staging' is in a store that nothing can be staged"):
+        committing(promising(replace(ALL, conditional_put=False)), "/staging")
+
+
+def test_files_are_published_on_a_store_that_moves_folders_in_one_step() -> None:
+    moves_alone = promising(replace(ALL, conditional_put=False, atomic_exchange=False))
+    assert publishing(moves_alone, "/out") is moves_alone
+    with pytest.raises(PublicationError, match="^its target /out is in a store that cannot rename"):
+        publishing(promising(replace(ALL, atomic_move=False)), "/out")
+
+
+def test_whoever_asks_for_a_store_gets_one_that_promises_what_it_is_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(LocalStore, "promises", replace(ALL, conditional_put=False))
+    assert target_store("/out").promises.atomic_move
+    with pytest.raises(StagingError, match="nothing can be staged in"):
+        store_of("/staging")
+    monkeypatch.setattr(LocalStore, "promises", replace(ALL, atomic_move=False))
+    assert store_of("/staging").promises.conditional_put
+    with pytest.raises(PublicationError, match="cannot rename a folder in one step"):
+        target_store("/out")

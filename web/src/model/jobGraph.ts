@@ -44,7 +44,7 @@ function jobEdge(edge: JobEdge): GraphEdge {
     target: edge.target,
     // A pipelined edge is told by its line; the whole of it by the description.
     words: [`${edge.words || edge.ship_strategy}${tag}`, ...(edge.is_staged ? ['BLOCKING · staged'] : edge.result_type === 'BLOCKING' ? ['BLOCKING'] : [])],
-    description: `${edge.words || edge.ship_strategy}${tag}, ${edge.result_type}, ${edge.distribution}${edge.is_staged ? ', staged' : ''}${why}`,
+    description: `${edge.words || edge.ship_strategy}${tag}, ${edge.result_type}, ${edge.distribution}${edge.is_staged ? ', staged' : edge.explanation ? ', in memory' : ''}${why}`,
     kind: edge.is_staged ? 'staged' : edge.result_type === 'BLOCKING' ? 'blocking' : 'plain',
     result: edge.result ?? null,
   }

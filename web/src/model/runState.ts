@@ -1,7 +1,7 @@
 /** What a run says about regions and vertices. */
 
 import type { Attempt, ExecutionState, PlanDiff, RegionRun, Vertex, VertexRun, ViewPlan, ViewRun, Work } from '../documents'
-import { bytesWords, rowsWords, secondsWords, spanSeconds } from './words'
+import { bytesWords, counted, figure, rowsWords, secondsWords, spanSeconds } from './words'
 
 export type ChangeMark = 'added' | 'removed' | 'changed' | 'affected'
 
@@ -16,6 +16,12 @@ export interface Mark {
 export interface Marks {
   nodes: Map<string, Mark>
   groups: Map<string, Mark>
+}
+
+/** Says that more tasks have left something than a request reads, null where all of it was read. */
+export function leftOutWords(run: ViewRun): string | null {
+  if (run.tasks_read >= run.tasks) return null
+  return `Attempts of ${figure(run.tasks_read)} of ${counted(run.tasks, 'task')} are read here; the others have Airflow's states alone.`
 }
 
 /** The attempt that a task's state is of; none while it waits for another, as when it was cleared. */

@@ -220,7 +220,8 @@ function EdgeDetails({ plan, run, id, onSelect }: Properties & { id: string }) {
           ['result type', edge.result_type],
           ['distribution', edge.distribution],
           ['side output', edge.output_tag],
-          ['why staged', edge.is_staged ? `${edge.reason ?? ''}${edge.explanation ? `: ${edge.explanation}` : ''}` : edge.explanation],
+          ['why staged', edge.is_staged ? `${edge.reason ?? ''}${edge.explanation ? `: ${edge.explanation}` : ''}` : null],
+          ['why in memory', edge.is_staged ? null : edge.explanation],
           ['why not chained', why],
           ['result', edge.result],
         ]}

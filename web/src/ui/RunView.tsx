@@ -1,7 +1,7 @@
 import type { ViewPlan, ViewRun } from '../documents'
 import { runStatePaint, type Theme } from '../export/palette'
 import type { Selection } from '../model/graph'
-import { currentAttempt, hints, type Marks } from '../model/runState'
+import { currentAttempt, hints, leftOutWords, type Marks } from '../model/runState'
 import { bytesWords, counted, rowsWords, secondsWords, spanSeconds, timeWords } from '../model/words'
 import { GraphPane } from './GraphPane'
 import { StateBadge } from './StateBadge'
@@ -51,6 +51,7 @@ export function RunView({ plan, run, marks, now, theme, selection, onSelect }: P
         ))}
         {!run.reasons_are_shown && <span className="faint">Why attempts failed is in the tasks' logs, which you may not read.</span>}
         {!run.has_documents && <span className="faint">This server does not see the staging root: states are Airflow's, and there are no figures.</span>}
+        {leftOutWords(run) && <span className="faint">{leftOutWords(run)}</span>}
       </div>
       <GraphPane plan={plan} run={run} kind="job" marks={marks} theme={theme} selection={selection} onSelect={onSelect} />
       <TimelineView plan={plan} run={run} now={now} theme={theme} selection={selection} onSelect={onSelect} />

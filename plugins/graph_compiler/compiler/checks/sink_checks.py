@@ -7,6 +7,12 @@ from collections.abc import Iterator, Mapping
 
 from graph_compiler.compiler.checks.connector_checks import connectors_of
 from graph_compiler.declaration.connectors import Connector, FileConnector, SinkMode
+from graph_compiler.declaration.connectors.file_uris import (
+    LOCAL_PLACES,
+    RELATIVE,
+    why_no_store,
+    why_no_target,
+)
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.declaration.pipeline import Pipeline
@@ -17,6 +23,8 @@ from graph_compiler.declaration.transformations import (
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 
+_BEGINS_WITH_TEMPLATE = re.compile(r"(file:(//)?)?\{[{%#]", re.IGNORECASE)
+_FROM_A_FILE = "a parameter's default may be made from where the file lies: Path(__file__), or format: path in YAML"
 _FIRST_PARAMETER = re.compile(r"^\{\{\s*params\.(\w+)\s*\}\}")
 
 
@@ -65,16 +73,19 @@ def _root(
     connector: Connector,
     defaults: Mapping[str, ParameterValue],
 ) -> Iterator[Problem]:
-    """Find targets that begin nowhere; where a template begins one that is no parameter, the run will tell."""
-    if not isinstance(connector, FileConnector) or not connector.path:
+    """Find targets that every run would refuse; where a template begins one that is no parameter, the run will tell."""
+    if not isinstance(connector, FileConnector) or not connector.path.strip():
         return
     begins = _FIRST_PARAMETER.sub(lambda found: str(defaults.get(found[1], "/")), connector.path)
-    if not begins.startswith(("/", "file:", "{{", "{%")) and ":/" not in begins:
+    if _BEGINS_WITH_TEMPLATE.match(begins):
+        return
+    if wrong := why_no_target(begins):
+        is_relative = why_no_store(begins) == RELATIVE
         yield problem_at(
             transformation,
-            f"its target is '{begins}', which begins nowhere",
-            allowed="an absolute path or a file: URI",
-            hint="a parameter's default may be made from where the file lies: Path(__file__), or format: path in YAML",
+            f"its target is '{begins}': {wrong}",
+            allowed=LOCAL_PLACES,
+            hint=_FROM_A_FILE if is_relative else None,
         )
 
 

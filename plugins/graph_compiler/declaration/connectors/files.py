@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import ClassVar
@@ -25,6 +25,7 @@ from graph_compiler.identifiers import listing
 
 TABLE_FORMATS = ("delta", "hudi", "iceberg")
 """Formats whose tables are a log beside files: to publish the files alone would break the table."""
+_UNTYPED = ("csv", "json", "text", "xml")
 _SAY_WHERE = frozenset(
     {"path", "paths", "mapreduce.output.basename", "mapreduce.output.fileoutputformat.outputdir"}
 )
@@ -248,8 +249,8 @@ class Text(FileConnector):
 class Files(FileConnector):
     """Files of any format Spark has a data source for: `Files(format="avro", path="/in")`.
 
-    The data source's jars are the cluster's business. XML does not tell types: with `schema`, a value that does not fit
-    its type fails the task (`on_schema_change="ignore"` reads it as NULL).
+    The data source's jars are the cluster's business. XML, CSV and JSON do not tell types: with `schema`, a value that
+    does not fit its type fails the task (`on_schema_change="ignore"` reads it as NULL).
 
     Delta, Iceberg and Hudi can be read, not written: a table of theirs is a log beside its files, and this project
     publishes files.
@@ -265,17 +266,24 @@ class Files(FileConnector):
 
     @property
     def schema_in_files(self) -> SchemaInFiles:
-        """Say that XML has names of elements, and that other formats carry their schema."""
-        return SchemaInFiles.NOTHING if self._is_xml else SchemaInFiles.TYPES
+        """Say what the format's own connector does; other formats carry their schema."""
+        return SchemaInFiles.TYPES if self._own is None else self._own.schema_in_files
 
     @property
-    def _is_xml(self) -> bool:
-        return self.format.lower() == "xml"
+    def _own(self) -> FileConnector | None:
+        """Return the connector of a format whose files do not tell types; XML's readers are asked what JSON's are."""
+        kind = self.format.lower()
+        if kind not in _UNTYPED:
+            return None
+        own: FileConnector = Text(self.path) if kind == "text" else Json(self.path)
+        if kind == "csv":
+            options = {name.lower(): str(value).lower() for name, value in as_pairs(self.options)}
+            own = Csv(self.path, header=options.get("header") == "true")
+        return replace(own, schema=self.schema, on_schema_change=self.on_schema_change)
 
     def read_options(self) -> dict[str, SecretText]:
-        """Hold values of XML to the declared types."""
-        strict = self.schema is not None and self.on_schema_change != OnSchemaChange.IGNORE
-        return {"mode": "FAILFAST"} if self._is_xml and strict else {}
+        """Hold values to the declared types; without a schema Spark's reader is told nothing."""
+        return {} if self._own is None or self.schema is None else self._own.read_options()
 
     def problems(self) -> Iterator[Problem]:
         """Refuse an empty format."""

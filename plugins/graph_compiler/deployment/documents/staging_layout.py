@@ -22,6 +22,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from graph_compiler.declaration.connectors.file_uris import LOCAL_PLACES, local_path, why_no_store
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import StagingError
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId, path_segment
@@ -167,15 +168,8 @@ def root_of(descriptor: str) -> str:
 
 
 def local_root(uri: str) -> str:
-    """Give the absolute path of a staging root; raises StagingError for a scheme that has no commit store."""
-    path = uri.removeprefix("file://") if uri.startswith("file:///") else uri
-    scheme, separator, _ = path.partition("://")
-    if separator:
-        raise StagingError(
-            f"staging root '{uri}': no commit store for '{scheme}:'; allowed: 'file:' or an absolute path"
-        )
-    if not path.startswith("/"):
-        raise StagingError(
-            f"staging root '{uri}' is relative; allowed: 'file:' or an absolute path"
-        )
-    return path.rstrip("/")
+    """Return the absolute path of a staging root; raises StagingError for a place that has no store."""
+    path = local_path(uri)
+    if path is None:
+        raise StagingError(f"staging root '{uri}': {why_no_store(uri)}; allowed: {LOCAL_PLACES}")
+    return str(path).rstrip("/")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from graph_compiler.compiler.job_graph.chaining import ChainBreak, chain_breaks
+from graph_compiler.compiler.regions.staging_words import pipelining_words
 from graph_compiler.declaration.partitioners import DistributionPattern
 from graph_compiler.declaration.resources.slot_sharing_group import SPARK_SETTINGS, SlotSharingGroup
 from graph_compiler.deployment.describe.region_descriptors import operator_ids, staged_results
@@ -89,7 +90,10 @@ class ViewVertex:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewJobEdge:
-    """One job edge; `result`, `reason` and `explanation` only where it is staged."""
+    """One job edge; `result` and `reason` only where it is staged.
+
+    `explanation` says why it is, or why it stays in memory where the declaration asks for that.
+    """
 
     id: str
     source: JobVertexId
@@ -247,7 +251,7 @@ def _edge(edge: JobEdge, result: IntermediateDataSetId | None) -> ViewJobEdge:
         result=result if staging else None,
         is_staged=staging is not None,
         reason=staging.reason if staging else None,
-        explanation=staging.explanation if staging else None,
+        explanation=staging.explanation if staging else pipelining_words(edge.stream_edge),
     )
 
 

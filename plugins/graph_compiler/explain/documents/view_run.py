@@ -134,6 +134,7 @@ class ViewRegionRun:
 class ViewRun:
     """One run now. `has_documents` false: this server does not see what the attempts have left.
 
+    `tasks` have left something, and that of `tasks_read` was read: fewer where it is more than a request may read.
     `reasons_are_shown` false: why attempts failed is not for this user.
     """
 
@@ -148,5 +149,7 @@ class ViewRun:
     dag_version: int | None
     plan_id: str | None
     has_documents: bool
+    tasks: int
+    tasks_read: int
     reasons_are_shown: bool
     regions: tuple[ViewRegionRun, ...]

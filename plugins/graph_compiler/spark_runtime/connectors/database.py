@@ -7,7 +7,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import DataType, StructType
 
@@ -15,6 +14,12 @@ from graph_compiler.declaration.connectors import Jdbc
 from graph_compiler.declaration.connectors.jdbc_url import database_kind
 from graph_compiler.declaration.connectors.table_name import parse_table_name
 from graph_compiler.spark_runtime.secret_values import reveal, reveal_all
+from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError
+from graph_compiler.spark_runtime.spark_internals.jdbc import (
+    has_jdbc_type,
+    jdbc_dialect,
+    open_jdbc_connection,
+)
 
 _NO_NULLS = 0  # java.sql.ResultSetMetaData.columnNoNulls
 
@@ -132,11 +137,7 @@ class Database:
 
     def can_hold(self, data_type: DataType) -> bool:
         """Whether Spark knows a type of this database for one of its own."""
-        jvm = self._jvm()
-        java_type = jvm.org.apache.spark.sql.types.DataType.fromJson(data_type.json())
-        utils = jvm.org.apache.spark.sql.execution.datasources.jdbc.JdbcUtils
-        own = self._dialect().getJDBCType(java_type)
-        return bool(own.isDefined() or utils.getCommonJDBCType(java_type).isDefined())
+        return has_jdbc_type(self.spark, self.url, data_type)
 
     @contextmanager
     def connection(self) -> Iterator[Any]:
@@ -150,16 +151,7 @@ class Database:
 
     def open_connection(self) -> Any:
         """Open a connection; raises what the driver raises."""
-        jvm = self._jvm()
-        parameters = jvm.PythonUtils.toScalaMap(self.properties)
-        jdbc = jvm.org.apache.spark.sql.execution.datasources.jdbc
-        options = jdbc.JDBCOptions(self.url, "no_table", parameters)
-        return self._dialect().createConnectionFactory(options).apply(-1)
+        return open_jdbc_connection(self.spark, self.url, self.properties)
 
     def _dialect(self) -> Any:
-        return self._jvm().org.apache.spark.sql.jdbc.JdbcDialects.get(self.url)
-
-    def _jvm(self) -> Any:
-        jvm = self.spark._jvm
-        assert jvm is not None
-        return jvm
+        return jdbc_dialect(self.spark, self.url)

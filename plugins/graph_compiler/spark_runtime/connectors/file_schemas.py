@@ -16,8 +16,8 @@ from pyspark.sql.types import StringType, StructField, StructType
 from graph_compiler.declaration.connectors.files import FileConnector, Parquet, SchemaInFiles
 from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
 from graph_compiler.spark_runtime.publishing.partition_names import unescaped
-from graph_compiler.spark_runtime.results.data_files import required_columns
 from graph_compiler.spark_runtime.secret_values import reveal_all
+from graph_compiler.spark_runtime.spark_internals.hadoop_files import required_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

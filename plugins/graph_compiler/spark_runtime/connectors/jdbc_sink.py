@@ -45,8 +45,8 @@ from graph_compiler.spark_runtime.connectors.sink import (
     claim_target,
     conform_to_target,
 )
-from graph_compiler.spark_runtime.metrics.observed_counts import observed_count
 from graph_compiler.spark_runtime.publishing.merge_keys import key_columns, refuse_keys
+from graph_compiler.spark_runtime.spark_internals.observations import observed_count
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.preparations import PlaceKind, PreparedPlace
 from graph_compiler.staging.publications.publications import Publication

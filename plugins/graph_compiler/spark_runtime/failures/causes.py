@@ -12,11 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from py4j.java_gateway import is_instance_of
-from py4j.protocol import Py4JJavaError
-from pyspark import SparkContext
 from pyspark.errors import PySparkException
 
+from graph_compiler.spark_runtime.spark_internals.java import (
+    condition_message,
+    is_spark_throwable,
+    java_exceptions,
+)
 from graph_compiler.spark_runtime.spark_internals.origins import OPERATOR
 
 PYTHON_WORKER = "PYTHON_EXCEPTION"
@@ -81,8 +83,8 @@ class Cause:
 
 def read_cause(error: BaseException) -> Cause:
     """Give what an exception says; works without a JVM for whatever did not come from one."""
-    java = _java_exceptions(error)
-    spark = next((found for found in java if _is_spark_throwable(found)), None)
+    java = java_exceptions(error)
+    spark = next((found for found in java if is_spark_throwable(found)), None)
     condition, sql_state, parameters = _condition(error, spark)
     kind, message = type(error).__name__, _text(error)
     if java:
@@ -106,25 +108,6 @@ def read_cause(error: BaseException) -> Cause:
     )
 
 
-def _java_exceptions(error: BaseException) -> list[Any]:
-    """Give the Java exception behind a Python one and its causes, outermost first."""
-    # a captured exception keeps it under the other name
-    name = "java_exception" if isinstance(error, Py4JJavaError) else "_origin"
-    current = getattr(error, name, None)
-    found: list[Any] = []
-    while current is not None and len(found) < 20:  # a chain may lead back into itself
-        found.append(current)
-        current = current.getCause()
-    return found
-
-
-def _is_spark_throwable(java: Any) -> bool:
-    throwable = "org.apache.spark.SparkThrowable"
-    return (
-        is_instance_of(SparkContext._gateway, java, throwable) and java.getCondition() is not None
-    )
-
-
 def _is_wrapper(java: Any) -> bool:
     """Say whether it only tells that a stage failed; its cause tells why."""
     return str(java.getMessage()).startswith("Job aborted")
@@ -144,10 +127,7 @@ def _condition(error: BaseException, spark: Any) -> tuple[str, str, Mapping[str,
 
 def _condition_message(condition: str, parameters: Mapping[str, str]) -> str:
     """Give Spark's sentence alone; the exception's own message goes on with the query and its plan."""
-    assert SparkContext._jvm is not None
-    helper = SparkContext._jvm.org.apache.spark.SparkThrowableHelper
-    text = str(helper.getMessage(condition, dict(parameters)))
-    return _WAY_OUT.sub("", _STATE.sub("", text))
+    return _WAY_OUT.sub("", _STATE.sub("", condition_message(condition, parameters)))
 
 
 def _contexts(spark: Any) -> Iterator[QueryContext]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from py4j.protocol import Py4JError
 from pyspark.errors import ParseException, PySparkException
 from pyspark.sql.types import ArrayType, DataType, StructType
 
@@ -18,6 +17,7 @@ from graph_compiler.spark_runtime.failures.causes import PYTHON_WORKER, Cause, r
 from graph_compiler.spark_runtime.failures.culprit import Chain, find_culprit, place_in
 from graph_compiler.spark_runtime.failures.throwable_types import DATABASE, throwable_type
 from graph_compiler.spark_runtime.operators import ColumnsError
+from graph_compiler.spark_runtime.spark_internals.java import Py4JError
 
 MOST_COLUMNS = 40
 LONGEST_TYPE = 60

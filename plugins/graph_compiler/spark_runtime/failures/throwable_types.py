@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import re
 
-from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import AnalysisException
 
 from graph_compiler.deployment.documents.report import ThrowableType
@@ -47,6 +46,7 @@ from graph_compiler.errors import (
 from graph_compiler.spark_runtime.failures.causes import PYTHON_WORKER, Cause
 from graph_compiler.spark_runtime.operators import ColumnsError
 from graph_compiler.spark_runtime.operators.contracts import ContractViolatedError
+from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, Py4JNetworkError
 
 # In this order: a conflict is a PublicationError too, and so is what is pending.
 _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (

@@ -16,7 +16,8 @@ from graph_compiler.declaration.operators import Expect, OnViolation
 from graph_compiler.deployment.documents.manifest import ContractCount
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.identifiers import listing
-from graph_compiler.spark_runtime.metrics.observed_counts import observed_count
+from graph_compiler.spark_runtime.spark_internals.java import wait_for_listeners
+from graph_compiler.spark_runtime.spark_internals.observations import is_complete, observed_count
 
 _VIOLATES = "graph_compiler_violates"
 _LISTENERS_TIMEOUT_MS = 60_000
@@ -35,8 +36,7 @@ class Contract:
 
     def counted(self) -> ContractCount | None:
         """Give the counts, None while no action has computed the rows."""
-        assert self.observation._jo is not None, "attached by `observe`"
-        if not self.observation._jo.future().isCompleted():
+        if not is_complete(self.observation):
             return None
         return ContractCount(
             contract=self.operator.contract,
@@ -64,8 +64,7 @@ def check_contracts(
     if not contracts:
         return ()
     # Counts arrive through Spark's listeners, a moment after the action.
-    assert spark._jsc is not None
-    spark._jsc.sc().listenerBus().waitUntilEmpty(_LISTENERS_TIMEOUT_MS)
+    wait_for_listeners(spark, _LISTENERS_TIMEOUT_MS)
     counts = tuple(found for contract in contracts if (found := contract.counted()))
     broken = [
         f"{found.violations} of {found.rows} rows violate '{found.contract}'"

@@ -35,7 +35,7 @@ from pyspark.sql.types import (
 
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import counted, quoted
-from graph_compiler.spark_runtime.metrics.observed_counts import observed_numbers
+from graph_compiler.spark_runtime.spark_internals.observations import observed_numbers
 
 _BREAKS = ("\\n", "\\r")
 _Options = Mapping[str, str]

@@ -20,6 +20,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors.connector import SinkMode
+from graph_compiler.declaration.connectors.file_uris import LOCAL_PLACES, local_path, why_no_store
 from graph_compiler.errors import DecisionLostError, PublicationError
 from graph_compiler.identifiers import OperatorId, path_segment
 from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
@@ -40,9 +41,9 @@ from graph_compiler.staging.publications.file_publication import carry_out, remo
 from graph_compiler.staging.publications.intent import MARKER, WHOLE, Intent, marker_files
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.listing import data_files
-from graph_compiler.staging.publications.local_places import local_path
 from graph_compiler.staging.publications.mounts import preparation_folder
 from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.store.stores import target_store
 
 _WRITTEN, _READY = "written", "ready"  # what Spark wrote, and the same under the names it will have
 _REPLACES_ALL = (SinkMode.OVERWRITE, SinkMode.MERGE)
@@ -89,13 +90,14 @@ class Publisher:
         local = local_path(path)
         if local is None:
             raise PublicationError(
-                f"its target is '{path}'; allowed: an absolute path or a file: URI"
+                f"its target is '{path}': {why_no_store(path)}; allowed: {LOCAL_PLACES}"
             )
         target = str(local)
         if wrong := why_no_folder(Path(target)):
             raise PublicationError(
                 f"its target {target} {wrong}; allowed: a folder, or a path that does not exist"
             )
+        target_store(target)  # it is refused before any row moves
         number = self.ledger.settle(target, operator_id, self._carry_out)
         own = self._own_files(target, operator_id, number)
         ticket = Ticket(

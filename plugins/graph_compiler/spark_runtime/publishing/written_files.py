@@ -15,9 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.publishing.partition_names import watch_folders
-from graph_compiler.spark_runtime.results.data_files import footer_rows, orc_rows
 from graph_compiler.spark_runtime.spark_internals.executed_plan import rows_written
 from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
+from graph_compiler.spark_runtime.spark_internals.hadoop_files import footer_rows, orc_rows
 from graph_compiler.staging.publications.listing import files_with_rows
 
 # part-00003-<uuid>-c000.snappy.parquet, part-00003-<uuid>.c000.csv.gz: how the name ends, for readers

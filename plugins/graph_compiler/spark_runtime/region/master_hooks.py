@@ -13,13 +13,13 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.connectors.file_uris import local_path
 from graph_compiler.declaration.coordination import MasterHook
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, VertexDescriptor
 from graph_compiler.errors import InitializeOnMasterError, Problem
 from graph_compiler.spark_runtime.publishing.targets import why_no_folder
-from graph_compiler.spark_runtime.spark_internals.java import java_class
-from graph_compiler.staging.publications.local_places import local_path
+from graph_compiler.spark_runtime.spark_internals.hadoop_files import unmatched_path
 from graph_compiler.staging.publications.mounts import preparation_folder
 
 Blaming = Callable[[OperatorDescriptor], AbstractContextManager[None]]
@@ -48,14 +48,8 @@ def initialize_on_master(
 
 
 def _input_exists(path: str, spark: SparkSession) -> str | None:
-    assert spark._jsc is not None
-    pattern = java_class(spark, "org.apache.hadoop.fs.Path")(path)
-    files = pattern.getFileSystem(spark._jsc.hadoopConfiguration())
-    if files.globStatus(
-        pattern
-    ):  # null where nothing has that name, empty where nothing has that form
-        return None
-    return f"its input {files.makeQualified(pattern).toString()} does not exist"
+    missing = unmatched_path(spark, path)
+    return None if missing is None else f"its input {missing} does not exist"
 
 
 def _target_can_be_made(path: str, _: SparkSession) -> str | None:

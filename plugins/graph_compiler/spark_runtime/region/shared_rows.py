@@ -20,11 +20,6 @@ from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 
 
-def is_deterministic(rows: DataFrame) -> bool:
-    """Say whether Catalyst holds every expression of the plan, down to its sources, to be deterministic."""
-    return bool(rows._jdf.queryExecution().analyzed().deterministic())
-
-
 @dataclass(frozen=True, slots=True)
 class FixedRows:
     """The results one execution staged for itself; no other execution reads them."""

@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import time
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
-from graph_compiler.spark_runtime.repeatability.current_time import RunClock
+from graph_compiler.declaration.operators import Source
+from graph_compiler.deployment.documents.descriptor import (
+    OperatorDescriptor,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.spark_runtime.spark_internals.current_times import StoppedClock
 from graph_compiler.staging.executions.run_time import Reading, run_time
 from graph_compiler.staging.store.staging_store import StagingStore
+
+_SPECIAL_TEXT = re.compile(r"""['"]\s*(now|today|tomorrow|yesterday)\b""", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class RunClock:
+    """The run's now, in the place of Spark's."""
+
+    spark_clock: StoppedClock
+
+    def stop_for(self, operator: OperatorDescriptor, rows: DataFrame) -> DataFrame:
+        """Return what an operator gives, with the run's now for every current time in it.
+
+        The strings 'now' and 'today' are looked for where its SQL text has them, or where nobody sees its text.
+        """
+        kind = operator.operator
+        is_opaque = bool(kind.functions()) or isinstance(kind, Source)
+        return self.spark_clock.stop_in(
+            rows,
+            may_be_special=mentions_special_strings(kind.expressions())
+            or (is_opaque and self.spark_clock.holds_special_strings(rows)),
+        )
 
 
 def run_clock(store: StagingStore, task: TaskDeploymentDescriptor, spark: SparkSession) -> RunClock:
@@ -22,4 +50,9 @@ def run_clock(store: StagingStore, task: TaskDeploymentDescriptor, spark: SparkS
     def now() -> datetime:
         return run_time(store, task, Reading(host=socket.gethostname(), time=time.time()))
 
-    return RunClock(spark, now)
+    return RunClock(StoppedClock(spark, now))
+
+
+def mentions_special_strings(expressions: tuple[str, ...]) -> bool:
+    """Whether SQL text holds one of the strings that Spark casts to the current time: 'now', 'today'."""
+    return any(_SPECIAL_TEXT.search(expression) for expression in expressions)

@@ -19,18 +19,19 @@ from graph_compiler.declaration.varying_rows import (
     Treatment,
     VaryingRows,
 )
-from graph_compiler.spark_runtime.region.shared_rows import is_deterministic
-from graph_compiler.spark_runtime.spark_internals.java import java_class, java_class_name
+from graph_compiler.spark_runtime.spark_internals.java import java_class_name
 from graph_compiler.spark_runtime.spark_internals.origins import outputs_at
-from graph_compiler.spark_runtime.spark_internals.plan_walk import (
+from graph_compiler.spark_runtime.spark_internals.plans import (
+    analyzed_plan,
     children_of,
     elements,
+    hold_any,
+    is_deterministic,
     is_plan,
     pattern,
 )
 
 _DEPENDENT = tuple(row for row in varying_rows.VARYING_ROWS if row.classes)
-_CATALYST = "org.apache.spark.sql.catalyst"
 _PATTERNS = ("AGGREGATE_EXPRESSION", "WINDOW_EXPRESSION", "PLAN_EXPRESSION")
 _FLOATING = ("double", "float")
 _SORTS = ("SortArray", "ArraySort")
@@ -70,7 +71,7 @@ def why_rows_vary(rows: DataFrame) -> Variation | None:
         return Variation(
             varying_rows.RANDOM, "an expression that Spark calls non-deterministic", True
         )
-    found = list(_found(rows.sparkSession, rows._jdf.queryExecution().analyzed()))
+    found = list(_found(rows.sparkSession, analyzed_plan(rows)))
     return min(found, key=lambda each: each.is_in_last_digits, default=None)
 
 
@@ -84,17 +85,11 @@ def _found(spark: SparkSession, plan: Any) -> Iterator[Variation]:
         kind = java_class_name(node)
         if (row := _row_of(kind)) is not None and not _keeps_all_columns(kind, node):
             yield Variation(row, kind)
-        if _holds_any(spark, node.expressions(), patterns):
+        if hold_any(spark, node.expressions(), patterns):
             for expression in elements(node.expressions()):
                 yield from _in_expression(expression, node)
                 waiting += _plans_in(spark, expression)
         waiting += elements(node.children())
-
-
-def _holds_any(spark: SparkSession, expressions: Any, patterns: list[Any]) -> bool:
-    """Whether any of these expressions holds one of the patterns, in a few calls however many columns there are."""
-    together = java_class(spark, f"{_CATALYST}.expressions.Coalesce")(expressions)
-    return any(together.containsPattern(each) for each in patterns)
 
 
 def _keeps_all_columns(kind: str, node: Any) -> bool:

@@ -9,9 +9,10 @@ from pyspark.sql.types import StructType
 
 from graph_compiler.deployment.documents.manifest import DataFile, Manifest
 from graph_compiler.errors import PartitionNotFoundError
-from graph_compiler.spark_runtime.columns.schemas import with_schema
 from graph_compiler.spark_runtime.publishing.literal_paths import literal
 from graph_compiler.spark_runtime.results.pinned_settings import READ_OPTIONS, READ_SESSION
+from graph_compiler.spark_runtime.spark_internals.exact_schemas import with_schema
+from graph_compiler.spark_runtime.spark_internals.file_listings import listed_files
 
 
 def read_staged_files(
@@ -53,8 +54,7 @@ def pinned_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSes
 
 def _check_listing(rows: DataFrame, manifest: Manifest, files: Collection[DataFile]) -> None:
     """Raise where Spark's listing lacks a file, or has another size: a filter of a cluster's may have hidden it."""
-    location = rows._jdf.queryExecution().analyzed().relation().location()
-    found = len(location.inputFiles()), int(location.sizeInBytes())
+    found = listed_files(rows)
     wanted = len(files), sum(file.bytes for file in files)
     if found != wanted:
         raise PartitionNotFoundError(

@@ -13,6 +13,8 @@ goes below the join, the join gives what `late` would have given, and nobody kno
 
 A condition goes through a projection, a filter, an aggregation or a join by making it anew, without its tag. It goes
 through a sort, a window, a union and others that keep their tag: these are not counted.
+
+The names of physical nodes and of their metrics: 4.3.
 """
 
 from __future__ import annotations

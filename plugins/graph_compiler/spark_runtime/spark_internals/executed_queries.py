@@ -1,6 +1,8 @@
 """The queries that Spark has executed, as its listener interface hands them over.
 
 A write makes a query of its own, so the DataFrame's own plan stays without counts; a listener gets what ran.
+`QueryExecutionListener` is a developer API of Spark's. A session's `listenerManager`, and pyspark's callback server:
+4.3 classic.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from graph_compiler.errors import PublicationError
+from graph_compiler.spark_runtime.spark_internals.java import wait_for_listeners
 from graph_compiler.spark_runtime.spark_internals.origins import ACTION, named
 
 _DELIVERY_MILLISECONDS = 10_000
@@ -96,13 +99,13 @@ class ExecutedQueries:
 
     def of_action(self, name: str) -> tuple[Any, ...]:
         """Return the queries of an action, once Spark has delivered all it has to say."""
-        self._wait(_DELIVERY_MILLISECONDS)
+        wait_for_listeners(self.spark, _DELIVERY_MILLISECONDS)
         mine = [query for action, query in self._queries if action == name]
         self._queries = [found for found in self._queries if found[0] != name]
         return tuple(mine)
 
     def _written(self, folder: str) -> Any:
-        self._wait(_WRITE_DELIVERY_MILLISECONDS)
+        wait_for_listeners(self.spark, _WRITE_DELIVERY_MILLISECONDS)
         if (query := self._writes[folder]) is None:
             raise PublicationError(
                 f"Spark does not say how many rows it has written to {folder}; nothing of it is visible\n"
@@ -110,11 +113,6 @@ class ExecutedQueries:
                 "or the format is not one of files"
             )
         return query
-
-    def _wait(self, milliseconds: int) -> None:
-        context = self.spark.sparkContext._jsc
-        assert context is not None
-        context.sc().listenerBus().waitUntilEmpty(milliseconds)
 
 
 _OF_APPLICATION: dict[str, ExecutedQueries] = {}

@@ -1,16 +1,49 @@
-"""The classes of Spark's JVM."""
+"""Spark's JVM: its classes and objects, what they throw, and what the Spark context alone keeps.
+
+Calls go through py4j, which pyspark brings (0.10.9.9 in 4.3). Its errors, as they are raised by any call:
+
+    Py4JError              the call did not work
+      Py4JJavaError        a Java exception was thrown
+      Py4JNetworkError     the JVM is gone, or does not answer
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from py4j.java_gateway import is_instance_of
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
+
+__all__ = [
+    "Py4JError",
+    "Py4JJavaError",
+    "Py4JNetworkError",
+    "condition_message",
+    "hadoop_configuration",
+    "is_java_instance",
+    "is_spark_throwable",
+    "java_class",
+    "java_class_name",
+    "java_exceptions",
+    "scala_map",
+    "scala_object",
+    "scala_sequence",
+    "wait_for_listeners",
+]
+
+_MOST_CAUSES = 20
 
 
 def java_class(
     spark: SparkSession, name: str
 ) -> Any:  # a class or a Scala object: py4j has no types for them
-    """Give a class by its full name in one call to the JVM; written with dots in Python, each dot is one."""
+    """Return a class by its full name in one call to the JVM; written with dots in Python, each dot is one.
+
+    `SparkSession._jvm`: 4.x classic.
+    """
     assert spark._jvm is not None
     return getattr(spark._jvm, name)
 
@@ -23,3 +56,65 @@ def scala_object(spark: SparkSession, name: str) -> Any:
 def java_class_name(value: Any) -> str:
     """Return the simple name of a Java object's class."""
     return str(value.getClass().getSimpleName())
+
+
+def is_java_instance(value: Any, name: str) -> bool:
+    """Whether a Java object is of a class or an interface, by its full name. `SparkContext._gateway`: 4.x classic."""
+    return bool(is_instance_of(SparkContext._gateway, value, name))
+
+
+def scala_map(spark: SparkSession, values: Any) -> Any:
+    """Return a dict, or a Java map, as an immutable Scala Map. `PythonUtils.toScalaMap`, private in Scala: 4.3."""
+    return _python_utils(spark).toScalaMap(values)
+
+
+def scala_sequence(spark: SparkSession, values: Sequence[Any]) -> Any:
+    """Return Java objects as a Scala Seq. `PythonUtils.toSeq`, private in Scala: 4.3."""
+    return _python_utils(spark).toSeq(list(values))
+
+
+def hadoop_configuration(spark: SparkSession) -> Any:
+    """Return the Hadoop configuration of the Spark context. `SparkSession._jsc`: 4.x classic."""
+    assert spark._jsc is not None
+    return spark._jsc.hadoopConfiguration()
+
+
+def wait_for_listeners(spark: SparkSession, milliseconds: int) -> None:
+    """Wait until listeners have heard of all that has happened; the JVM's TimeoutException after that time.
+
+    `SparkContext.listenerBus`, private to Spark in Scala: 4.3.
+    """
+    assert spark._jsc is not None
+    spark._jsc.sc().listenerBus().waitUntilEmpty(milliseconds)
+
+
+def java_exceptions(error: BaseException) -> list[Any]:
+    """Return the Java exception behind a Python one and its causes, outermost first.
+
+    A captured exception keeps it as `_origin`: 4.x classic.
+    """
+    name = "java_exception" if isinstance(error, Py4JJavaError) else "_origin"
+    current = getattr(error, name, None)
+    found: list[Any] = []
+    while current is not None and len(found) < _MOST_CAUSES:  # a chain may lead back into itself
+        found.append(current)
+        current = current.getCause()
+    return found
+
+
+def is_spark_throwable(java: Any) -> bool:
+    """Whether a Java exception has an error condition. `SparkThrowable.getCondition`: 4.x."""
+    return is_java_instance(java, "org.apache.spark.SparkThrowable") and (
+        java.getCondition() is not None
+    )
+
+
+def condition_message(condition: str, parameters: Mapping[str, str]) -> str:
+    """Return Spark's sentence for an error condition. `SparkThrowableHelper.getMessage`, private in Scala: 4.3."""
+    assert SparkContext._jvm is not None
+    helper = SparkContext._jvm.org.apache.spark.SparkThrowableHelper
+    return str(helper.getMessage(condition, dict(parameters)))
+
+
+def _python_utils(spark: SparkSession) -> Any:
+    return java_class(spark, "org.apache.spark.api.python.PythonUtils")

@@ -1,4 +1,7 @@
-"""What the stages of a job group did, from Spark's status store (which is there without its UI, too)."""
+"""What the stages of a job group did, from Spark's status store (which is there without its UI, too).
+
+`SparkContext.statusStore`, `AppStatusStore.stageData` and `taskSummary`, private to Spark in Scala: 4.3.
+"""
 
 from __future__ import annotations
 

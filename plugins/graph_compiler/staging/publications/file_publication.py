@@ -1,7 +1,8 @@
 """Bring an execution's prepared files into their target, whoever does it, and however often it was begun before.
 
     claim      rename the folder with the files to a name of this carrier's own; of several carriers one succeeds
-    bring in   exchange it for the folder it replaces, in one step; where that cannot be, move its files one by one
+    bring in   exchange it for the folder it replaces, in one step; where the target's store does not promise that, or
+               cannot do it with these two, move its files one by one
     clear      a claimed folder without new files is what came out of the target: delete it
 
 Files that go to another mount are copied there (`moves`). A carrier that dies leaves its claim, which the next
@@ -24,12 +25,13 @@ from pathlib import Path
 
 from graph_compiler import program_log
 from graph_compiler.errors import PublicationConflictError, PublicationPendingError
-from graph_compiler.staging.publications.folder_exchange import exchange_folders
 from graph_compiler.staging.publications.intent import WHOLE, Intent
 from graph_compiler.staging.publications.listing import data_files, first_link, is_hidden
 from graph_compiler.staging.publications.mounts import has_mount_inside
 from graph_compiler.staging.publications.moves import move, room_in
 from graph_compiler.staging.store.local_store import sync_folder
+from graph_compiler.staging.store.staging_store import StagingStore
+from graph_compiler.staging.store.stores import target_store
 
 LOG = program_log.logger(__name__)
 
@@ -58,7 +60,7 @@ def carry_out(intent: Intent) -> None:
 def steps(intent: Intent, carrier: str) -> Iterator[None]:
     """Do the same step by step: at each yield the carrier may die, and others may have their turn."""
     target, prepared = Path(intent.target), Path(intent.prepared)
-    rooms = _rooms(intent)
+    store, rooms = target_store(intent.target), _rooms(intent)
     for number in count():
         # What is prepared first, then what was copied of it: see `folders.moves`.
         folder = next((found for room in rooms for found in _folders(room)), None)
@@ -68,7 +70,7 @@ def steps(intent: Intent, carrier: str) -> Iterator[None]:
         with suppress(FileNotFoundError):  # another carrier has claimed it
             claimed = folder.rename(folder.with_name(f"{carrier}-{number}"))
             yield
-            yield from _empty(claimed, target, intent)
+            yield from _empty(store, claimed, target, intent)
     if lost := [name for name in intent.add if not (target / name).exists()]:
         raise PublicationConflictError(
             f"{lost[0]} is gone from {prepared}, and is not in {target}: "
@@ -109,7 +111,7 @@ def _folders(room: Path) -> Iterator[Path]:
             )
 
 
-def _empty(claimed: Path, target: Path, intent: Intent) -> Iterator[None]:
+def _empty(store: StagingStore, claimed: Path, target: Path, intent: Intent) -> Iterator[None]:
     """Bring in the new files of a claimed folder, or delete it if it has none."""
     if not any((claimed / name).exists() for name in intent.add):
         yield
@@ -124,7 +126,7 @@ def _empty(claimed: Path, target: Path, intent: Intent) -> Iterator[None]:
     for folder in intent.replaces:
         if _holds(claimed, [name for name in intent.add if _is_in(folder, name)]):
             yield
-            _put_in_place(claimed / folder, target / folder, is_target=folder == WHOLE)
+            _put_in_place(store, claimed / folder, target / folder, is_target=folder == WHOLE)
             yield
     for name in intent.add:
         if (claimed / name).exists():
@@ -162,13 +164,13 @@ def _clear(claimed: Path, target: Path, intent: Intent) -> Iterator[None]:
         LOG.warning(words, left, target)
 
 
-def _put_in_place(new: Path, place: Path, *, is_target: bool) -> None:
+def _put_in_place(store: StagingStore, new: Path, place: Path, *, is_target: bool) -> None:
     """Let a folder take the place of another, or come where none is; leave both where that cannot be.
 
     A target that is a link stays one; in the place of a link inside it comes the folder.
     """
     if place.is_symlink():
-        if is_target or exchange_folders(new, place):
+        if is_target or _exchange(store, new, place):
             return
         place.unlink()
     if not place.exists():
@@ -178,7 +180,12 @@ def _put_in_place(new: Path, place: Path, *, is_target: bool) -> None:
     if has_mount_inside(place):
         return
     _make_alike(new, place)
-    exchange_folders(new, place)
+    _exchange(store, new, place)
+
+
+def _exchange(store: StagingStore, new: Path, place: Path) -> bool:
+    """Exchange two folders if their store promises to; False where their files must be moved one by one."""
+    return store.promises.atomic_exchange and store.exchange(str(new), str(place))
 
 
 def _clear_the_way(target: Path, name: str, remove: tuple[str, ...]) -> None:

@@ -16,14 +16,7 @@ from glob import iglob
 from pathlib import PurePosixPath
 from typing import Self
 
-_FILE = re.compile(r"file:(//(?=/)|(?=/(?!/)))", re.IGNORECASE)
 _GLOB = re.compile(r"[*?\[{]")
-
-
-def local_path(uri: str) -> PurePosixPath | None:
-    """Return the path of `file:` URIs and absolute paths, written in one way; None for anything else."""
-    path = _FILE.sub("", uri, count=1) if _FILE.match(uri) else uri
-    return PurePosixPath("/" + path.lstrip("/")) if path.startswith("/") else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

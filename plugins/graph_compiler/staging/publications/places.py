@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from graph_compiler.declaration.checked import problems_at
 from graph_compiler.declaration.connectors import Connector, FileConnector
+from graph_compiler.declaration.connectors.file_uris import LOCAL_PLACES, local_path, why_no_target
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
@@ -18,7 +19,7 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.errors import DamagedDocumentError, OtherVersionError, Problem
 from graph_compiler.identifiers import RegionId
 from graph_compiler.staging.executions.executions import last_descriptor
-from graph_compiler.staging.publications.local_places import LocalPlace, local_path
+from graph_compiler.staging.publications.local_places import LocalPlace
 from graph_compiler.staging.publications.own_folders import (
     OwnFolder,
     SinkPlace,
@@ -123,11 +124,11 @@ def _sink_problems(sink: OperatorDescriptor, endpoints: Sequence[Endpoint]) -> I
         return
     connector = sink.operator.connector
     target = _path(connector)
-    if isinstance(connector, FileConnector) and (target is None or ".." in target.parts):
+    if isinstance(connector, FileConnector) and (wrong := why_no_target(connector.path)):
         yield Problem(
             operator=sink.name,
-            message=f"its target is '{connector.path}'",
-            allowed="an absolute path or a file: URI, without '..'",
+            message=f"its target is '{connector.path}': {wrong}",
+            allowed=LOCAL_PLACES,
             declared_at=sink.declared_at,
         )
         return

@@ -18,7 +18,7 @@ Answer = TypeVar("Answer")
 class InMemoryStore:
     """What was put, by its key. Listings come in any order but the right one, so that nobody relies on it."""
 
-    promises = Promises(conditional_put=True, atomic_move=True, atomic_exchange=False)
+    promises = Promises(conditional_put=True, atomic_move=True, atomic_exchange=True)
 
     def __init__(self) -> None:
         self.content: dict[str, bytes] = {}
@@ -94,6 +94,10 @@ class InMemoryStore:
         """Put everything below another name."""
         return self._step(f"move {_name(folder)}", lambda: self._move(folder, to))
 
+    def exchange(self, one: str, other: str) -> bool:
+        """Put everything below one name below the other, and the other way round."""
+        return self._step(f"exchange {_name(one)}", lambda: self._exchange(one, other))
+
     def delete(self, key: str) -> bool:
         """Forget a key, and all below it."""
         self._step(f"delete {_name(key)}", lambda: self._forget([key, *self._below(key)]))
@@ -121,6 +125,12 @@ class InMemoryStore:
             moved = f"{to}{key.removeprefix(folder)}"
             self.content[moved], self._times[moved] = self.content.pop(key), self._times.pop(key)
         return bool(found)
+
+    def _exchange(self, one: str, other: str) -> bool:
+        aside = f"{one}.aside"
+        self._move(one, aside)
+        self._move(other, one)
+        return self._move(aside, other)
 
     def _forget(self, keys: list[str]) -> None:
         for key in keys:

@@ -7,10 +7,12 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from graph_compiler.errors import DamagedDocumentError
 from graph_compiler.staging.store.bounded_read import folders_in, names_in, read_bytes
+from graph_compiler.staging.store.folder_exchange import can_exchange_folders, exchange_folders
 from graph_compiler.staging.store.hadoop_checksums import (
     checksums_digest,
     why_checksums_differ,
@@ -20,10 +22,13 @@ from graph_compiler.staging.store.private_folders import make_private_folder
 from graph_compiler.staging.store.staging_store import MOST_BYTES, Promises, StoredFile
 
 
+@dataclass(frozen=True)
 class LocalStore:
     """A complete file is linked to its name, which the file system grants to one writer only."""
 
-    promises = Promises(conditional_put=True, atomic_move=True, atomic_exchange=True)
+    promises = Promises(
+        conditional_put=True, atomic_move=True, atomic_exchange=can_exchange_folders()
+    )
 
     def put_if_absent(self, key: str, content: bytes) -> bool:
         """Write, flush to disk, link; False when the key already exists."""
@@ -117,6 +122,10 @@ class LocalStore:
         except FileNotFoundError:
             return False
         return True
+
+    def exchange(self, one: str, other: str) -> bool:
+        """Exchange two folders where their file system can."""
+        return exchange_folders(Path(one), Path(other))
 
     def delete(self, key: str) -> bool:
         """Delete a file, or a folder with all below it."""

@@ -23,8 +23,9 @@ MOST_ENTRIES = 100_000
 class Promises:
     """What a store can do in one step; a publication picks its protocol by these, and not by a scheme.
 
-    `conditional_put`: of several writers of a key one wins. `atomic_move`: a folder is under one name or the other.
-    `atomic_exchange`: two folders take each other's place.
+    `conditional_put`: of several writers of a key one wins; no staging root is without it. `atomic_move`: a folder is
+    under one name or the other; nothing is published to files without it. `atomic_exchange`: two folders take each
+    other's place; without it files come one by one, and readers see a mixture for a while.
     """
 
     conditional_put: bool
@@ -95,6 +96,12 @@ class StagingStore(Protocol):
 
     def move(self, folder: str, to: str) -> bool:
         """Rename a folder, in one step where that is promised; False where it is not there."""
+
+    def exchange(self, one: str, other: str) -> bool:
+        """Let two folders take each other's place in one step; asked only where that is promised.
+
+        False, having changed nothing, where these two cannot: they lie on two mounts, or are somebody else's.
+        """
 
     def delete(self, key: str) -> bool:
         """Delete a document, or a folder with all below it; False where something of it could not be deleted."""

@@ -1,16 +1,54 @@
-"""The store of a staging root: the one place that knows which schemes there are."""
+"""The store of a staging root, and of a target: the one place that makes stores.
+
+Which places have one, `declaration/connectors/file_uris.py` says: a declaration is checked against it, too.
+"""
 
 from __future__ import annotations
 
-from graph_compiler.errors import StagingError
+from graph_compiler.declaration.connectors.file_uris import LOCAL_PLACES, why_no_store
+from graph_compiler.errors import PublicationError, StagingError
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.staging_store import StagingStore
 
 
 def store_of(place: str) -> StagingStore:
-    """Return the store of a root, or of anything below one; raises StagingError for a scheme that has none."""
-    if not place.startswith("/"):
+    """Return the store of a root, or of anything below one.
+
+    Raises StagingError for a scheme that has none, and for a store that no commit can stand on.
+    """
+    return committing(_store_at(place), place)
+
+
+def target_store(target: str) -> StagingStore:
+    """Return the store of a folder that sinks publish files to.
+
+    Raises StagingError for a scheme that has none, PublicationError for a store that nothing can be published to.
+    """
+    return publishing(_store_at(target), target)
+
+
+def committing(store: StagingStore, root: str) -> StagingStore:
+    """Return the store; raises StagingError where it cannot hold a staging root."""
+    if not store.promises.conditional_put:
         raise StagingError(
-            f"'{place}' is in no store that results can be staged in; allowed: an absolute path"
+            f"'{root}' is in a store that nothing can be staged in: of several writers of a document all would win, "
+            "and results could be committed twice\n  allowed: a store that writes a document only where there is none"
         )
+    return store
+
+
+def publishing(store: StagingStore, target: str) -> StagingStore:
+    """Return the store; raises PublicationError where files cannot come into a target at once, or not at all."""
+    if not store.promises.atomic_move:
+        raise PublicationError(
+            f"its target {target} is in a store that cannot rename a folder in one step: readers would see a part of "
+            "what is published, and two executions could publish both\n  allowed: a target on a file system"
+        )
+    return store
+
+
+def _store_at(place: str) -> StagingStore:
+    if wrong := why_no_store(place):
+        raise StagingError(f"'{place}': {wrong}; allowed: {LOCAL_PLACES}")
+    assert place.startswith("/"), "a place is given as its path"
     return LocalStore()

@@ -29,10 +29,15 @@ Signature = tuple[tuple[str, float, int], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Documents:
-    """The attempts at each region; `are_there` false where the folder of the run cannot be seen."""
+    """The attempts at each region; `are_there` false where the folder of the run cannot be seen.
+
+    `tasks` have a folder, and `tasks_read` of these were looked into; the rest is more than one request may read.
+    """
 
     are_there: bool
     attempts: Mapping[RegionId, tuple[RegionExecution, ...]]
+    tasks: int = 0
+    tasks_read: int = 0
 
 
 def read_documents(layout: StagingLayout) -> Documents:
@@ -44,17 +49,23 @@ def read_documents(layout: StagingLayout) -> Documents:
     except (OSError, GraphCompilerError):
         return Documents(are_there=False, attempts={})
     attempts: dict[RegionId, tuple[RegionExecution, ...]] = {}
-    left = _MOST_OF_RUN
+    left, read = _MOST_OF_RUN, 0
     for name in names[:_MOST_ENTRIES]:
         region_id = RegionId(name_of_segment(name) or name)
         signature = _signature(store, layout, region_id)
         left -= sum(size for _, _, size in signature or ())
+        read += left >= 0
         found = _attempts(layout, region_id, signature) if left >= 0 else ()
         if found or signature != ():
             attempts[region_id] = found
     begun = {id: min((one.started for one in found), default=0.0) for id, found in attempts.items()}
     ordered = sorted(attempts, key=lambda id: (begun[id], id))
-    return Documents(are_there=is_there, attempts={id: attempts[id] for id in ordered})
+    return Documents(
+        are_there=is_there,
+        attempts={id: attempts[id] for id in ordered},
+        tasks=len(names),
+        tasks_read=read,
+    )
 
 
 def _attempts(

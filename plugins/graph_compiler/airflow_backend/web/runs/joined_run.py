@@ -73,6 +73,8 @@ def joined_run(
         dag_version=run.dag_version,
         plan_id=plan_id,
         has_documents=documents.are_there,
+        tasks=documents.tasks,
+        tasks_read=documents.tasks_read,
         reasons_are_shown=True,
         regions=tuple(
             _region(

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from py4j.protocol import Py4JJavaError
-
 from graph_compiler import program_log
 from graph_compiler.errors import PublicationConflictError
 from graph_compiler.spark_runtime.connectors.database import Database
@@ -27,6 +25,7 @@ from graph_compiler.spark_runtime.connectors.databases.sql_errors import (
     is_change,
     is_refusal,
 )
+from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
 from graph_compiler.staging.publications.publications import Publication
 
 LOG = program_log.logger(__name__)

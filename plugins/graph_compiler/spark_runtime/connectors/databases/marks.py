@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from py4j.protocol import Py4JJavaError
-
 from graph_compiler.errors import PublicationError
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.databases.resolving import is_there
 from graph_compiler.spark_runtime.connectors.databases.sql_errors import database_words, is_refusal
+from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
 from graph_compiler.staging.publications.publications import Publication
 
 MARKS = "graph_compiler_publications"

@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
-
 from graph_compiler.declaration.connectors.jdbc_url import same_database
 from graph_compiler.declaration.connectors.secret import Secret
 from graph_compiler.declaration.connectors.table_name import NamePart, parse_table_name
 from graph_compiler.errors import PublicationError
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.databases.sql_errors import sql_state
+from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
 
 OURS = "graph_compiler_"
 """Begins the name of every table we make."""

@@ -15,7 +15,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from graph_compiler.declaration.connectors import Connector, Jdbc
@@ -23,6 +22,7 @@ from graph_compiler.declaration.connectors.connector import as_pairs
 from graph_compiler.errors import RepeatedReadError
 from graph_compiler.spark_runtime.connectors.database import Database
 from graph_compiler.spark_runtime.connectors.databases.sql_errors import database_words, is_refusal
+from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError
 
 Pin = Callable[[Connector, int, int | None], Connector]
 """Makes a source the same however often it is read: the source, how often that is, its parallelism."""

@@ -9,9 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from py4j.java_gateway import is_instance_of
-from py4j.protocol import Py4JJavaError
-from pyspark import SparkContext
+from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, is_java_instance
 
 _MOST_LINKS = 50
 _FINAL = re.compile(r"0A|21|22|23|27|2F|38|39|42|44|54|55000|P0")
@@ -56,7 +54,7 @@ def is_change(error: Py4JJavaError) -> bool:
 
 
 def _sql_exceptions(java: Any) -> Iterator[Any]:
-    return (found for found in _links(java) if _is_a(found, "java.sql.SQLException"))
+    return (found for found in _links(java) if is_java_instance(found, "java.sql.SQLException"))
 
 
 def _links(java: Any) -> Iterator[Any]:
@@ -66,11 +64,7 @@ def _links(java: Any) -> Iterator[Any]:
         current = waiting.pop(0)
         seen += 1
         yield current
-        if _is_a(current, "java.sql.SQLException"):
+        if is_java_instance(current, "java.sql.SQLException"):
             waiting.append(current.getNextException())
         waiting.append(current.getCause())
         waiting = [link for link in waiting if link is not None]
-
-
-def _is_a(java: Any, name: str) -> bool:
-    return bool(is_instance_of(SparkContext._gateway, java, name))

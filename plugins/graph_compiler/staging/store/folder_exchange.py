@@ -16,14 +16,17 @@ _CANNOT = (
 )
 
 
+def can_exchange_folders() -> bool:
+    """Whether the system has a call for it at all (Linux: `renameat2`)."""
+    return hasattr(ctypes.CDLL(None), "renameat2")
+
+
 def exchange_folders(one: Path, other: Path) -> bool:
-    """Exchange two folders of one file system; False, having changed nothing, where it cannot (Linux: `renameat2`).
+    """Exchange two folders of one file system; False, having changed nothing, where the file system cannot.
 
     Raises FileNotFoundError where one of them is not there.
     """
-    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if renameat2 is None:
-        return False
+    renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
     paths = (_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other))
     if renameat2(*paths, ctypes.c_uint(_RENAME_EXCHANGE)) == 0:
         return True

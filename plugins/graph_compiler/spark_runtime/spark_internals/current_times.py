@@ -10,8 +10,8 @@ the plan stay, so what a function wrote as `rows["x"]` still means the same colu
     CAST(TIME '12:00' AS TIMESTAMP)                                                         is on the current day
     CAST('now' AS TIMESTAMP), to_date('today')                                              Spark's special strings
 
-This module is the only one that knows these classes of Catalyst. A Scala Map of expressions to literals is a partial
-function, which is what Catalyst's `transform` takes: so no class of ours has to run in the JVM.
+A Scala Map of expressions to literals is a partial function, which is what Catalyst's `transform` takes: so no class of
+ours has to run in the JVM. The classes of Catalyst named here: 4.3; `CurrentTime` and TIME came in 4.1.
 """
 
 from __future__ import annotations
@@ -24,49 +24,34 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from graph_compiler.declaration.operators import Source
-from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
 from graph_compiler.spark_runtime.spark_internals.java import (
     java_class,
     java_class_name,
+    scala_map,
     scala_object,
 )
-from graph_compiler.spark_runtime.spark_internals.plan_walk import children_of, pattern
+from graph_compiler.spark_runtime.spark_internals.plans import (
+    analyzed_plan,
+    children_of,
+    pattern,
+    rows_of_plan,
+)
 
 _CATALYST = "org.apache.spark.sql.catalyst"
 _SPECIAL = re.compile(r"\s*(now|today|tomorrow|yesterday)\s*", re.IGNORECASE)
-_SPECIAL_TEXT = re.compile(r"""['"]\s*(now|today|tomorrow|yesterday)\b""", re.IGNORECASE)
 _DAYS = {"today": 0, "tomorrow": 1, "yesterday": -1}
 
 
-def mentions_special_strings(expressions: tuple[str, ...]) -> bool:
-    """Whether SQL text holds one of the strings that Spark casts to the current time: 'now', 'today'."""
-    return any(_SPECIAL_TEXT.search(expression) for expression in expressions)
-
-
 @dataclass(frozen=True, slots=True)
-class RunClock:
+class StoppedClock:
     """Spark's clock, stopped. `now` is asked when an expression needs it, and gives one value as often as it is."""
 
     spark: SparkSession
     now: Callable[[], datetime]
 
-    def stop_for(self, operator: OperatorDescriptor, rows: DataFrame) -> DataFrame:
-        """Return what an operator gives, with the run's now for every current time in it.
-
-        The strings 'now' and 'today' are looked for where its SQL text has them, or where nobody sees its text.
-        """
-        kind = operator.operator
-        is_opaque = bool(kind.functions()) or isinstance(kind, Source)
-        return self.stop_in(
-            rows,
-            may_be_special=mentions_special_strings(kind.expressions())
-            or (is_opaque and self.holds_special_strings(rows)),
-        )
-
     def stop_in(self, rows: DataFrame, *, may_be_special: bool = False) -> DataFrame:
         """Return the rows with the run's now for every current time in their plan."""
-        plan = rows._jdf.queryExecution().analyzed()
+        plan = analyzed_plan(rows)
         found = list(self._current_times(plan))
         if may_be_special:
             plan = scala_object(self.spark, f"{_CATALYST}.optimizer.ReplaceExpressions").apply(plan)
@@ -76,14 +61,12 @@ class RunClock:
         values = java_class(self.spark, "java.util.HashMap")()
         for expression in found:
             values.put(expression, self._value(expression))
-        as_function = java_class(self.spark, "org.apache.spark.api.python.PythonUtils").toScalaMap
-        stopped = plan.transformAllExpressionsWithSubqueries(as_function(values))
-        dataset = java_class(self.spark, "org.apache.spark.sql.classic.Dataset")
-        return DataFrame(dataset.ofRows(self.spark._jsparkSession, stopped), self.spark)
+        as_function = scala_map(self.spark, values)
+        return rows_of_plan(self.spark, plan.transformAllExpressionsWithSubqueries(as_function))
 
     def holds_special_strings(self, rows: DataFrame) -> bool:
         """Whether Spark's optimizer would put its clock in the place of a string in these rows' plan."""
-        optimizer, plan = f"{_CATALYST}.optimizer", rows._jdf.queryExecution().analyzed()
+        optimizer, plan = f"{_CATALYST}.optimizer", analyzed_plan(rows)
         replaced = scala_object(self.spark, f"{optimizer}.ReplaceExpressions").apply(plan)
         special = scala_object(self.spark, f"{optimizer}.SpecialDatetimeValues").apply(replaced)
         return not special.fastEquals(replaced)
@@ -162,24 +145,24 @@ class RunClock:
         return scala_object(self.spark, f"{_CATALYST}.expressions.Literal").apply(value)
 
 
-def _current_timestamp(clock: RunClock, _: Any) -> Any:
+def _current_timestamp(clock: StoppedClock, _: Any) -> Any:
     return clock._literal(clock._instant())
 
 
-def _current_date(clock: RunClock, current: Any) -> Any:
+def _current_date(clock: StoppedClock, current: Any) -> Any:
     return clock._literal(clock._local(current.zoneId()).toLocalDate())
 
 
-def _local_timestamp(clock: RunClock, current: Any) -> Any:
+def _local_timestamp(clock: StoppedClock, current: Any) -> Any:
     return clock._literal(clock._local(current.zoneId()))
 
 
-_VALUES: dict[str, Callable[[RunClock, Any], Any]] = {
+_VALUES: dict[str, Callable[[StoppedClock, Any], Any]] = {
     "CurrentTimestamp": _current_timestamp,
     "Now": _current_timestamp,
     "CurrentDate": _current_date,
     "LocalTimestamp": _local_timestamp,
-    "CurrentTime": RunClock._time,
+    "CurrentTime": StoppedClock._time,
 }
 
 

@@ -1,0 +1,61 @@
+"""Rows read from files, with the schema they were written with."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from graph_compiler.spark_runtime.spark_internals.java import java_class, scala_sequence
+from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan, rows_of_plan
+
+_SQL = "org.apache.spark.sql"
+
+
+def with_schema(rows: DataFrame, schema: StructType, spark: SparkSession) -> DataFrame:
+    """Return what a file reader reads, with nullability (nested too) and metadata as they were when it was written.
+
+    `rows` is a file source as `spark.read` gives it. Spark takes every column of files for nullable, since anybody may
+    have written them; these are ours. Only the relation's attributes change: pruning and pushed filters stay. `spark`
+    is the session they are rows of from now on. `LogicalRelation` with its `stream`: 4.3.
+    """
+    relation = analyzed_plan(rows)
+    kind = java_class(spark, f"{_SQL}.types.DataType").fromJson(schema.json())
+    exact = java_class(spark, f"{_SQL}.execution.datasources.LogicalRelation")(
+        relation.relation(),
+        java_class(spark, f"{_SQL}.catalyst.types.DataTypeUtils").toAttributes(kind),
+        relation.catalogTable(),
+        relation.isStreaming(),
+        relation.stream(),
+    )
+    return rows_of_plan(spark, exact)
+
+
+def with_not_null(rows: DataFrame, schema: StructType) -> DataFrame:
+    """Return the same rows, NOT NULL and with metadata where the schema says so; it costs nothing, and checks nothing.
+
+    For plans that are no file source. A condition on a column that is NOT NULL does not reach what is below.
+    `Alias` with six parameters, `KnownNotNull`: 4.3.
+    """
+    spark, plan = rows.sparkSession, analyzed_plan(rows)
+    expressions = f"{_SQL}.catalyst.expressions"
+    alias, new_id = (
+        java_class(spark, f"{expressions}.{name}") for name in ("Alias", "NamedExpression")
+    )
+    output, none = plan.output(), scala_sequence(spark, [])
+    columns = []
+    for number, field in enumerate(schema):
+        column = output.apply(number)
+        if not field.nullable:
+            column = java_class(spark, f"{expressions}.KnownNotNull")(column)
+        metadata = _metadata(spark, field.metadata)
+        columns.append(alias(column, field.name, new_id.newExprId(), none, metadata, none))
+    project = java_class(spark, f"{_SQL}.catalyst.plans.logical.Project")
+    return rows_of_plan(spark, project(scala_sequence(spark, columns), plan))
+
+
+def _metadata(spark: SparkSession, metadata: dict[str, Any]) -> Any:
+    found = java_class(spark, f"{_SQL}.types.Metadata").fromJson(json.dumps(metadata))
+    return java_class(spark, "scala.Option").apply(found)

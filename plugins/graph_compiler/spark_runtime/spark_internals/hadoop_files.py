@@ -1,0 +1,86 @@
+"""Files as the libraries in Spark's JVM see them: Hadoop's patterns, the footers of Parquet and ORC.
+
+Spark brings these libraries; their calls here are public API of each: 4.3, with Hadoop 3 and parquet-java.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from graph_compiler.spark_runtime.spark_internals.java import hadoop_configuration, java_class
+
+
+def unmatched_path(spark: SparkSession, path: str) -> str | None:
+    """Return the qualified path, or pattern, that nothing on its file system matches, None where something does."""
+    pattern = java_class(spark, "org.apache.hadoop.fs.Path")(path)
+    files = pattern.getFileSystem(hadoop_configuration(spark))
+    if files.globStatus(
+        pattern
+    ):  # null where nothing has that name, empty where nothing has that form
+        return None
+    return str(files.makeQualified(pattern).toString())
+
+
+def footer_rows(spark: SparkSession) -> Callable[[str], int]:
+    """Return a function that counts a Parquet file's rows by its footer, on the driver: no Spark job, and exact."""
+    open_file = _parquet_opener(spark)
+
+    def rows(path: str) -> int:
+        reader = open_file(path)
+        try:
+            return int(reader.getRecordCount())
+        finally:
+            reader.close()
+
+    return rows
+
+
+def orc_rows(spark: SparkSession) -> Callable[[str], int]:
+    """Return a function that counts an ORC file's rows by its footer, on the driver: no Spark job, and exact."""
+    hadoop_path = java_class(spark, "org.apache.hadoop.fs.Path")
+    orc = java_class(spark, "org.apache.orc.OrcFile")
+    configuration = hadoop_configuration(spark)
+
+    def rows(path: str) -> int:
+        # A reader leaves its file's footer in its options: each file has its own.
+        reader = orc.createReader(hadoop_path(path), orc.readerOptions(configuration))
+        try:
+            return int(reader.getNumberOfRows())
+        finally:
+            reader.close()
+
+    return rows
+
+
+def required_columns(spark: SparkSession, files: list[str]) -> frozenset[str]:
+    """Return the top-level columns that every one of these Parquet files declares REQUIRED; reads all their footers."""
+    open_file = _parquet_opener(spark)
+    found: frozenset[str] | None = None
+    for name in files:
+        reader = open_file(name)
+        try:
+            columns = reader.getFooter().getFileMetaData().getSchema().getFields()
+            required = {column.getName() for column in columns if _is_required(column)}
+        finally:
+            reader.close()
+        found = frozenset(required) if found is None else found & required
+    return found or frozenset()
+
+
+def _parquet_opener(spark: SparkSession) -> Callable[[str], Any]:
+    """Return a function that opens a Parquet file where its footer is.
+
+    Classes are looked up once: a result may have thousands of files.
+    """
+    hadoop_path = java_class(spark, "org.apache.hadoop.fs.Path")
+    input_file = java_class(spark, "org.apache.parquet.hadoop.util.HadoopInputFile")
+    reader = java_class(spark, "org.apache.parquet.hadoop.ParquetFileReader")
+    configuration = hadoop_configuration(spark)
+    return lambda name: reader.open(input_file.fromPath(hadoop_path(name), configuration))
+
+
+def _is_required(column: Any) -> bool:
+    return str(column.getRepetition().toString()) == "REQUIRED"

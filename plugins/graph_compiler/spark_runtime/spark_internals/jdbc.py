@@ -1,0 +1,37 @@
+"""Spark's own JDBC connections and dialects, whose class path has the JDBC driver.
+
+`JdbcDialects` is a developer API of Spark's; `JDBCOptions` and `JdbcUtils` are not documented: 4.3. What they return
+are `java.sql.Connection` and its relatives, as every JDBC driver has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import DataType
+
+from graph_compiler.spark_runtime.spark_internals.java import java_class, scala_map
+
+_JDBC = "org.apache.spark.sql.execution.datasources.jdbc"
+
+
+def jdbc_dialect(spark: SparkSession, url: str) -> Any:
+    """Return how Spark talks to the database of a URL."""
+    return java_class(spark, "org.apache.spark.sql.jdbc.JdbcDialects").get(url)
+
+
+def open_jdbc_connection(spark: SparkSession, url: str, properties: Mapping[str, str]) -> Any:
+    """Open a connection as Spark does; raises Py4JJavaError with what the JDBC driver raises."""
+    parameters = scala_map(spark, dict(properties))
+    options = java_class(spark, f"{_JDBC}.JDBCOptions")(url, "no_table", parameters)
+    return jdbc_dialect(spark, url).createConnectionFactory(options).apply(-1)
+
+
+def has_jdbc_type(spark: SparkSession, url: str, data_type: DataType) -> bool:
+    """Whether Spark knows a type of this database for one of its own."""
+    java_type = java_class(spark, "org.apache.spark.sql.types.DataType").fromJson(data_type.json())
+    own = jdbc_dialect(spark, url).getJDBCType(java_type)
+    utils = java_class(spark, f"{_JDBC}.JdbcUtils")
+    return bool(own.isDefined() or utils.getCommonJDBCType(java_type).isDefined())

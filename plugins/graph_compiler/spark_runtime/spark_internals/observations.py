@@ -1,0 +1,35 @@
+"""What Spark's `observe` counted; the one place that reads it.
+
+`Observation._jo`, with `future` and `getAsJava` of the JVM's: 4.3 classic.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import Observation
+
+
+def is_complete(observation: Observation) -> bool:
+    """Whether an action has computed the rows, as far as Spark's listeners have told."""
+    return bool(_in_jvm(observation).future().isCompleted())
+
+
+def observed_count(observation: Observation, name: str) -> int:
+    """Return a count of an observation that is complete, or wait for its action to end."""
+    return observed_numbers(observation).get(name) or 0
+
+
+def observed_numbers(observation: Observation) -> dict[str, int | None]:
+    """Return all numbers of an observation that is complete, or wait for its action to end.
+
+    Nothing at all stands for none: the optimizer saw that there are no rows, and left the counting out with them.
+    pyspark's own `get` fails there.
+    """
+    found = dict(_in_jvm(observation).getAsJava())
+    return {str(name): None if value is None else int(value) for name, value in found.items()}
+
+
+def _in_jvm(observation: Observation) -> Any:
+    assert observation._jo is not None, "it was attached by `observe`"
+    return observation._jo

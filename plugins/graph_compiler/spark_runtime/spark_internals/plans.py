@@ -1,0 +1,74 @@
+"""The plans behind rows, the rows of a plan, and steps through one, from nodes to expressions and subqueries.
+
+`QueryExecution` is a developer API of Spark's, "subject to change": 4.3. So is every class of Catalyst.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from graph_compiler.spark_runtime.spark_internals.java import (
+    is_java_instance,
+    java_class,
+)
+
+_CATALYST = "org.apache.spark.sql.catalyst"
+
+
+def analyzed_plan(rows: DataFrame) -> Any:
+    """Return the logical plan in which all names are resolved, and nothing is optimized. `_jdf`: 4.x classic."""
+    return rows._jdf.queryExecution().analyzed()
+
+
+def executed_plan(rows: DataFrame) -> Any:
+    """Return the physical plan as it would run, before adaptive execution changes it. `_jdf`: 4.x classic."""
+    return rows._jdf.queryExecution().executedPlan()
+
+
+def physical_plan_text(rows: DataFrame) -> str:
+    """Return the physical plan as Spark prints it. `_jdf`: 4.x classic."""
+    return str(rows._jdf.queryExecution().simpleString())
+
+
+def is_deterministic(rows: DataFrame) -> bool:
+    """Whether Catalyst holds every expression of the plan, down to its sources, to be deterministic: 4.3."""
+    return bool(analyzed_plan(rows).deterministic())
+
+
+def rows_of_plan(spark: SparkSession, plan: Any) -> DataFrame:
+    """Return a logical plan's rows. `classic.Dataset.ofRows`: 4.x, where the package `classic` came."""
+    dataset = java_class(spark, "org.apache.spark.sql.classic.Dataset")
+    return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)
+
+
+def pattern(spark: SparkSession, name: str) -> Any:
+    """Return one of Catalyst's tree patterns: what a node has of its own, or somewhere below it."""
+    return getattr(java_class(spark, f"{_CATALYST}.trees.TreePattern"), name)()
+
+
+def hold_any(spark: SparkSession, expressions: Any, patterns: list[Any]) -> bool:
+    """Whether any of these expressions holds one of the patterns, in a few calls however many columns there are."""
+    together = java_class(spark, f"{_CATALYST}.expressions.Coalesce")(expressions)
+    return any(together.containsPattern(each) for each in patterns)
+
+
+def elements(sequence: Any) -> list[Any]:
+    """Return what a Scala sequence holds."""
+    return [sequence.apply(number) for number in range(sequence.size())]
+
+
+def is_plan(node: Any) -> bool:
+    """Whether a tree node is one of a plan, and not an expression."""
+    return is_java_instance(node, f"{_CATALYST}.plans.QueryPlan")
+
+
+def children_of(node: Any) -> list[Any]:
+    """Return what is directly below a plan's node or an expression: nodes, expressions, the plans of subqueries."""
+    below = elements(node.children())
+    if is_plan(node):
+        return [*below, *elements(node.expressions())]
+    if is_java_instance(node, f"{_CATALYST}.expressions.PlanExpression"):
+        return [*below, node.plan()]
+    return below
