@@ -1,6 +1,7 @@
 """What `run` refuses before anything is run, and what it prints of a run, without Spark and Airflow."""
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -144,8 +145,8 @@ def test_a_run_is_one_document() -> None:
     assert json.loads(run_json(finished(failure="it broke")))["state"] == "FAILED"
 
 
-def shown(*things: object) -> str:
-    console = Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115  # for the test's life
+def shown(*things: object, width: int = 120) -> str:
+    console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115  # for the test's life
     console.print(*things)
     console.file.close()
     return console.export_text()
@@ -155,11 +156,29 @@ def test_rows_of_an_operator_are_shown_as_they_are_and_those_of_a_sink_at_a_glan
     columns = (("share", "DOUBLE"), ("tags", "ARRAY<STRING>"))
     exact = Preview(name="o", columns=columns, rows=[[0.0421, ["a"]], [None, None]], total=None)
     for words in ("o: 2 rows", "DOUBLE", "0.0421", '["a"]', "NULL"):
-        assert words in shown(preview_table(exact))
+        assert words in shown(preview_table(exact, 120))
     glance = Preview(name="o", columns=columns, rows=[[1234.56, None]], total=9, is_glance=True)
-    assert "o: 1 of 9 rows" in shown(preview_table(glance))
-    assert "1,234.56" in shown(preview_table(glance))
-    assert "DOUBLE" not in shown(preview_table(glance))
+    assert "o: 1 of 9 rows" in shown(preview_table(glance, 120))
+    assert "1,234.56" in shown(preview_table(glance, 120))
+    assert "DOUBLE" not in shown(preview_table(glance, 120))
+
+
+def test_columns_without_room_are_left_out_and_named() -> None:
+    columns = tuple((f"o_column_{number}", "string") for number in range(9))
+    wide = Preview(
+        name="o", columns=columns, rows=[["x" * 60] + ["y"] * 8], total=1, is_glance=True
+    )
+    found = shown(preview_table(wide, 80), width=80)
+    assert all(len(line) <= 80 for line in found.splitlines() if "not shown" not in line)
+    assert "not shown for lack of space: o_column_4" in found
+    assert found.count("o_column_3") == 1
+    assert found.count("x") == 60
+    assert shown(preview_table(wide, 5)).startswith("o: 1 of 1 rows")
+    everything = Console(width=1_000_000, record=True, file=StringIO())
+    everything.print(preview_table(wide, everything.width))
+    whole = everything.export_text()
+    assert "not shown" not in whole
+    assert "x" * 60 in whole
 
 
 def test_progress_and_failures_are_told_in_words(tmp_path: Path) -> None:

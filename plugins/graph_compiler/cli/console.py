@@ -16,6 +16,9 @@ from rich.text import Text
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.errors import GraphCompilerError
 
+_NO_END = 1_000_000
+"""Columns of a line that is not shown on a terminal."""
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -35,13 +38,28 @@ def python() -> str:
     return str(found.relative_to(here) if found.is_relative_to(here) else found)
 
 
+def standard_output() -> Console:
+    """Return standard output; where it is no terminal, nothing is cut or wrapped, whatever COLUMNS says."""
+    return _console(stderr=False)
+
+
+def standard_error() -> Console:
+    """Return standard error, as `standard_output` is."""
+    return _console(stderr=True)
+
+
+def _console(*, stderr: bool) -> Console:
+    found = Console(stderr=stderr)
+    return found if found.is_terminal else Console(stderr=stderr, width=_NO_END)
+
+
 @contextmanager
 def speaking_plainly() -> Iterator[None]:
     """Turn this package's errors into words on standard error and exit code 2; others keep their traceback."""
     try:
         yield
     except GraphCompilerError as error:
-        Console(stderr=True).print(Text(str(error)), soft_wrap=True)
+        standard_error().print(Text(str(error)), soft_wrap=True)
         raise typer.Exit(ExitCode.WRONG) from None
 
 

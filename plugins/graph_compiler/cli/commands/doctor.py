@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from graph_compiler.cli.console import AsJson
+from graph_compiler.cli.console import AsJson, standard_output
 from graph_compiler.cli.diagnosis.airflow_health import AskingAirflow, judge_airflow
 from graph_compiler.cli.diagnosis.check import Answer, State, carry_out
 from graph_compiler.cli.diagnosis.deployment import DEPLOYMENT_CHECKS
@@ -35,7 +35,7 @@ def doctor(as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps({"checks": [_json(answer) for answer in answers]}, indent=1))
     else:
-        _show(answers, Console())
+        _show(answers, standard_output())
     is_ill = any(answer.finding.state is State.FAILED for answer in answers)
     raise typer.Exit(ExitCode.LEFT_TO_DO if is_ill else ExitCode.DONE)
 

@@ -11,14 +11,13 @@ from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 import graph_compiler
 from graph_compiler.cli.arguments.compiling import compile_named
 from graph_compiler.cli.arguments.pipelines import PipelineName
 from graph_compiler.cli.arguments.run_values import Params, read_day, read_params
-from graph_compiler.cli.console import AsJson, speaking_plainly
+from graph_compiler.cli.console import AsJson, speaking_plainly, standard_error, standard_output
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.declaration.parameters.parameter import ParameterValue
@@ -72,7 +71,7 @@ def analyse(
 ) -> int:
     """Print what Spark finds, and its plans if asked; gives the number of findings. Raises DryRunFailedError."""
     answer = ask_spark(compiled, day, params, shows_plans=shows_plans)
-    console = Console()
+    console = standard_output()
     for plan in answer.plans:
         console.print(Text(f"task {plan.region_id} · {plan.vertex}\n{plan.plan}"), soft_wrap=True)
     for finding in answer.findings:
@@ -102,7 +101,7 @@ def ask_spark(
             tasks=tuple(desk_task(region, run, execution_id=_RUN) for region in regions),
             shows_plans=shows_plans,
         )
-        with Console(stderr=True).status("Spark is reading columns"):
+        with standard_error().status("Spark is reading columns"):
             return _ask(request, Path(folder))
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from graph_compiler.cli.arguments.runs import DagName, RunId, layout_of
-from graph_compiler.cli.console import AsJson, speaking_plainly
+from graph_compiler.cli.console import AsJson, speaking_plainly, standard_output
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_wire
 from graph_compiler.graphs.execution import ExecutionState
@@ -43,7 +43,7 @@ def history(dag: DagName, run_id: RunId, as_json: AsJson = False) -> None:
         if as_json:
             typer.echo(history_json(found))
         else:
-            show_history(layout, found, Console())
+            show_history(layout, found, standard_output())
 
 
 def run_history(layout: StagingLayout) -> History:

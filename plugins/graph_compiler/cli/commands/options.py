@@ -6,12 +6,11 @@ import json
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from graph_compiler.cli.arguments.compiling import deployment_options
-from graph_compiler.cli.console import AsJson, speaking_plainly
+from graph_compiler.cli.console import AsJson, speaking_plainly, standard_output
 from graph_compiler.compiler.checks.validation import validated_options
 from graph_compiler.explain.text.option_words import option_json
 from graph_compiler.identifiers import PIPELINES
@@ -58,13 +57,14 @@ def _effective(name: str | None, deployment: DeploymentOptions) -> tuple[Effecti
 
 def _show(found: tuple[EffectiveOption, ...], deployment: DeploymentOptions) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("option", "value", "set by"):
-        table.add_column(heading, overflow="ignore", no_wrap=True)
+    table.add_column("option", overflow="fold")  # of the three the one that may be broken
+    table.add_column("value", no_wrap=True)
+    table.add_column("set by", no_wrap=True)
     for option in found:
         origin = "" if option.origin is OptionOrigin.BUILT_IN else option.origin.value
         style = "bold" if option.is_changed else ""
         table.add_row(Text(option.key), Text(option.value, style=style), Text(origin))
-    console = Console()
+    console = standard_output()
     console.print(table)
     if deployment.origin:
         console.print(Text(f"deployment: {deployment.origin}"), soft_wrap=True)

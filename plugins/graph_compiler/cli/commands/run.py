@@ -12,7 +12,13 @@ from rich.text import Text
 from graph_compiler.cli.arguments.compiling import compile_named
 from graph_compiler.cli.arguments.pipelines import PipelineName
 from graph_compiler.cli.arguments.run_values import Params, read_day, read_params
-from graph_compiler.cli.console import AsJson, program, speaking_plainly
+from graph_compiler.cli.console import (
+    AsJson,
+    program,
+    speaking_plainly,
+    standard_error,
+    standard_output,
+)
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.running.airflow_run import Run, run_under_airflow
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
@@ -68,7 +74,7 @@ def run(  # its parameters are the command's options
         raise typer.BadParameter(
             "--sort is for the rows of a sink; --until shows them as they come"
         )
-    console = Console(stderr=as_json)
+    console = standard_error() if as_json else standard_output()
     with speaking_plainly():
         compiled = compile_named(pipeline)
         params = read_params(param, compiled.pipeline)
@@ -112,7 +118,7 @@ def _show(run: FinishedRun, pipeline: str, console: Console) -> None:
     if (contracts := contracts_table(run.found)) is not None:
         console.print(contracts)
     if isinstance(run.preview, Preview):
-        console.print(preview_table(run.preview))
+        console.print(preview_table(run.preview, console.width))
     elif run.preview is not None:
         console.print(run.preview)
     console.print(f"Log: {run.log}", soft_wrap=True, highlight=False)

@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from graph_compiler.cli.arguments.runs import DagName, layout_of
-from graph_compiler.cli.console import AsJson, example, speaking_plainly
+from graph_compiler.cli.console import (
+    AsJson,
+    example,
+    speaking_plainly,
+    standard_error,
+    standard_output,
+)
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.running.airflow_states import ask_airflow
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
@@ -51,7 +56,7 @@ def list_runs(as_json: AsJson = False) -> None:
         if as_json:
             typer.echo(list_json(inventory, policy))
         else:
-            show_list(inventory, policy, Console())
+            show_list(inventory, policy, standard_output())
             _say(word.silence)
 
 
@@ -73,7 +78,7 @@ def show(
             typer.echo(json.dumps([run_json(run) for run in runs], indent=1))
         else:
             for run in runs:
-                show_run(run, Console())
+                show_run(run, standard_output())
 
 
 @staging.command(epilog=example('staging gc --older-than "7 d" --dry-run'))
@@ -113,7 +118,7 @@ def gc(
         if as_json:
             typer.echo(collection_json(found, is_dry=dry_run))
         else:
-            show_collection(found, Console(), is_dry=dry_run)
+            show_collection(found, standard_output(), is_dry=dry_run)
             _say(word.silence)
         raise typer.Exit(ExitCode.LEFT_TO_DO if found.tables else ExitCode.DONE)
 
@@ -125,7 +130,7 @@ def _root(airflow: EmbeddedAirflow) -> str:
 def _say(silence: str | None) -> None:
     if silence is not None:
         words = f"Airflow could not be asked which runs are live ({silence}): judged by their age"
-        Console(stderr=True).print(Text(words), soft_wrap=True)
+        standard_error().print(Text(words), soft_wrap=True)
 
 
 def _seconds(text: str | None, silence: str | None) -> float | None:

@@ -18,9 +18,8 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import typer
-from rich.console import Console
 
-from graph_compiler.cli.console import speaking_plainly
+from graph_compiler.cli.console import speaking_plainly, standard_output
 from graph_compiler.cli.running.embedded_airflow import AirflowFailedError, EmbeddedAirflow
 from graph_compiler.cli.running.signals import ended_as_by_ctrl_c
 from graph_compiler.projects.airflow_configuration import variable_of
@@ -72,7 +71,7 @@ def ui(
     It has a home and a database of its own, since `run` may run beside it. Its settings are those of `run`, and it
     stages where `run` does: `history` and `replay` know its runs.
     """
-    console = Console()
+    console = standard_output()
     airflow = EmbeddedAirflow(Path.cwd())
     home = airflow.home / "ui"
     make_private_folder(home)

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from graph_compiler.cli.arguments.compiling import deployment_options
-from graph_compiler.cli.console import AsJson, speaking_plainly
+from graph_compiler.cli.console import AsJson, speaking_plainly, standard_error
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.compiler.checks.validation import all_problems
@@ -166,7 +165,7 @@ def _with_shared_names(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 def _show(verdicts: Sequence[Verdict]) -> None:
     broken = [verdict for verdict in verdicts if verdict.problems]
-    errors = Console(stderr=True)
+    errors = standard_error()
     for verdict in broken:
         words = str(InvalidPipelineError(verdict.pipeline, verdict.problems))
         errors.print(Text(f"{verdict.file}: {words}"), soft_wrap=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Sequence
-from itertools import islice, takewhile
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, islice, takewhile
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
-from rich.console import JustifyMethod
+from rich.cells import cell_len
+from rich.console import Group, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -28,6 +29,10 @@ _PHASES = {
 }
 _MOST_LINES = 12
 _LARGE = 1e6
+_WIDEST = 40
+"""Terminal columns of a value that is not folded."""
+_BETWEEN = 3
+"""Terminal columns between two columns of a table, at most."""
 
 
 def task_table(
@@ -38,15 +43,13 @@ def task_table(
     *,
     starting: str = "",
     step: str | None = None,
-) -> Table:
+) -> Group:
     """Show each task with its vertices, attempt, duration and rows; `elapsed` seconds of the whole run in the title.
 
     `starting` is what starts while no task has begun; `step` what is being done.
     """
     state = "" if any(found.values()) or not starting else f" · starting {starting}"
-    table = _table(f"{pipeline} · {elapsed:.0f} s{state}")
-    if step:
-        table.caption, table.caption_justify = step, "left"
+    table = _table()
     for column in ("", "task", "vertices", "attempt", "duration", "rows out"):
         table.add_column(
             column, justify="right" if column in ("attempt", "duration", "rows out") else "left"
@@ -62,7 +65,8 @@ def task_table(
             f"{(last.ended or time.time()) - last.started:.1f} s" if last else "",
             "\n".join(f"{output.name} {output.rows:,}" for output in outputs_of(attempts)),
         )
-    return table
+    title = f"{pipeline} · {elapsed:.0f} s{state}"
+    return _titled(title, table, Text(step, style="italic dim") if step else None)
 
 
 def progress_line(region_id: RegionId, attempts: tuple[RegionExecution, ...]) -> str | None:
@@ -86,18 +90,18 @@ def step_words(step: Step) -> str:
     return f"{step.region_id} · {step.operator}: {_PHASES.get(step.phase, step.phase.value)}"
 
 
-def outputs_table(sinks: Sequence[Output]) -> Table:
+def outputs_table(sinks: Sequence[Output]) -> Group:
     """Show where each sink's rows are."""
-    table = _table("outputs")
+    table = _table()
     table.add_column("sink")
     table.add_column("rows", justify="right")
     table.add_column("path", overflow="fold")
     for sink in sinks:
         table.add_row(sink.name, f"{sink.rows:,}", sink.location)
-    return table
+    return _titled("outputs", table)
 
 
-def contracts_table(found: Executions) -> Table | None:
+def contracts_table(found: Executions) -> Group | None:
     """Show what the data contracts counted; None where there are none."""
     counts = [
         count
@@ -107,7 +111,7 @@ def contracts_table(found: Executions) -> Table | None:
     ]
     if not counts:
         return None
-    table = _table("data contracts")
+    table = _table()
     table.add_column("contract")
     table.add_column("violated by", justify="right")
     table.add_column("of rows", justify="right")
@@ -116,26 +120,30 @@ def contracts_table(found: Executions) -> Table | None:
         table.add_row(
             count.contract, f"{count.violations:,}", f"{count.rows:,}", count.on_violation
         )
-    return table
+    return _titled("data contracts", table)
 
 
-def preview_table(preview: Preview) -> Table:
-    """Show rows, with the types of their columns where they are an operator's."""
+def preview_table(preview: Preview, width: int) -> Group:
+    """Show rows in `width` terminal columns, with the types of their columns where they are an operator's.
+
+    Columns for which there is no room are left out, and named below.
+    """
     total = "" if preview.total is None else f" of {preview.total:,}"
-    shown = f"{len(preview.rows)}{total} rows"
     order = f", {preview.order}" if preview.order else ""
-    table = _table(f"{preview.name}: {shown}{order}")
-    numbers = [
-        any(isinstance(row[position], int | float) for row in preview.rows)
-        for position in range(len(preview.columns))
-    ]
-    for (name, kind), is_number in zip(preview.columns, numbers, strict=True):
+    headers = [_header(name, kind, preview) for name, kind in preview.columns]
+    rows = [[_cell(value, is_glance=preview.is_glance) for value in row] for row in preview.rows]
+    shown = _fitting([_width(column) for column in zip(headers, *rows, strict=True)], width)
+    table = _table()
+    for position, header in enumerate(headers[:shown]):
+        is_number = any(isinstance(row[position], int | float) for row in preview.rows)
         justify: JustifyMethod = "right" if is_number else "left"
-        header = Text(name) if preview.is_glance else Text(f"{name}\n").append(kind, style="dim")
         table.add_column(header, justify=justify, overflow="fold")
-    for row in preview.rows:
-        table.add_row(*(_cell(value, is_glance=preview.is_glance) for value in row))
-    return table
+    for row in rows:
+        table.add_row(*row[:shown])
+    left_out = [name for name, _ in preview.columns[shown:]]
+    words = f"not shown for lack of space: {listing(left_out)}" if left_out else ""
+    title = f"{preview.name}: {len(preview.rows)}{total} rows{order}"
+    return _titled(title, table, Text(words, style="dim") if words else None)
 
 
 def failure_words(pipeline: str, found: Executions, log: Path, *, starting: str) -> str:
@@ -188,10 +196,31 @@ def _symbol(execution: RegionExecution | None) -> Text:
     return Text("✗", style="red") if execution.report.failure else Text("✓", style="green")
 
 
-def _table(title: str) -> Table:
-    return Table(
-        title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
+def _table() -> Table:
+    return Table(box=SIMPLE_HEAD, pad_edge=False)
+
+
+def _titled(title: str, table: Table, below: Text | None = None) -> Group:
+    """Put a title above a table: its own would be broken where the table is narrow."""
+    return Group(Text(title, style="bold"), table, *([below] if below else []))
+
+
+def _header(name: str, kind: str, preview: Preview) -> Text:
+    return Text(name) if preview.is_glance else Text(f"{name}\n").append(kind, style="dim")
+
+
+def _width(cells: Iterable[Text]) -> int:
+    """Return the terminal columns a column of the table wants; long values are folded."""
+    header, *values = (
+        max((cell_len(line) for line in cell.plain.splitlines()), default=0) for cell in cells
     )
+    return max(header, *(min(value, _WIDEST) for value in values), 0)
+
+
+def _fitting(widths: Sequence[int], room: int) -> int:
+    """Return how many columns have room, one at least."""
+    ends = accumulate(width + _BETWEEN for width in widths)
+    return max(1, sum(end - _BETWEEN <= room for end in ends))
 
 
 def _cell(value: object, *, is_glance: bool) -> Text:
