@@ -122,7 +122,7 @@ def _area(spark: SparkSession, root: Path) -> StagingArea:
     return StagingArea(
         spark=spark,
         log=ManifestLog(store=LocalStore(), layout=layout),
-        attempt=ExecutionAttempt(run_id="run", execution_id="e", attempt_number=0),
+        attempt=ExecutionAttempt(execution_id="e", attempt_number=0),
         plan_id="plan",
         contracts=tuple,
     )

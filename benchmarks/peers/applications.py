@@ -32,7 +32,7 @@ from graph_compiler.staging.store.local_store import LocalStore
 
 HERE = Path(__file__).parent
 RUNTIME = str(spark_runtime_main.__file__)
-_EXECUTION = ExecutionAttempt(run_id="run", execution_id="execution", attempt_number=0)
+_EXECUTION = ExecutionAttempt(execution_id="execution", attempt_number=0)
 
 Application = list[str]
 """What stands behind spark-submit's settings; `--conf` pairs of its own may come first."""
@@ -68,7 +68,8 @@ def compiled(
     """Return graph_compiler's applications, one for each region; put the run's marker and their descriptors."""
     pipeline = replace(env.pipeline(), config=(("execution.batch-shuffle-mode", mode),))
     root = str(work / "staging")
-    layout = StagingLayout(root=root, identity=RunIdentity.own(pipeline.name, _EXECUTION.run_id))
+    identity = RunIdentity.own(pipeline.name, "run")
+    layout = StagingLayout(root=root, identity=identity)
     applications = []
     for region in describe_regions(compile_pipeline(pipeline)):
         places = {
@@ -79,7 +80,7 @@ def compiled(
         }
         task = TaskDeploymentDescriptor(
             version=VERSION,
-            identity=RunIdentity.own(fill_places(region, places).pipeline, _EXECUTION.run_id),
+            identity=identity,
             region=fill_places(region, places),
             attempt=_EXECUTION,
             staging_root=root,

@@ -57,9 +57,7 @@ def stage_rows(
         result_id=RESULT,
         epoch=epoch,
         parent_epoch=None,
-        attempt=ExecutionAttempt(
-            run_id=layout.identity.run_id, execution_id=EXECUTION, attempt_number=0
-        ),
+        attempt=ExecutionAttempt(execution_id=EXECUTION, attempt_number=0),
         plan_id="plan",
         fingerprint="f",
         location=str(folder),

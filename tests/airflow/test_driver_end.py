@@ -34,7 +34,7 @@ def task(tmp_path: Path) -> TaskDeploymentDescriptor:
         version=DESCRIPTOR_VERSION,
         identity=RunIdentity.own(region.pipeline, "r"),
         region=region,
-        attempt=ExecutionAttempt(run_id="r", execution_id="e", attempt_number=0),
+        attempt=ExecutionAttempt(execution_id="e", attempt_number=0),
         staging_root=str(tmp_path),
         parameters=(),
     )

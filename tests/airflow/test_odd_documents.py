@@ -180,9 +180,7 @@ def test_only_the_name_of_an_epoch_is_an_epoch(tmp_path: Path, name: str) -> Non
 
 
 DOCUMENTS: dict[str, Any] = {
-    "descriptor": {
-        "attempt": to_wire(ExecutionAttempt(run_id="r", execution_id="e0", attempt_number=0))
-    },
+    "descriptor": {"attempt": to_wire(ExecutionAttempt(execution_id="e0", attempt_number=0))},
     "submission": to_wire(Submission(command=(), shown="", environment=(), host="worker-1")),
     "outcome": to_wire(Outcome(state=ExecutionState.FAILED, ended=7.0, reason="broken")),
     "report": to_wire(

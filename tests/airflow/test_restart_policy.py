@@ -86,7 +86,7 @@ def test_the_policy_counts_the_failures_of_earlier_tries(tmp_path: Path) -> None
 def leave_execution(root: Path, execution_id: str) -> None:
     """Leave what an execution that died leaves."""
     layout = StagingLayout(root=str(root), identity=RunIdentity.own("p", "run"))
-    attempt = ExecutionAttempt(run_id="run", execution_id=execution_id, attempt_number=0)
+    attempt = ExecutionAttempt(execution_id=execution_id, attempt_number=0)
     path = Path(layout.descriptor("out", execution_id))  # type: ignore[arg-type]  # a region's id
     path.parent.mkdir(parents=True)
     path.write_text(f'{{"attempt": {to_json(attempt)}}}')

@@ -119,9 +119,7 @@ class Run:
                 version=VERSION,
                 identity=identity,
                 region=region,
-                attempt=ExecutionAttempt(
-                    run_id="r/1", execution_id=region.region_id, attempt_number=0
-                ),
+                attempt=ExecutionAttempt(execution_id=region.region_id, attempt_number=0),
                 staging_root=str(root),
                 parameters=(),
             )

@@ -286,7 +286,7 @@ def leave_attempt(root: Path, run: RunIdentity, execution_id: str) -> None:
         version=VERSION,
         identity=run,
         region=region,
-        attempt=ExecutionAttempt(run_id=run.run_id, execution_id=execution_id, attempt_number=0),
+        attempt=ExecutionAttempt(execution_id=execution_id, attempt_number=0),
         staging_root=str(root),
         parameters=(),
     )

@@ -284,7 +284,7 @@ def layout(tmp_path: Path) -> StagingLayout:
 def leave(layout: StagingLayout, **documents: object) -> Path:
     folder = Path(layout.executions(RegionId("late")), "e1")
     folder.mkdir(parents=True, exist_ok=True)
-    attempt = ExecutionAttempt(run_id=RUN_ID, execution_id="e1", attempt_number=0)
+    attempt = ExecutionAttempt(execution_id="e1", attempt_number=0)
     for name, document in {"descriptor": {"attempt": to_wire(attempt)}, **documents}.items():
         (folder / f"{name}.json").write_text(to_json(document))
     return folder
@@ -476,7 +476,7 @@ def manifest(epoch: int) -> Manifest:
         result_id=RESULT,
         epoch=epoch,
         parent_epoch=None,
-        attempt=ExecutionAttempt(run_id=RUN_ID, execution_id="e1", attempt_number=0),
+        attempt=ExecutionAttempt(execution_id="e1", attempt_number=0),
         plan_id="p",
         fingerprint="f",
         location="/data",

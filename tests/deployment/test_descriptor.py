@@ -78,7 +78,7 @@ def test_a_replay_writes_every_sink_below_its_own_folder_and_changes_no_other_op
             version=VERSION,
             identity=RunIdentity.own(region.pipeline, "run"),
             region=region,
-            attempt=ExecutionAttempt(run_id="run", execution_id="1", attempt_number=0),
+            attempt=ExecutionAttempt(execution_id="1", attempt_number=0),
             staging_root="/staging",
             parameters=(),
         )

@@ -105,10 +105,10 @@ def test_every_region_survives_the_wire(mode: str) -> None:
 
 def test_another_version_is_refused() -> None:
     region = describe_regions(compile_pipeline(flights.pipeline()))[0]
-    attempt = ExecutionAttempt(run_id="r", execution_id="e", attempt_number=0)
+    attempt = ExecutionAttempt(execution_id="e", attempt_number=0)
     task = TaskDeploymentDescriptor(
         version=VERSION,
-        identity=RunIdentity.own(region.pipeline, attempt.run_id),
+        identity=RunIdentity.own(region.pipeline, "r"),
         region=region,
         attempt=attempt,
         staging_root="/s",

@@ -60,7 +60,7 @@ def tasks(env: StreamExecutionEnvironment, tmp_path: Path) -> list[Path]:
             version=VERSION,
             identity=RunIdentity.own(region.pipeline, "r"),
             region=region,
-            attempt=ExecutionAttempt(run_id="r", execution_id="e", attempt_number=0),
+            attempt=ExecutionAttempt(execution_id="e", attempt_number=0),
             staging_root=str(tmp_path / "staging"),
             parameters=(),
         )

@@ -16,7 +16,7 @@ from tests.faults.points import FilePoints, watch_partitions
 def arm(descriptor: Path) -> None:
     """Let happen what is planned for the run and region of a descriptor, if it has not happened yet."""
     document = json.loads(descriptor.read_text())
-    run_id = document["attempt"]["run_id"]
+    run_id = document["identity"]["run_id"]
     folder = Path(os.environ[FOLDER])
     planned = plan_path(folder, run_id)
     if not planned.exists() or firing_path(folder, run_id).exists():

@@ -92,7 +92,7 @@ class Run:
             version=VERSION,
             identity=self.identity,
             region=REGIONS[region],
-            attempt=ExecutionAttempt(run_id=self.run_id, execution_id=execution, attempt_number=0),
+            attempt=ExecutionAttempt(execution_id=execution, attempt_number=0),
             staging_root=str(self.root),
             parameters=(),
         )
@@ -127,7 +127,7 @@ class Run:
             result_id=IntermediateDataSetId(owner),
             epoch=epoch,
             parent_epoch=None,
-            attempt=ExecutionAttempt(run_id=self.run_id, execution_id=execution, attempt_number=0),
+            attempt=ExecutionAttempt(execution_id=execution, attempt_number=0),
             plan_id="plan",
             fingerprint="f",
             location=str(folder),

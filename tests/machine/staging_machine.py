@@ -154,7 +154,7 @@ class StagingMachine(RuleBasedStateMachine):
         return StagingArea(
             spark=type(self).session(),
             log=ManifestLog(store=FatefulStore(LocalStore(), fate), layout=self.layout),
-            attempt=ExecutionAttempt(run_id="r", execution_id=f"e{number}", attempt_number=number),
+            attempt=ExecutionAttempt(execution_id=f"e{number}", attempt_number=number),
             plan_id="plan",
             contracts=tuple,
         )

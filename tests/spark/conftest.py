@@ -52,9 +52,7 @@ def run_pipeline(spark: SparkSession, tmp_path: Path) -> RunPipeline:
                     fill_places(region, _rendered(find_places(region), params)).pipeline, "run"
                 ),
                 region=fill_places(region, _rendered(find_places(region), params)),
-                attempt=ExecutionAttempt(
-                    run_id="run", execution_id=f"e{next(numbers)}", attempt_number=0
-                ),
+                attempt=ExecutionAttempt(execution_id=f"e{next(numbers)}", attempt_number=0),
                 staging_root=str(tmp_path / "staging"),
                 parameters=tuple(params.items()),
             )

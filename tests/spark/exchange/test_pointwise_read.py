@@ -59,7 +59,7 @@ def area(spark: SparkSession, tmp_path: Path) -> StagingArea:
             store=LocalStore(),
             layout=StagingLayout(root=str(tmp_path), identity=RunIdentity.own("p", "r")),
         ),
-        attempt=ExecutionAttempt(run_id="r", execution_id="one", attempt_number=0),
+        attempt=ExecutionAttempt(execution_id="one", attempt_number=0),
         plan_id="plan",
         contracts=tuple,
     )

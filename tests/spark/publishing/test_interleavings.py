@@ -87,7 +87,7 @@ def area(world: World, execution_id: str, plan_id: str = "plan") -> AreaInMemory
     return AreaInMemory(
         spark=None,  # type: ignore[arg-type]  # nothing is computed
         log=ManifestLog(store=world.store, layout=LAYOUT),
-        attempt=ExecutionAttempt(run_id="r", execution_id=execution_id, attempt_number=0),
+        attempt=ExecutionAttempt(execution_id=execution_id, attempt_number=0),
         plan_id=plan_id,
         contracts=tuple,
         world=world,

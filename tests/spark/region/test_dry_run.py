@@ -24,7 +24,7 @@ from tests.spark import functions
 
 pytestmark = pytest.mark.spark
 
-ATTEMPT = ExecutionAttempt(run_id="dry_run", execution_id="dry_run", attempt_number=0)
+ATTEMPT = ExecutionAttempt(execution_id="dry_run", attempt_number=0)
 Environment = StreamExecutionEnvironment
 
 
@@ -32,7 +32,7 @@ def tasks(env: Environment, root: Path) -> list[TaskDeploymentDescriptor]:
     return [
         TaskDeploymentDescriptor(
             version=VERSION,
-            identity=RunIdentity.own(region.pipeline, ATTEMPT.run_id),
+            identity=RunIdentity.own(region.pipeline, "dry_run"),
             region=region,
             attempt=ATTEMPT,
             staging_root=str(root),
@@ -132,7 +132,7 @@ def test_the_example_is_found_right_and_its_vertices_have_plans(
         filled.append(
             TaskDeploymentDescriptor(
                 version=VERSION,
-                identity=RunIdentity.own(fill_places(region, places).pipeline, ATTEMPT.run_id),
+                identity=RunIdentity.own(region.pipeline, "dry_run"),
                 region=fill_places(region, places),
                 attempt=ATTEMPT,
                 staging_root=str(tmp_path),

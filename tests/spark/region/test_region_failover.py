@@ -84,7 +84,7 @@ class Tasks:
             identity=RunIdentity.own(region.pipeline, "run"),
             region=region,
             attempt=ExecutionAttempt(
-                run_id="run", execution_id=f"e{number:03}{self._life}", attempt_number=number
+                execution_id=f"e{number:03}{self._life}", attempt_number=number
             ),
             staging_root=str(self.root),
             parameters=(),

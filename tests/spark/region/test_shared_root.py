@@ -38,7 +38,7 @@ def test_a_driver_without_its_runs_marker_reports_it(tmp_path: Path) -> None:
         version=VERSION,
         identity=RunIdentity.own(region.pipeline, "run"),
         region=region,
-        attempt=ExecutionAttempt(run_id="run", execution_id="e1", attempt_number=0),
+        attempt=ExecutionAttempt(execution_id="e1", attempt_number=0),
         staging_root=str(tmp_path / "staging"),
         parameters=(),
     )

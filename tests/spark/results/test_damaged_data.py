@@ -60,7 +60,7 @@ def area_of(spark: SparkSession, root: Path) -> StagingArea:
             store=LocalStore(),
             layout=StagingLayout(root=str(root), identity=RunIdentity.own("p", "r")),
         ),
-        attempt=ExecutionAttempt(run_id="r", execution_id="one", attempt_number=0),
+        attempt=ExecutionAttempt(execution_id="one", attempt_number=0),
         plan_id="plan",
         contracts=tuple,
     ).beginning(RESULT.id)

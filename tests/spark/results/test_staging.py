@@ -44,14 +44,14 @@ def area(spark: SparkSession, tmp_path: Path) -> StagingArea:
             store=LocalStore(),
             layout=StagingLayout(root=str(tmp_path), identity=RunIdentity.own("p", "r")),
         ),
-        attempt=ExecutionAttempt(run_id="r", execution_id="one", attempt_number=0),
+        attempt=ExecutionAttempt(execution_id="one", attempt_number=0),
         plan_id="plan",
         contracts=tuple,
     ).beginning(RESULT.id)
 
 
 def other_execution(area: StagingArea, execution_id: str, plan_id: str = "plan") -> StagingArea:
-    attempt = ExecutionAttempt(run_id="r", execution_id=execution_id, attempt_number=1)
+    attempt = ExecutionAttempt(execution_id=execution_id, attempt_number=1)
     return replace(area, attempt=attempt, plan_id=plan_id).beginning(RESULT.id)
 
 

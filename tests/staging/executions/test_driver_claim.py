@@ -27,7 +27,7 @@ def test_who_comes_second_is_told_who_was_first(tmp_path: Path) -> None:
         version=VERSION,
         identity=RunIdentity.own(region.pipeline, "r"),
         region=region,
-        attempt=ExecutionAttempt(run_id="r", execution_id="e", attempt_number=0),
+        attempt=ExecutionAttempt(execution_id="e", attempt_number=0),
         staging_root=str(tmp_path),
         parameters=(),
     )

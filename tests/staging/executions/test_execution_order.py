@@ -38,9 +38,7 @@ def task(run: Run, execution_id: str, number: int) -> TaskDeploymentDescriptor:
         version=VERSION,
         identity=RunIdentity.own(REGIONS[FIRST].pipeline, run.run_id),
         region=REGIONS[FIRST],
-        attempt=ExecutionAttempt(
-            run_id=run.run_id, execution_id=execution_id, attempt_number=number
-        ),
+        attempt=ExecutionAttempt(execution_id=execution_id, attempt_number=number),
         staging_root=str(run.root),
         parameters=(),
     )

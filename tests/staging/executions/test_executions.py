@@ -79,9 +79,7 @@ def leave(layout: StagingLayout, number: int, **documents: object) -> None:
     """Leave the documents of attempt `number`, which began that many seconds after the epoch."""
     folder = Path(layout.executions(REGION), f"e{number}")
     folder.mkdir(parents=True)
-    attempt = ExecutionAttempt(
-        run_id=layout.identity.run_id, execution_id=f"e{number}", attempt_number=number
-    )
+    attempt = ExecutionAttempt(execution_id=f"e{number}", attempt_number=number)
     region = {"retention": to_wire(Retention(attempts_history_size=3))}
     told = {"attempt": to_wire(attempt), "region": region}
     (folder / "descriptor.json").write_text(json.dumps(told))

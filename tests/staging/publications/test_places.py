@@ -135,7 +135,7 @@ def begin_task(root: Path, found: RegionDescriptor, execution_id: str, plan_id: 
         version=VERSION,
         identity=RunIdentity.own(replace(found, plan_id=plan_id).pipeline, "r"),
         region=replace(found, plan_id=plan_id),
-        attempt=ExecutionAttempt(run_id="r", execution_id=execution_id, attempt_number=0),
+        attempt=ExecutionAttempt(execution_id=execution_id, attempt_number=0),
         staging_root=str(root),
         parameters=(),
     )

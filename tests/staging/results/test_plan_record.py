@@ -51,7 +51,7 @@ def task(pipeline: PipelineDescriptor, name: str) -> TaskDeploymentDescriptor:
         version=VERSION,
         identity=RunIdentity.own(found.pipeline, "r"),
         region=found,
-        attempt=ExecutionAttempt(run_id="r", execution_id="now", attempt_number=0),
+        attempt=ExecutionAttempt(execution_id="now", attempt_number=0),
         staging_root="/root",
         parameters=(),
         logical_date="2013-01-01T00:00:00+00:00",
@@ -68,7 +68,7 @@ def run_producer(pipeline: PipelineDescriptor, log: ManifestLog) -> None:
     record_plan(log.store, log.layout, pipeline.plan)
     (producer,) = [one for one in pipeline.regions if one.results]
     (result,) = producer.results
-    attempt = ExecutionAttempt(run_id="r", execution_id="e", attempt_number=0)
+    attempt = ExecutionAttempt(execution_id="e", attempt_number=0)
     ran = replace(task(pipeline, producer.region_id), attempt=attempt)
     key = log.layout.descriptor(producer.region_id, attempt.execution_id)
     log.store.put_if_absent(key, ran.to_json().encode())

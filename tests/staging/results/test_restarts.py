@@ -73,9 +73,7 @@ class Run:
             version=VERSION,
             region=self.regions[name],
             identity=RUN,
-            attempt=ExecutionAttempt(
-                run_id="run", execution_id=f"e{number}", attempt_number=number
-            ),
+            attempt=ExecutionAttempt(execution_id=f"e{number}", attempt_number=number),
             staging_root="/staging",
             parameters=(),
         )
@@ -115,7 +113,7 @@ class Run:
             result_id=id,
             epoch=epoch,
             parent_epoch=None,
-            attempt=ExecutionAttempt(run_id="run", execution_id="again", attempt_number=0),
+            attempt=ExecutionAttempt(execution_id="again", attempt_number=0),
             plan_id="plan",
             fingerprint="print",
             location=f"{self.layout.results}/{id}/epoch-{epoch}",

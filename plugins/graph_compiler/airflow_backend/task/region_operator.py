@@ -256,7 +256,6 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             identity=identity,
             region=region,
             attempt=ExecutionAttempt(
-                run_id=identity.run_id,
                 execution_id=str(instance.id),
                 attempt_number=instance.try_number - 1,
             ),

@@ -43,9 +43,7 @@ def desk_task(
         version=VERSION,
         identity=RunIdentity.own(region.pipeline, run.run_id),
         region=fill_places(region, rendered),
-        attempt=ExecutionAttempt(
-            run_id=run.run_id, execution_id=execution_id, attempt_number=attempt_number
-        ),
+        attempt=ExecutionAttempt(execution_id=execution_id, attempt_number=attempt_number),
         staging_root=run.staging_root,
         parameters=((RUN_DATE, run.day), *run.params.items()),
     )

@@ -156,7 +156,6 @@ class RegionDescriptor:
 class ExecutionAttempt:
     """One attempt at a region: Airflow's try `attempt_number` + 1. `execution_id` is new for every try."""
 
-    run_id: str
     execution_id: str
     attempt_number: int
 
