@@ -172,10 +172,12 @@ def _with_data_sets(graph: JobGraph) -> JobGraph:
     for place, data_set in enumerate(graph.data_sets):
         readers = readers_of[data_set.id]
         staged = [number for number in readers if _is_cut(edges[number])]
+        if not staged or data_set.result_type.is_blocking:
+            continue
         blocking = replace(data_set, result_type=ResultPartitionType.BLOCKING)
         if staged == readers:
             data_sets[place] = blocking
-        elif staged:
+        else:
             producer_id = data_set.producer_id
             number = len(graph.produced[producer_id]) + added[producer_id]
             added[producer_id] += 1
