@@ -1,17 +1,31 @@
 """What a person reads when a run fails, and that nothing is left half-written."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
-from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment
+from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment, Values
+from graph_compiler.declaration.operators import Operator
 from graph_compiler.deployment.documents.report import Failure
+from tests.harness.registered_kinds import register
 from tests.spark import user_functions
 from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark
 Declare = Callable[[DataStream], DataStream]
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere(Operator):
+    """An operator of a package whose Spark half is not installed."""
+
+    default_name: ClassVar[str] = "Elsewhere"
+    spark_modules: ClassVar[tuple[str, ...]] = ("acme_elsewhere.spark",)
+
+
 CHAIN = "in the chain of in → bad → later → out; Spark does not say in which of them"
 
 
@@ -46,6 +60,24 @@ def test_a_column_that_does_not_exist(
         "there is no column 'dellay'\n  found: carrier string, delay int\n  hint: did you mean 'delay'?"
     )
     assert failure.throwable_type == "NON_RECOVERABLE_ERROR"
+
+
+def test_an_operator_whose_spark_half_is_not_installed(
+    env: StreamExecutionEnvironment,
+    run_pipeline: RunPipeline,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    register(monkeypatch, Elsewhere)
+    rows = env.from_source(Values([(1,)], "v INT"), "rows").apply(Elsewhere())
+    rows.sink_to(Parquet(f"{tmp_path}/out"))
+    failure = failure_of(env, run_pipeline)
+    assert failure.operator == "Elsewhere"
+    assert failure.throwable_type == "NON_RECOVERABLE_ERROR"
+    assert failure.message == (
+        "acme_elsewhere.spark, which has the Spark half of Elsewhere, cannot be imported: "
+        "No module named 'acme_elsewhere'\n  hint: install its package where Spark's driver runs"
+    )
 
 
 @pytest.mark.parametrize("how", ["join", "key_by"])

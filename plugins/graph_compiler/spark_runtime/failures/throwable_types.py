@@ -31,6 +31,7 @@ from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.errors import (
     ConsumersMustRerunError,
     DescriptorError,
+    ExtensionError,
     FunctionNotImportableError,
     PartitionNotFoundError,
     PublicationConflictError,
@@ -63,6 +64,7 @@ _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
     (SchemaChangedError, ThrowableType.NON_RECOVERABLE_ERROR),
     (SecretError, ThrowableType.NON_RECOVERABLE_ERROR),
     (DescriptorError, ThrowableType.NON_RECOVERABLE_ERROR),
+    (ExtensionError, ThrowableType.NON_RECOVERABLE_ERROR),
     (FunctionNotImportableError, ThrowableType.NON_RECOVERABLE_ERROR),
     (ColumnsError, ThrowableType.NON_RECOVERABLE_ERROR),
     (ContractViolatedError, ThrowableType.NON_RECOVERABLE_ERROR),
