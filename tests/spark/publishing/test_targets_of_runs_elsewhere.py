@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from graph_compiler import Parquet
-from graph_compiler.declaration.connectors import Connector, Table
+from graph_compiler.declaration.connectors import Table
 from tests.harness.identities import runs_elsewhere
 from tests.harness.sinks import Sinks
 
@@ -14,11 +14,8 @@ pytestmark = pytest.mark.spark
 PLACES = list(runs_elsewhere("p", "r").values())[:6]
 
 
-def ids(spark: SparkSession, target: Connector) -> list[int]:
-    rows = (
-        spark.table(target.name) if isinstance(target, Table) else spark.read.parquet(target.path)
-    )  # type: ignore[attr-defined]  # of files
-    return sorted(row.id for row in rows.collect())
+def ids(spark: SparkSession, target: Parquet) -> list[int]:
+    return sorted(row.id for row in spark.read.parquet(target.path).collect())
 
 
 def test_all_their_rows_are_appended_and_a_rerun_of_one_replaces_its_own(
