@@ -14,11 +14,8 @@ pytestmark = pytest.mark.spark
 PLACES = list(runs_elsewhere("p", "r").values())[:6]
 
 
-def ids(spark: SparkSession, target: Parquet | Table) -> list[int]:
-    rows = (
-        spark.table(target.name) if isinstance(target, Table) else spark.read.parquet(target.path)
-    )
-    return sorted(row.id for row in rows.collect())
+def ids(spark: SparkSession, target: Parquet) -> list[int]:
+    return sorted(row.id for row in spark.read.parquet(target.path).collect())
 
 
 def test_all_their_rows_are_appended_and_a_rerun_of_one_replaces_its_own(
