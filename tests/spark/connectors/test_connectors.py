@@ -26,7 +26,7 @@ from graph_compiler import (
     Values,
 )
 from graph_compiler.declaration.connectors import Connector, FileConnector
-from graph_compiler.errors import PublicationError
+from graph_compiler.errors import DecisionLostError, PublicationError
 from graph_compiler.extensions import load_spark_half
 from graph_compiler.spark_runtime.columns.column_types import check_columns
 from graph_compiler.spark_runtime.connectors import read_source
@@ -298,6 +298,24 @@ def test_a_table_is_read_and_written_and_a_run_appends_once(
         assert [row.id for row in read_source(Table("sales"), spark).collect()] == [3]
         with pytest.raises(PublicationError, match="its target sales exists"):
             sinks.open(Table("sales"), mode="error-if-exists", run="r4")
+    finally:
+        spark.sql("DROP TABLE IF EXISTS sales")
+
+
+def test_an_attempt_that_wakes_up_behind_one_that_left_the_table_as_it_is_changes_nothing(
+    spark: SparkSession, sinks: Sinks
+) -> None:
+    spark.sql("DROP TABLE IF EXISTS sales")
+    try:
+        sinks.write(Table("sales"), "SELECT 1 AS id", mode="append")
+        sleeping = sinks.prepare(Table("sales"), spark.sql("SELECT 2 AS id"), mode="overwrite")
+        assert sinks.write(Table("sales"), "SELECT 1 AS id", mode="append").rows == 1
+        with pytest.raises(DecisionLostError):
+            sleeping.publish()
+        assert [row.id for row in read_source(Table("sales"), spark).collect()] == [1]
+        assert sinks.write(Table("sales"), "SELECT 1 AS id", mode="append").rows == 1
+        sinks.write(Table("sales"), "SELECT 4 AS id", mode="append", run="r2")
+        assert sorted(row.id for row in spark.table("sales").collect()) == [1, 4]
     finally:
         spark.sql("DROP TABLE IF EXISTS sales")
 

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -36,7 +36,12 @@ from graph_compiler.staging.publications.preparations import (
     PreparedPlace,
     beside,
 )
-from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.publications.publications import (
+    Confirmation,
+    Ending,
+    Publication,
+    ending,
+)
 from graph_compiler.staging.publications.unexplained_attempts import TAKEN_AWAY
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.staging_store import MOST_BYTES
@@ -126,6 +131,26 @@ def test_another_sink_of_the_plan_is_refused(
         )
     with pytest.raises(PublicationError, match="was written by another sink of this run"):
         own(ledger, target, MOVED)
+
+
+def test_behind_what_an_attempt_confirms_none_that_began_before_publishes(
+    ledger: Ledger, target: Path
+) -> None:
+    first = decided(ledger, target, "e0")
+    number = settle(ledger, target)
+    sleeping = replace(first, number=number, execution_id="e1")
+    common = {field.name: getattr(first, field.name) for field in fields(Publication)}
+    confirmed = Confirmation(
+        **{**common, "number": number, "execution_id": "e2"}, earlier=first.execution_id
+    )
+    ledger.decide(confirmed)  # and dies before it has recorded that it is done
+    with pytest.raises(DecisionLostError):
+        ledger.decide(sleeping)
+    assert settle(ledger, target) == number + 1
+    assert ending(ledger.store, ledger.layout.done(str(target), number)) is Ending.CARRIED_OUT
+    assert own(ledger, target, SINK) == ["e0", "e2"]
+    with pytest.raises(DecisionLostError):  # another attempt of its run was first
+        ledger.confirm(replace(confirmed, execution_id="e3"), carry_out=lambda _: None)
 
 
 @pytest.mark.parametrize("removed", ["1.intent.json", "0.intent.json"])

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql.functions import col, count, lit
@@ -36,7 +37,7 @@ from graph_compiler.spark_runtime.connectors.databases.carrying import (
     marks_of,
 )
 from graph_compiler.spark_runtime.connectors.databases.resolving import OURS, is_there, resolve
-from graph_compiler.spark_runtime.connectors.once_in_a_run import AppendedBefore
+from graph_compiler.spark_runtime.connectors.once_in_a_run import AppendedBefore, confirmation
 from graph_compiler.spark_runtime.connectors.sink import (
     OpenSink,
     PreparedSink,
@@ -142,7 +143,15 @@ def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext
     marks_of(publication, database).make_ready()
     number, own = _settle(publication, connector, ledger, database)
     if own and sink.mode is SinkMode.APPEND:
-        return AppendedBefore(location=f"jdbc:{connector.table}", earlier=own[-1])
+        return AppendedBefore(
+            location=f"jdbc:{connector.table}",
+            confirmation=confirmation(
+                own[-1], context, operator_id, target=publication.target, number=number
+            ),
+            confirm=partial(
+                ledger.confirm, carry_out=lambda earlier: _finish(earlier, ledger, database)
+            ),
+        )
     exists = table.exists or is_there(database, table.name)  # what others began may have made it
     if exists and sink.mode is SinkMode.ERROR_IF_EXISTS:
         _refuse_rows_of_others(connector, table.name, own, database)

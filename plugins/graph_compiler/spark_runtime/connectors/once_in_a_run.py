@@ -2,45 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
 from graph_compiler import program_log
-from graph_compiler.spark_runtime.connectors.sink import PreparedSink
-from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.identifiers import OperatorId
+from graph_compiler.spark_runtime.connectors.sink import PreparedSink, SinkContext
+from graph_compiler.staging.publications.publications import Confirmation, Publication
 
 LOG = program_log.logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendedBefore:
-    """A sink whose rows an earlier attempt of this run has appended: they stay as they are."""
+    """A sink whose rows an earlier attempt of this run has appended: they stay as they are.
+
+    To publish is to record that, with `confirm`: an attempt before this one that wakes up later changes nothing.
+    """
 
     location: str
-    earlier: Publication
+    confirmation: Confirmation
+    confirm: Callable[[Confirmation], None]
 
     def check(self, rows: DataFrame) -> DataFrame:
         """Leave the rows alone: they are not written."""
         return rows
 
     def prepares(self) -> None:
-        """Give nothing."""
+        """Return nothing: no place is prepared."""
 
     def prepare(self, _: DataFrame) -> PreparedSink:
         """Say what there is, in the report and in the log."""
         LOG.warning(
             "%s is left as it is: execution %s of this run has appended %s rows, and a run appends once",
             self.location,
-            self.earlier.execution_id,
-            self.earlier.rows,
+            self.confirmation.earlier,
+            self.confirmation.rows,
         )
         return PreparedSink(
             location=self.location,
-            rows=self.earlier.rows,
-            bytes=self.earlier.bytes,
-            publish=lambda: None,
+            rows=self.confirmation.rows,
+            bytes=self.confirmation.bytes,
+            publish=lambda: self.confirm(self.confirmation),
         )
 
     def discard(self) -> None:
         """Leave everything."""
+
+
+def confirmation(
+    earlier: Publication, context: SinkContext, operator_id: OperatorId, *, target: str, number: int
+) -> Confirmation:
+    """Return that what this run has published before stays, as the next of the target's publications."""
+    execution_id = earlier.earlier if isinstance(earlier, Confirmation) else earlier.execution_id
+    return Confirmation(
+        number=number,
+        identity=context.layout.identity,
+        plan_id=context.plan_id,
+        operator_id=operator_id,
+        execution_id=context.execution_id,
+        target=target,
+        rows=earlier.rows,
+        bytes=earlier.bytes,
+        earlier=execution_id,
+    )

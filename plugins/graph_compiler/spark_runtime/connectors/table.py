@@ -23,7 +23,7 @@ from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import OperatorId, listing, quoted
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.columns.schema_change import TABLES_EVOLVE
-from graph_compiler.spark_runtime.connectors.once_in_a_run import AppendedBefore
+from graph_compiler.spark_runtime.connectors.once_in_a_run import AppendedBefore, confirmation
 from graph_compiler.spark_runtime.connectors.sink import (
     OpenSink,
     PreparedSink,
@@ -119,7 +119,11 @@ def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContex
     number = ledger.settle(place, operator_id, finish)
     own = ledger.of_this_run(place, operator_id, number)
     if own and sink.mode is SinkMode.APPEND:
-        return AppendedBefore(location=connector.name, earlier=own[-1])
+        return AppendedBefore(
+            location=connector.name,
+            confirmation=confirmation(own[-1], context, operator_id, target=place, number=number),
+            confirm=partial(ledger.confirm, carry_out=finish),
+        )
     exists = context.spark.catalog.tableExists(connector.name)
     if exists and not own and sink.mode is SinkMode.ERROR_IF_EXISTS:
         raise PublicationError(

@@ -33,7 +33,13 @@ from graph_compiler.errors import (
 from graph_compiler.identifiers import OperatorId, listing
 from graph_compiler.staging.publications import unexplained_attempts
 from graph_compiler.staging.publications.ledger_records import GONE, LedgerRecords
-from graph_compiler.staging.publications.publications import GIVEN_UP, Ending, Publication, ending
+from graph_compiler.staging.publications.publications import (
+    GIVEN_UP,
+    Confirmation,
+    Ending,
+    Publication,
+    ending,
+)
 from graph_compiler.staging.store.staging_store import StagingStore
 
 LOG = program_log.logger(__name__)
@@ -163,6 +169,10 @@ class Ledger:
                 known = tuple(self.records.publication(target, other) for other in others)
                 publication = replace(renew(publication, known), number=number)
 
+    def confirm(self, confirmation: Confirmation, carry_out: Callable[[Publication], None]) -> None:
+        """Record that what this run has published stays; raises DecisionLostError as `decide_behind_others` does."""
+        self.finish(self.decide_behind_others(confirmation, carry_out))
+
     def finish(self, publication: Publication) -> None:
         """Record that it has been done; raises PublicationConflictError where it was given up, as it cannot be read."""
         key = self.layout.done(publication.target, publication.number)
@@ -214,7 +224,10 @@ class Ledger:
                 raise PublicationConflictError(f"{error.path} was there, and {GONE}") from None
             self._give_up_unreadable(target, number, error, mine)
         else:
-            self._carry_out(publication, carry_out)
+            if isinstance(publication, Confirmation):
+                self.finish(publication)
+            else:
+                self._carry_out(publication, carry_out)
 
     def _give_up_unreadable(
         self, target: str, number: int, error: DamagedDocumentError, mine: str | None

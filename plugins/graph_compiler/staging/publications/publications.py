@@ -36,6 +36,16 @@ class Publication:
     bytes: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmation(Publication):
+    """That what execution `earlier` of the same run has published stays as it is.
+
+    Nothing is done to the target. Its number is taken, so that no attempt that began before publishes behind it.
+    """
+
+    earlier: str
+
+
 def undone_intents(store: StagingStore, root: str) -> Iterator[Publication]:
     """Give what was decided and not carried out, of all targets: the next execution that writes one needs its rows.
 
