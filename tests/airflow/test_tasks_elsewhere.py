@@ -1,5 +1,6 @@
 """One pipeline in two Dags, twice in one, and mapped, with one run id: its tasks, Airflow's word, its page, its API."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,6 +27,7 @@ from tests.airflow.web_server import (
     API,
     application,
     client,
+    forget,
     make_database,
     set_task,
     start_run,
@@ -209,7 +211,7 @@ def test_what_is_not_expanded_yet_may_become_any_index() -> None:
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Store a run of the Dag that holds the pipeline many times: emea has finished, asia has failed, others wait."""
     root = tmp_path_factory.mktemp("staging")
     make_database()
@@ -224,7 +226,9 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("first", "last"):
         set_task(PIPELINE, name, run_id="r", state="success")
         set_task("many", f"mapped.{name}", run_id="r", state="success", index=1)
-    return root
+    yield root
+    for dag_id in (PIPELINE, "many"):
+        forget(dag_id)
 
 
 def packed_plan() -> str:

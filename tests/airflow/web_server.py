@@ -40,6 +40,13 @@ def store(dag: Any) -> None:
         )
 
 
+def forget(dag_id: str) -> None:
+    """Remove a Dag and its runs: other tests share the database."""
+    from airflow.api.common.delete_dag import delete_dag
+
+    delete_dag(dag_id)
+
+
 def start_run(dag_id: str, run_id: str = RUN, state: str = "running") -> None:
     """Make a run of a stored Dag, with its tasks, none of which has begun."""
     from airflow.models.serialized_dag import SerializedDagModel
