@@ -53,7 +53,7 @@ def test_every_partitioner_and_operator_has_a_runtime() -> None:
 
 
 def leaves(base: type[Kind]) -> set[type[Kind]]:
-    """Return the subclasses in the package, each under its name: slots=True leaves doubles, and tests have their own."""
+    """Return the subclasses that the package exports under their names (slots=True leaves doubles)."""
     found: set[type[Kind]] = set()
     subclasses: list[type[Kind]] = base.__subclasses__()
     for subclass in subclasses:
