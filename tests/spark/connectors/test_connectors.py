@@ -302,6 +302,24 @@ def test_a_table_is_read_and_written_and_a_run_appends_once(
         spark.sql("DROP TABLE IF EXISTS sales")
 
 
+def test_a_table_that_must_not_exist_is_not_replaced_where_others_have_written_since(
+    spark: SparkSession, sinks: Sinks
+) -> None:
+    spark.sql("DROP TABLE IF EXISTS sales")
+    try:
+        for _ in range(2):  # what the run itself has left it may replace
+            sinks.write(Table("sales"), "SELECT 1 AS id", mode="error-if-exists")
+        sinks.write(Table("sales"), "SELECT 2 AS id", mode="overwrite", run="r2")
+        with pytest.raises(PublicationError, match="others have published to its target sales"):
+            sinks.open(Table("sales"), mode="error-if-exists")
+        assert sinks.write(Table("sales"), "SELECT 1 AS id", mode="append").rows == 1
+        with pytest.raises(PublicationError, match="others have published to its target sales"):
+            sinks.open(Table("sales"), mode="error-if-exists")
+        assert [row.id for row in spark.table("sales").collect()] == [2]
+    finally:
+        spark.sql("DROP TABLE IF EXISTS sales")
+
+
 def test_an_attempt_that_wakes_up_behind_one_that_left_the_table_as_it_is_changes_nothing(
     spark: SparkSession, sinks: Sinks
 ) -> None:

@@ -409,6 +409,17 @@ def test_error_if_exists_run_again_leaves_rows_alone_that_others_have_added_sinc
     assert postgres.sql("SELECT id FROM sales ORDER BY id") == [("0",), ("1",), ("77",)]
 
 
+def test_error_if_exists_run_again_leaves_as_many_rows_alone_that_another_run_has_written_since(
+    sinks: Sinks, postgres: Postgres, spark: SparkSession
+) -> None:
+    sales = jdbc(postgres, "sales")
+    sinks.write(sales, spark.range(2), run="r1", mode="error-if-exists")
+    sinks.write(sales, spark.range(7, 9), run="r2", mode="overwrite")
+    with pytest.raises(PublicationError, match="others have published to its target sales"):
+        sinks.write(sales, spark.range(2), run="r1", mode="error-if-exists")
+    assert postgres.sql("SELECT id FROM sales ORDER BY id") == [("7",), ("8",)]
+
+
 @pytest.mark.parametrize(
     ("query", "words"),
     [

@@ -22,7 +22,7 @@ from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Jdbc, SinkMode
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.errors import PublicationConflictError, PublicationError
-from graph_compiler.identifiers import OperatorId, counted, quoted
+from graph_compiler.identifiers import OperatorId, quoted
 from graph_compiler.spark_runtime.columns.column_types import check_names
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.columns.schema_change import TABLES_EVOLVE
@@ -37,7 +37,11 @@ from graph_compiler.spark_runtime.connectors.databases.carrying import (
     marks_of,
 )
 from graph_compiler.spark_runtime.connectors.databases.resolving import OURS, is_there, resolve
-from graph_compiler.spark_runtime.connectors.once_in_a_run import AppendedBefore, confirmation
+from graph_compiler.spark_runtime.connectors.own_rows import (
+    AppendedBefore,
+    confirmation,
+    refuse_rows_of_others,
+)
 from graph_compiler.spark_runtime.connectors.sink import (
     OpenSink,
     PreparedSink,
@@ -154,27 +158,19 @@ def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext
         )
     exists = table.exists or is_there(database, table.name)  # what others began may have made it
     if exists and sink.mode is SinkMode.ERROR_IF_EXISTS:
-        _refuse_rows_of_others(connector, table.name, own, database)
+        refuse_rows_of_others(
+            str(connector.table),
+            own,
+            ledger,
+            target=publication.target,
+            before=number,
+            count=lambda: database.count(table.name),
+        )
     adds = sink.mode in (SinkMode.APPEND, SinkMode.MERGE)
     publication = replace(
         publication, number=number, creates=not exists, replaces=exists and not adds
     )
     return JdbcSink(database=database, ledger=ledger, publication=publication)
-
-
-def _refuse_rows_of_others(
-    connector: Jdbc, table: str, own: tuple[Publication, ...], database: Database
-) -> None:
-    """Raise PublicationError unless a table holds as many rows as this run has left there: rows have no owner."""
-    allowed = "allowed: none, since its mode is 'error-if-exists'"
-    if not own:
-        raise PublicationError(f"its target {connector.table} exists\n  {allowed}")
-    found, left = database.count(table), own[-1].rows
-    if found != left:
-        raise PublicationError(
-            f"its target {connector.table} holds {counted(found, 'row')}, and this run left {left:,}: others have "
-            f"written there since\n  {allowed}"
-        )
 
 
 def _settle(

@@ -23,7 +23,11 @@ from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import OperatorId, listing, quoted
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.columns.schema_change import TABLES_EVOLVE
-from graph_compiler.spark_runtime.connectors.once_in_a_run import AppendedBefore, confirmation
+from graph_compiler.spark_runtime.connectors.own_rows import (
+    AppendedBefore,
+    confirmation,
+    refuse_rows_of_others,
+)
 from graph_compiler.spark_runtime.connectors.sink import (
     OpenSink,
     PreparedSink,
@@ -125,9 +129,14 @@ def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContex
             confirm=partial(ledger.confirm, carry_out=finish),
         )
     exists = context.spark.catalog.tableExists(connector.name)
-    if exists and not own and sink.mode is SinkMode.ERROR_IF_EXISTS:
-        raise PublicationError(
-            f"its target {connector.name} exists\n  allowed: none, since its mode is 'error-if-exists'"
+    if exists and sink.mode is SinkMode.ERROR_IF_EXISTS:
+        refuse_rows_of_others(
+            connector.name,
+            own,
+            ledger,
+            target=place,
+            before=number,
+            count=context.spark.table(connector.name).count,
         )
     publication = InsertPublication(
         number=number,

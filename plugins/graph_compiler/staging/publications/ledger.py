@@ -116,6 +116,21 @@ class Ledger:
                 found.append(self.records.publication(target, number))
         return tuple(found)
 
+    def others_since(self, target: str, own: Publication, before: int) -> bool:
+        """Whether others than this run have published to the target since it has, or may have: not all can be read."""
+        since = own.number + 1 if own.target == target else 0
+        for number in range(since, before):
+            try:
+                is_own = self._is_of_this_run(self.records.document(target, number))
+            except DamagedDocumentError:
+                is_own = False
+            if (
+                not is_own
+                and ending(self.store, self.layout.done(target, number)) is not Ending.GIVEN_UP
+            ):
+                return True
+        return False
+
     def documents(self, target: str, before: int) -> Iterator[Mapping[str, object]]:
         """Yield what was decided to publish to the target, in order, as it was recorded; not what nobody can read."""
         for number in range(before):

@@ -1,4 +1,4 @@
-"""Targets whose rows do not say who wrote them: what a run has appended once, it does not append again."""
+"""Targets whose rows do not say who wrote them: what a run adds and replaces behind its own publications."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from graph_compiler import program_log
-from graph_compiler.identifiers import OperatorId
+from graph_compiler.errors import PublicationError
+from graph_compiler.identifiers import OperatorId, counted
 from graph_compiler.spark_runtime.connectors.sink import PreparedSink, SinkContext
+from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import Confirmation, Publication
 
 LOG = program_log.logger(__name__)
@@ -68,3 +70,33 @@ def confirmation(
         bytes=earlier.bytes,
         earlier=execution_id,
     )
+
+
+def refuse_rows_of_others(
+    name: str,
+    own: tuple[Publication, ...],
+    ledger: Ledger,
+    *,
+    target: str,
+    before: int,
+    count: Callable[[], int],
+) -> None:
+    """Raise PublicationError unless a table that must not exist holds what this run has left there, as far as is known.
+
+    `own` is what the run has published, `before` the next number of the target. Others may write without a ledger:
+    then the number of rows tells, if anything does.
+    """
+    allowed = "allowed: none, since its mode is 'error-if-exists'"
+    written = [one for one in own if not isinstance(one, Confirmation)]
+    if not written:
+        raise PublicationError(f"its target {name} exists\n  {allowed}")
+    last = written[-1]
+    if ledger.others_since(target, last, before):
+        raise PublicationError(
+            f"others have published to its target {name} since this run has\n  {allowed}"
+        )
+    if (found := count()) != last.rows:
+        raise PublicationError(
+            f"its target {name} holds {counted(found, 'row')}, and this run left {last.rows:,}: others have written "
+            f"there since\n  {allowed}"
+        )
