@@ -53,7 +53,7 @@ def test_every_partitioner_and_operator_has_a_runtime() -> None:
 
 
 def leaves(base: type[Kind]) -> set[type[Kind]]:
-    """Give the subclasses that the package exports under their names (slots=True leaves doubles behind)."""
+    """Return the subclasses that the package exports under their names (slots=True leaves doubles behind)."""
     found: set[type[Kind]] = set()
     subclasses: list[type[Kind]] = base.__subclasses__()
     for subclass in subclasses:
