@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def measured(browser: Browser, address: str) -> tuple[float, list[float]]:
-    """Give the first paint, and the time of each frame of a movement."""
+    """Return the first paint, and the time of each frame of a movement."""
     context = browser.new_context(viewport=SIZE)
     page = context.new_page()
     page.goto(address)

@@ -44,7 +44,7 @@ def compiled(env: StreamExecutionEnvironment) -> Callable[[], CompiledPipeline]:
 
 
 def with_options(pipeline: Pipeline, **options: str) -> Pipeline:
-    """Give the pipeline with options; `_` in a key stands for `.` or `-` as Flink writes it."""
+    """Return the pipeline with options; `_` in a key stands for `.` or `-` as Flink writes it."""
     keys = {
         "shuffle_mode": "execution.batch-shuffle-mode",
         "release": "staging.release",

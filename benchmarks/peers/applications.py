@@ -39,23 +39,23 @@ Application = list[str]
 
 
 def start(_data: Path, _work: Path) -> list[Application]:
-    """Give the application that does nothing."""
+    """Return the application that does nothing."""
     return [[str(HERE / "empty_app.py")]]
 
 
 def by_hand(_data: Path, work: Path, *words: str) -> list[Application]:
-    """Give the hand-written application."""
+    """Return the hand-written application."""
     return [[str(HERE / "single_app.py"), str(work / "out"), *words]]
 
 
 def by_hand_pinned(data: Path, work: Path) -> list[Application]:
-    """Give the hand-written application under the session settings that graph_compiler pins."""
+    """Return the hand-written application under the session settings that graph_compiler pins."""
     conf = [word for key, value in SESSION.items() for word in ("--conf", f"{key}={value}")]
     return [conf + application for application in by_hand(data, work)]
 
 
 def step_by_step(_data: Path, work: Path) -> list[Application]:
-    """Give one application for each step."""
+    """Return one application for each step."""
     return [
         [str(HERE / "step_app.py"), name, str(work / "staging"), str(work / "out")]
         for name in steps.STEPS
@@ -109,7 +109,7 @@ VARIANTS: dict[str, Callable[[Path, Path], list[Application]]] = {
 
 
 def environment(data: Path) -> dict[str, str]:
-    """Give the environment all of them run in."""
+    """Return the environment all of them run in."""
     roots = [str(HERE.parents[1]), str(Path(RUNTIME).parents[2])]
     return {
         **os.environ,

@@ -24,7 +24,7 @@ class Ratio:
 
 
 def paired_ratio(ours: Sequence[float], theirs: Sequence[float]) -> Ratio:
-    """Give ours over theirs, paired by round; what swings from round to round falls out."""
+    """Return ours over theirs, paired by round; what swings from round to round falls out."""
     ratios = [one / other for one, other in zip(ours, theirs, strict=True)]
     draw = random.Random(0)
     medians = sorted(median(draw.choices(ratios, k=len(ratios))) for _ in range(_RESAMPLES))

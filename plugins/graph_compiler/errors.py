@@ -70,7 +70,7 @@ class SourceLocation:
     line: int
 
     def __str__(self) -> str:
-        """Give the form that editors and terminals make clickable."""
+        """Return the form that editors and terminals make clickable."""
         return f"{self.file}:{self.line}"
 
 
@@ -146,7 +146,7 @@ class ConfigurationError(GraphCompilerError):
 
     @property
     def summary(self) -> str:
-        """Give all problems in one line, without what is allowed."""
+        """Return all problems in one line, without what is allowed."""
         return f"{self.origin}: {'; '.join(problem.message for problem in self.problems)}"
 
 

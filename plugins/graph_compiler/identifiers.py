@@ -38,7 +38,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 def is_legal_name(name: str) -> bool:
-    """Say whether `name` can stand as an Airflow Dag id, task id and directory name as it is."""
+    """Whether `name` can stand as an Airflow Dag id, task id and directory name as it is."""
     return len(name) <= TASK_ID_LENGTH and _NAME.fullmatch(name) is not None
 
 
@@ -104,7 +104,7 @@ def listing(names: Iterable[str]) -> str:
 
 
 def did_you_mean(found: str, known: Iterable[str]) -> str | None:
-    """Give a hint with the name that is closest to a misspelt one; None where none is close."""
+    """Return a hint with the name that is closest to a misspelt one; None where none is close."""
     close = [name for name in get_close_matches(found, list(known), n=1) if name != found]
     return f"did you mean '{close[0]}'?" if close else None
 

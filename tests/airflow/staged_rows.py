@@ -28,7 +28,7 @@ EXECUTION = "e0"
 
 
 def schema_of(*fields: tuple[str, Any]) -> str:
-    """Give Spark's schema JSON."""
+    """Return Spark's schema JSON."""
     columns = [
         {"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in fields
     ]

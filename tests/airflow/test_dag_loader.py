@@ -33,7 +33,7 @@ report_broken("{folder}")
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the folder of pipelines in a project with the two Dag files."""
+    """Return the folder of pipelines in a project with the two Dag files."""
     pipelines = tmp_path / "jobs"  # no package of another name is in the way
     pipelines.mkdir()
     (tmp_path / "dags").mkdir()

@@ -101,7 +101,7 @@ def asked_for_a_result(layout: StagingLayout) -> None:
 
 
 def asked_for_a_run(layout: StagingLayout) -> Any:
-    """Ask as /run does; gives the document."""
+    """Ask as /run does; return the document."""
     from graph_compiler.airflow_backend.web.routes.answers import answer
     from graph_compiler.airflow_backend.web.runs.attempts import read_documents
     from graph_compiler.airflow_backend.web.runs.dag_runs import RunWithTries

@@ -64,7 +64,7 @@ def test_what_is_printed_in_another_encoding_fails_nothing() -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Say whether a process lives; one that has ended and was not asked for yet does not."""
+    """Whether a process lives; one that has ended and was not asked for yet does not."""
     status = Path(f"/proc/{pid}/stat")
     return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
 

@@ -19,7 +19,7 @@ pytestmark = [
 
 @pytest.fixture
 def hang() -> Iterator[threading.Event]:
-    """Give what a disk that hangs is waiting for."""
+    """Yield what a disk that hangs is waiting for."""
     event = threading.Event()
     yield event
     event.set()

@@ -51,7 +51,7 @@ class FakeApi(HTTPServer):
         self.map_indexes = [-1]
 
     def instances(self) -> list[tuple[str, int]]:
-        """Give the task instances that have succeeded."""
+        """Return the task instances that have succeeded."""
         return [(task_id, index) for task_id in self.succeeded for index in self.map_indexes]
 
 
@@ -186,7 +186,7 @@ class Run:
 
 
 def mapped_together(env: StreamExecutionEnvironment, identity: RunIdentity) -> "DAG":
-    """Give a Dag in which the pipeline's tasks are mapped together, and a task of another kind waits for them."""
+    """Return a Dag in which the pipeline's tasks are mapped together, and a task of another kind waits for them."""
     from airflow.providers.standard.operators.empty import EmptyOperator
     from airflow.sdk import DAG, task_group
 

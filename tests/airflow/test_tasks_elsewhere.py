@@ -81,7 +81,7 @@ def add_tasks(root: Path) -> dict[RegionId, "RegionOperator"]:
 
 
 def build_dags(root: Path) -> dict[str, "DAG"]:
-    """Give the pipeline's own Dag, and one that holds it four times more, twice of these mapped together."""
+    """Return the pipeline's own Dag, and one that holds it four times more, twice of these mapped together."""
     from airflow.sdk import DAG, TaskGroup, task_group
 
     with DAG(PIPELINE, schedule=None) as own:

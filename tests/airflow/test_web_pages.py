@@ -12,7 +12,7 @@ pytestmark = [
 
 
 def browser(static: Path) -> Any:
-    """Give somebody who is logged in, before an application with this build of the page."""
+    """Return somebody who is logged in, before an application with this build of the page."""
     from airflow.api_fastapi.core_api.security import get_user
     from fastapi import FastAPI
     from fastapi.testclient import TestClient

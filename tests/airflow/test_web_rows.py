@@ -60,7 +60,7 @@ def app(airflow_home: Path) -> Iterator[Any]:
 
 @pytest.fixture
 def show(app: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Give a function that has the view show so many rows, and take a staging root of this test."""
+    """Return a function that has the view show so many rows, and take a staging root of this test."""
     from starlette.routing import Mount
 
     from graph_compiler.airflow_backend.installation.settings import Settings

@@ -111,7 +111,7 @@ def _task(session: Any, dag_id: str, task_id: str, run_id: str, index: int = -1)
 
 
 def application() -> Any:
-    """Give Airflow's application with our plugin out of the plugins folder."""
+    """Return Airflow's application with our plugin out of the plugins folder."""
     from airflow.api_fastapi.app import create_app, purge_cached_app
 
     purge_cached_app()
@@ -119,7 +119,7 @@ def application() -> Any:
 
 
 def client(app: Any, role: str | None = None, name: str = "somebody") -> Any:
-    """Give a browser: of nobody, or of a user with a role of Airflow's simple auth manager (`none` has no rights)."""
+    """Return a browser: of nobody, or of a user with a role of Airflow's simple auth manager (`none` has no rights)."""
     from airflow.api_fastapi.app import get_auth_manager
     from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
     from fastapi.testclient import TestClient
@@ -150,7 +150,7 @@ def counted_queries() -> Iterator[list[str]]:
 
 
 def staging_root() -> Path:
-    """Give the root that the server reads."""
+    """Return the root that the server reads."""
     from graph_compiler.airflow_backend.installation.settings import read_settings
 
     return Path(read_settings().staging_root)

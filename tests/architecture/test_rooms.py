@@ -165,7 +165,7 @@ def makes_an_identity(node: ast.AST) -> bool:
 
 
 def joins_a_run_id(node: ast.AST) -> bool:
-    """Say whether a run id becomes part of a path: by an f-string with a slash, or encoded as a segment."""
+    """Whether a run id becomes part of a path: by an f-string with a slash, or encoded as a segment."""
     if "run_id" not in ast.unparse(node):
         return False
     match node:

@@ -16,7 +16,7 @@ EXPECTED = "An iframe which has both allow-scripts and allow-same-origin"
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """Give the browser that CHROMIUM names (scripts/with-chromium)."""
+    """Yield the browser that CHROMIUM names (scripts/with-chromium)."""
     with chromium_of_this_machine() as browser:
         yield browser
 
@@ -29,7 +29,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
 
 @contextmanager
 def opened(context: BrowserContext) -> Iterator[Page]:
-    """Give a page that must end without an error, a dialog, or anything its policy refuses."""
+    """Yield a page that must end without an error, a dialog, or anything its policy refuses."""
     page = context.new_page()
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -47,27 +47,27 @@ def opened(context: BrowserContext) -> Iterator[Page]:
 
 @pytest.fixture
 def page(chromium: Browser) -> Iterator[Page]:
-    """Give a page of nobody."""
+    """Yield a page of nobody."""
     with opened(chromium.new_context(viewport=SIZE)) as page:
         yield page
 
 
 @pytest.fixture
 def airflow_page(chromium: Browser, shown: Shown) -> Iterator[Page]:
-    """Give a page of the administrator."""
+    """Yield a page of the administrator."""
     with opened(logged_in(chromium, shown.api)) as page:
         yield page
 
 
 @pytest.fixture
 def viewers_page(chromium: Browser, shown: Shown) -> Iterator[Page]:
-    """Give a page of a user who may look at everything and change nothing."""
+    """Yield a page of a user who may look at everything and change nothing."""
     with opened(logged_in(chromium, shown.log_in(VIEWER))) as page:
         yield page
 
 
 def accessibility_problems(page: Page) -> list[str]:
-    """Give what axe finds serious or critical, with where."""
+    """Return what axe finds serious or critical, with where."""
     return [
         f"{one['id']}: {one['help']}: {node['html'][:160]}"
         for one in Axe().run(page).response["violations"]

@@ -39,11 +39,11 @@ class Shown:
         return str(run["dag_run_id"])
 
     def dag_file(self, dag_id: str) -> Path:
-        """Give the file that Airflow parses."""
+        """Return the file that Airflow parses."""
         return self.folder / "dags" / f"{dag_id}.py"
 
     def log_in(self, name: str) -> Api:
-        """Give the API as another user has it."""
+        """Return the API as another user has it."""
         credentials = {"username": name, "password": PASSWORD}
         answer = self.api.call("POST", "/auth/token", credentials)
         return Api(self.api.url, answer["access_token"])

@@ -24,7 +24,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 @pytest.fixture(scope="module")
 def runs(shown: Shown) -> dict[str, str]:
-    """Give the ids of runs that have ended, by the name of the Dag."""
+    """Return the ids of runs that have ended, by the name of the Dag."""
     found = {dag: shown.trigger(dag) for dag in ("flights", "broken")}
     states = {dag: shown.end_of(dag, run) for dag, run in found.items()}
     assert states == {"flights": "success", "broken": "failed"}
@@ -33,7 +33,7 @@ def runs(shown: Shown) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def recovered(shown: Shown, chromium: Browser) -> str:
-    """Give the id of the run that recovers, watched from its beginning to its end without a reload."""
+    """Return the id of the run that recovers, watched from its beginning to its end without a reload."""
     run_id = shown.trigger("recovered")
     asked: list[Response] = []
     with opened(logged_in(chromium, shown.api)) as page:
@@ -317,7 +317,7 @@ def test_axe_finds_nothing_serious(
 
 
 def tab(dag_id: str, run_id: str | None = None) -> str:
-    """Give the address of the tab on Airflow's page."""
+    """Return the address of the tab on Airflow's page."""
     if run_id is None:
         return f"/dags/{dag_id}/plugin/graph-compiler-plan"
     return f"/dags/{dag_id}/runs/{quote(run_id, safe='')}/plugin/graph-compiler-run-plan"
@@ -328,12 +328,12 @@ def of_run(dag_id: str, run_id: str) -> str:
 
 
 def region(view: FrameLocator, id: str) -> Locator:
-    """Give the hull of a region."""
+    """Return the hull of a region."""
     return view.locator(f"[data-kind=group][data-id='{id}']")
 
 
 def node(view: FrameLocator, words: str) -> Locator:
-    """Give the box that has these words."""
+    """Return the box that has these words."""
     return view.locator("[data-kind=node]", has_text=words)
 
 

@@ -45,7 +45,7 @@ def _it_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def on_driver(graph: JobGraph) -> list[tuple[list[tuple[str, str]], list[tuple[str, str]]]]:
-    """Give hooks and coordinators of each vertex, operators by the first letters of their ids."""
+    """Return hooks and coordinators of each vertex, operators by the first letters of their ids."""
     return [
         (
             [(given.operator_id[:4], given.hook) for given in vertex.initialize_on_master],

@@ -47,7 +47,7 @@ def two(stream: DataStream) -> None:
 
 
 def staged(compiled: CompiledPipeline) -> dict[str, StagingReason]:
-    """Give `from ▒▶ to` with its reason for each staged edge."""
+    """Return `from ▒▶ to` with its reason for each staged edge."""
     name = {node.id: node.declared_name for node in compiled.stream_graph.nodes}
     return {
         f"{name[edge.stream_edge.source_id]} ▒▶ {name[edge.stream_edge.target_id]}": edge.staging.reason

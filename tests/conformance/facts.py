@@ -126,7 +126,7 @@ def _sets(groups: list[list[Any]]) -> list[list[Any]]:
 
 
 def load() -> dict[str, tuple[Json, Json]]:
-    """Give (spec, facts) by name."""
+    """Return (spec, facts) by name."""
     return {
         name: (case["spec"], case["facts"])
         for name, case in json.loads(lzma.decompress(PACKED.read_bytes())).items()

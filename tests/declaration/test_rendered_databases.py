@@ -28,7 +28,7 @@ def region(source: Connector) -> RegionDescriptor:
 
 
 def filled(source: Connector, value: str) -> Connector:
-    """Give a source as a run has it; raises InvalidPipelineError where the value is refused."""
+    """Return a source as a run has it; raises InvalidPipelineError where the value is refused."""
     declared = region(source)
     places = {
         key: text.replace("{{ params.x }}", value) for key, text in find_places(declared).items()

@@ -8,7 +8,7 @@ from graph_compiler.deployment.plans.partition_shares import shares
 
 
 def staged(*partitions: list[int]) -> tuple[ManifestPartition, ...]:
-    """Give partitions with files of so many rows."""
+    """Return partitions with files of so many rows."""
     return tuple(
         ManifestPartition(
             index=index,
@@ -22,7 +22,7 @@ def staged(*partitions: list[int]) -> tuple[ManifestPartition, ...]:
 
 
 def read(partitions: tuple[ManifestPartition, ...], consumers: int) -> list[list[tuple[str, int]]]:
-    """Give the rows each consumer reads, as (file, place)."""
+    """Return the rows each consumer reads, as (file, place)."""
     return [
         [(slice.file.name, row) for slice in share for row in slice.rows]
         for share in shares(partitions, consumers=consumers)

@@ -65,7 +65,7 @@ class Home:
         )
 
     def executions(self) -> dict[str, list[Path]]:
-        """Give the folders of all executions, by task."""
+        """Return the folders of all executions, by task."""
         found: dict[str, list[Path]] = {}
         for descriptor in sorted(self.folder.glob("staging/flights/*/tasks/*/*/descriptor.json")):
             found.setdefault(descriptor.parts[-3], []).append(descriptor.parent)

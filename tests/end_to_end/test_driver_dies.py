@@ -107,7 +107,7 @@ def wait_for(
 
 
 def python_driver(descriptor: Path) -> int | None:
-    """Give the process id of the Python that runs the application (the JVM above it has the same argument)."""
+    """Return the process id of the Python that runs the application (the JVM above it has the same argument)."""
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             command = (folder / "cmdline").read_bytes().split(b"\0")

@@ -28,7 +28,7 @@ SERVER = "make ui"
 
 
 def commands() -> list[str]:
-    """Give the commands of the first block below the heading, without their comments."""
+    """Return the commands of the first block below the heading, without their comments."""
     text = (ROOT / "README.md").read_text()
     (block,) = re.findall(r"## Quickstart\n\n```\n(.*?)```", text, re.DOTALL)
     return [line.partition("#")[0].strip() for line in block.splitlines()]
@@ -36,7 +36,7 @@ def commands() -> list[str]:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Iterator[Path]:
-    """Give a copy of the project that shares what was installed and downloaded."""
+    """Yield a copy of the project that shares what was installed and downloaded."""
     project = tmp_path / "project"
     project.mkdir()
     for path in ROOT.iterdir():

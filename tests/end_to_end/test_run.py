@@ -184,7 +184,7 @@ def test_an_execution_is_replayed_with_its_inputs_and_touches_nothing_real(
 
 
 def tree(folder: Path) -> dict[str, tuple[int, int]]:
-    """Give every file below the staging root and the outputs, with size and time."""
+    """Return every file below the staging root and the outputs, with size and time."""
     files = [path for name in ("staging", "output") for path in (folder / name).rglob("*")]
     return {
         str(path): (path.stat().st_size, path.stat().st_mtime_ns)

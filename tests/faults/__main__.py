@@ -44,7 +44,7 @@ dag.max_active_runs = 32
 
 
 def main() -> int:
-    """Run what is not done yet; gives how many cases are not as they must be, 99 at most."""
+    """Run what is not done yet; return how many cases are not as they must be, 99 at most."""
     arguments = _arguments()
     signal.signal(
         signal.SIGTERM, lambda *_: sys.exit(1)
@@ -167,7 +167,7 @@ def _end_unfinished(api: Api) -> None:
 
 
 def _environment(home: Home, folder: Path, **settings: str) -> dict[str, str]:
-    """Give Airflow's environment: drivers are armed, and a supervisor that died is noticed in seconds."""
+    """Return Airflow's environment: drivers are armed, and a supervisor that died is noticed in seconds."""
     spark = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "3"}
     environment = home.environment(
         **settings,

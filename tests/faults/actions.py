@@ -32,7 +32,7 @@ _SIGNALS = {
 
 
 def processes() -> Firing:
-    """Give this driver, and up its parents spark-submit's JVM, Airflow's task runner and its supervisor."""
+    """Return this driver, and up its parents spark-submit's JVM, Airflow's task runner and its supervisor."""
     driver, jvm = os.getpid(), os.getppid()
     runner = _parent(jvm)
     supervisor = _parent(runner)

@@ -67,18 +67,18 @@ class Case:
 
     @property
     def id(self) -> str:
-        """Give a name that is a file's and a run's as well."""
+        """Return a name that is a file's and a run's as well."""
         words = [self.workload, self.fault.name, self.point.name, self.task, *self.lost]
         return ".".join([*filter(None, words), str(self.seed)]).lower()
 
 
 def undisturbed(workload: Workload) -> Case:
-    """Give the run that others are measured against."""
+    """Return the run that others are measured against."""
     return Case(workload=workload.name, fault=Fault.NONE, point=Point.BEFORE_WORK, task="", seed=0)
 
 
 def all_cases(seed: int) -> tuple[Case, ...]:
-    """Give every case of a seed, first the undisturbed runs; of the rest neighbours differ, for who stops early."""
+    """Return every case of a seed, first the undisturbed runs; of the rest neighbours differ, for who stops early."""
     random = Random(seed)
     cases = [
         *_kills(random, seed),
@@ -161,7 +161,7 @@ def _somewhere(random: Random, seed: int, fault: Fault, point: Point, *, turn: i
 
 
 def every_order(tasks: tuple[str, ...]) -> tuple[str, ...]:
-    """Give a sequence in which every order of the tasks occurs: of four tasks 33 steps, not 24 times 4.
+    """Return a sequence in which every order of the tasks occurs: of four tasks 33 steps, not 24 times 4.
 
     The usual superpermutation: each order of n − 1 tasks becomes itself, the n-th, itself again, overlapping.
     """

@@ -51,12 +51,12 @@ class Facts:
 
     @property
     def rerun(self) -> tuple[str, ...]:
-        """Give the tasks that ran more than once."""
+        """Return the tasks that ran more than once."""
         return tuple(task for task, attempts in self.attempts.items() if len(attempts) > 1)
 
     @property
     def recomputed(self) -> tuple[str, ...]:
-        """Give the tasks whose results were computed again, and by whom, in the order in which it was done."""
+        """Return the tasks whose results were computed again, and by whom, in the order in which it was done."""
         return tuple(
             f"{producer} in {task}"
             for task, attempts in self.attempts.items()
@@ -92,7 +92,7 @@ def leftovers(output: Path) -> tuple[str, ...]:
 
 
 def difference(compare: Callable[[Path, Path], None], input: Path, output: Path) -> str:
-    """Give how targets differ from the reference, empty where they do not."""
+    """Return how targets differ from the reference, empty where they do not."""
     try:
         compare(input, output)
     except (
@@ -110,7 +110,7 @@ def outcome(facts: Facts) -> str:
 
 
 def problems(case: Case, facts: Facts) -> Iterator[str]:
-    """Give what is not as it must be."""
+    """Yield what is not as it must be."""
     if case.task and not facts.fired:
         yield f"no execution of {case.task} came to the point"
     if facts.late:
@@ -126,7 +126,7 @@ def problems(case: Case, facts: Facts) -> Iterator[str]:
 
 
 def expected_attempts(case: Case, facts: Facts) -> dict[str, range]:
-    """Give how often each task runs: once, but for the one that is hit, and what must be cleared."""
+    """Return how often each task runs: once, but for the one that is hit, and what must be cleared."""
     tasks = WORKLOADS[case.workload].tasks
     if case.fault in (Fault.MANY_RUNS, Fault.BACKFILL):
         return {}  # of each run; who comes second to a target takes the next turn

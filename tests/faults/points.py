@@ -66,7 +66,7 @@ class FilePoints:
 
 
 def made_file(event: str, arguments: tuple[Any, ...]) -> str | None:
-    """Give the path that an event is about to make."""
+    """Return the path that an event is about to make."""
     if event in ("os.link", "os.rename"):
         return os.fsdecode(arguments[1])
     if event == "open":

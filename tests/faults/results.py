@@ -46,7 +46,7 @@ class Results:
         return self.folder / "table.md"
 
     def load(self) -> dict[str, Result]:
-        """Give the last result of each case; a line that was cut off in writing counts as none."""
+        """Return the last result of each case; a line that was cut off in writing counts as none."""
         path = self._lines
         found: dict[str, Result] = {}
         for line in path.read_text().splitlines() if path.exists() else ():
@@ -74,7 +74,7 @@ class Results:
 
 
 def table(results: Iterable[Result]) -> str:
-    """Give a table in Markdown, with what is wrong below it."""
+    """Return a table in Markdown, with what is wrong below it."""
     results = tuple(results)
     base = {result.workload: result.seconds for result in results if result.fault == Fault.NONE}
     good = sum(not result.problems for result in results)

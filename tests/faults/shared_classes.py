@@ -16,7 +16,7 @@ _OPTIONS = "SPARK_SUBMIT_OPTS"
 
 
 def with_shared_classes(environment: Mapping[str, str], archive: Path) -> dict[str, str]:
-    """Give the environment in which spark-submit uses the archive, which is made where there is none."""
+    """Return the environment in which spark-submit uses the archive, which is made where there is none."""
     options = environment[_OPTIONS]
     if not archive.exists():
         making = {_OPTIONS: f"{options} -XX:ArchiveClassesAtExit={archive}"}

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.spark  # the store stands beside what imports pyspark
 
 
 def seen(point: Point, tmp_path: Path) -> tuple[list[str], FilePoints, StagingLayout]:
-    """Give an armed hook, and what has happened by the time it fires."""
+    """Return an armed hook, and what has happened by the time it fires."""
     layout = StagingLayout(root=f"{tmp_path}/staging", identity=RunIdentity.own("p", "r"))
     fired: list[str] = []
 

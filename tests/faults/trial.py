@@ -56,7 +56,7 @@ class Trial:
         return f"/api/v2/dags/{self.workload.name}/dagRuns/{self.run_id}"
 
     def carry_out(self) -> tuple[Facts, float]:
-        """Trigger the run, do what the case wants done from outside, and look; gives the run's seconds too."""
+        """Trigger the run, do what the case wants done from outside, and look; return the run's seconds too."""
         self.output.mkdir(parents=True)
         self.workload.fill_targets(self.output)
         if self.case.task:
@@ -263,7 +263,7 @@ class Trial:
         return len(alive)
 
     def _still(self, firing: Firing) -> Iterator[int]:
-        """Give the processes of a firing that are stopped now: their ids may be others' by then."""
+        """Yield the processes of a firing that are stopped now: their ids may be others' by then."""
         for pid in (firing.supervisor, firing.runner, firing.jvm, firing.driver):
             with suppress(OSError):
                 if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T":

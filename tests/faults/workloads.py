@@ -37,11 +37,11 @@ class Workload:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Give the tasks, every one after those it reads from."""
+        """Return the tasks, every one after those it reads from."""
         return tuple(self.points)
 
     def environment(self) -> StreamExecutionEnvironment:
-        """Give what the pipeline's module declares."""
+        """Return what the pipeline's module declares."""
         declared = import_module(self.module).env
         assert isinstance(declared, StreamExecutionEnvironment)
         return declared

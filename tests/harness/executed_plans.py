@@ -23,12 +23,12 @@ class ExecutedPlan:
     edges: tuple[tuple[str, str], ...]
 
     def of_kind(self, *kinds: str) -> list[str]:
-        """Give the nodes whose description begins with one of these words."""
+        """Return the nodes whose description begins with one of these words."""
         return sorted(node for node in self.nodes if node.split("(")[0].split(" ")[0] in kinds)
 
 
 def executions(spark: SparkSession) -> int:
-    """Give the number the next SQL execution will have; Spark keeps the last thousand, so counting would not do."""
+    """Return the number the next SQL execution will have; Spark keeps the last thousand, so counting would not do."""
     assert spark._jsc is not None
     spark._jsc.sc().listenerBus().waitUntilEmpty(60_000)
     kept = _store(spark).executionsList()
@@ -36,14 +36,14 @@ def executions(spark: SparkSession) -> int:
 
 
 def executions_since(spark: SparkSession, number: int) -> list[Any]:
-    """Give what Spark keeps of the executions from a number on."""
+    """Return what Spark keeps of the executions from a number on."""
     next_number = executions(spark)
     found = [_store(spark).execution(id) for id in range(number, next_number)]
     return [one.get() for one in found if one.isDefined()]
 
 
 def executed_plans(spark: SparkSession, since: int) -> dict[str, ExecutedPlan]:
-    """Give the plans of all writes from execution `since` on, by the path written to."""
+    """Return the plans of all writes from execution `since` on, by the path written to."""
     store = _store(spark)
     return {
         path: plan

@@ -28,7 +28,7 @@ def prepare(
     execution_id: str = "e1",
     room: Path | None = None,
 ) -> Intent:
-    """Put the new files where an execution prepares them; gives what it is about to do."""
+    """Put the new files where an execution prepares them; return what it is about to do."""
     prepared = (room or target.parent / f".{target.name}.graph_compiler") / execution_id
     put(prepared / "ready", add)
     return Intent(
@@ -67,7 +67,7 @@ def seen(folder: Path) -> frozenset[str]:
 
 @contextmanager
 def in_memory(otherwise: Path) -> Iterator[Path]:
-    """Give a folder to make and remove thousands of times: in memory, where there is any."""
+    """Yield a folder to make and remove thousands of times: in memory, where there is any."""
     shared = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else otherwise) as folder:
         yield Path(folder)

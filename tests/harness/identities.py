@@ -4,7 +4,7 @@ from graph_compiler.deployment.documents.run_identity import NOT_MAPPED, RunIden
 
 
 def runs_elsewhere(pipeline: str = "p", run_id: str = "r") -> dict[str, RunIdentity]:
-    """Give a run for each place that a pipeline can have, its own Dag first."""
+    """Return a run for each place that a pipeline can have, its own Dag first."""
 
     def at(dag_id: str, group_path: str = "", map_index: int = NOT_MAPPED) -> RunIdentity:
         return RunIdentity(

@@ -39,7 +39,7 @@ def staged_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[DataFrame]]:
 
 
 def partitions_staged(folder: Path) -> list[list[int]]:
-    """Give the rows in each partition of every staged result below a staging root."""
+    """Return the rows in each partition of every staged result below a staging root."""
     found = []
     for manifest in sorted(folder.rglob("manifests/*/0.json")):
         partitions = json.loads(manifest.read_text())["partitions"]

@@ -51,14 +51,14 @@ REPORTS = {
 
 
 def expected(query: str) -> tuple[list[str], list[Row]]:
-    """Give columns and rows of a query."""
+    """Return columns and rows of a query."""
     with duckdb.connect() as connection:
         result = connection.sql("SET TimeZone='UTC'") or connection.sql(query)
         return result.columns, result.fetchall()
 
 
 def published(target: Path) -> tuple[list[str], list[Row]]:
-    """Give columns and rows of a Parquet sink, read by DuckDB too: an engine that did not write them."""
+    """Return columns and rows of a Parquet sink, read by DuckDB too: an engine that did not write them."""
     return expected(f"SELECT * FROM read_parquet('{target}/*.parquet')")
 
 

@@ -112,7 +112,7 @@ def until(look: Callable[[], Found | None], what: str, *, seconds: float = 300) 
 
 
 def processes_of(text: str) -> list[int]:
-    """Give the processes whose arguments hold a text; a descriptor's path: spark-submit's JVM and the driver."""
+    """Return the processes whose arguments hold a text; a descriptor's path: spark-submit's JVM and the driver."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:

@@ -147,7 +147,7 @@ def _run(name: str, work: Callable[[], object], outcomes: dict[str, Any]) -> Non
 
 
 def _next(taken: list[tuple[int, int]]) -> list[int] | None:
-    """Give the choices of the next run: the last that can still be made otherwise is."""
+    """Return the choices of the next run: the last that can still be made otherwise is."""
     while taken and taken[-1][0] + 1 >= taken[-1][1]:
         taken.pop()
     if not taken:

@@ -91,7 +91,7 @@ class FilesWorld:
         shutil.rmtree(self.elsewhere, ignore_errors=True)
 
     def execution(self, request: Request, fate: Fate) -> Execution:
-        """Give the next execution."""
+        """Return the next execution."""
         return Execution(
             self.place,
             request,
@@ -176,7 +176,7 @@ class FilesWorld:
         return Counter((row["id"], row[self.ground.column], row["number"]) for row in rows)
 
     def what_else_changed(self) -> str | None:
-        """Say whether the folder beside the target is as it was."""
+        """Whether the folder beside the target is as it was."""
         if self.target == self.neighbor or self._beside == sorted(self.neighbor.rglob("*")):
             return None
         return "the folder beside the target has changed"

@@ -18,7 +18,7 @@ _NO_VALUE = ("", "__HIVE_DEFAULT_PARTITION__")
 
 
 def in_folders(value: str | None) -> str | None:
-    """Give a value as a partition folder keeps it: Hive's format has one name for '' and for NULL."""
+    """Return a value as a partition folder keeps it: Hive's format has one name for '' and for NULL."""
     return None if value in _NO_VALUE else value
 
 
@@ -34,7 +34,7 @@ class Written:
     """The plan, and the sink's operator in it."""
 
     def key(self, row: Row) -> tuple[object, ...]:
-        """Give a row's key."""
+        """Return a row's key."""
         return tuple({"id": row[0], "part": row[1]}[name] for name in self.keys)
 
     @property
@@ -83,17 +83,17 @@ class State:
         return set(written.rows) <= {row for rows in self.rows.values() for row in rows}
 
     def others_than(self, run: str) -> State:
-        """Give what is left without what a run has put there."""
+        """Return what is left without what a run has put there."""
         kept = {owner: rows for owner, rows in self.rows.items() if owner != run and rows}
         return replace(self, rows=kept, files=self.files - {run})
 
     def with_rows(self, owner: str, rows: Iterable[Row]) -> State:
-        """Give the state with more rows of an owner."""
+        """Return the state with more rows of an owner."""
         more = (*self.rows.get(owner, ()), *rows)
         return replace(self, rows={**self.rows, owner: more}, files=self.files | {owner})
 
     def without(self, gone: Iterable[Row]) -> State:
-        """Give the state without some rows."""
+        """Return the state without some rows."""
         lost = set(gone)
         kept = {
             owner: tuple(row for row in rows if row not in lost)

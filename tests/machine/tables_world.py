@@ -148,7 +148,7 @@ class TablesWorld:
         return found == "t"
 
     def what_else_changed(self) -> str | None:
-        """Say whether the table beside it is as it was."""
+        """Whether the table beside it is as it was."""
         rows = self.server.sql("SELECT id FROM neighbor")
         return None if rows == [("1",)] else "another table has changed"
 

@@ -12,7 +12,7 @@ from tests.machine.faults import Died
 
 
 def why_not_clear(execution: Execution) -> str | None:
-    """Give what is wrong with how an execution ended; None for an error of our tree, of Spark's, or of the fault."""
+    """Return what is wrong with how an execution ended; None for an error of our tree, of Spark's, or of the fault."""
     error = execution.error
     if error is None or isinstance(error, GraphCompilerError):
         return None

@@ -229,7 +229,7 @@ def test_the_order_of_independent_branches_changes_nothing(
 
 
 def _pinned_ids(pipeline: CompiledPipeline) -> set[str]:
-    """Give the vertex ids that follow from a uid."""
+    """Return the vertex ids that follow from a uid."""
     uids = [node.settings.uid for node in pipeline.stream_graph.nodes]
     return {mmh3.hash_bytes(uid.encode()).hex() for uid in uids if uid is not None}
 

@@ -134,7 +134,7 @@ POLICIES = st.builds(
 
 
 def removed(inventory: StagingInventory, policy: Policy, run: StagedRun) -> set[str]:
-    """Give what goes of one run, its folder included."""
+    """Return what goes of one run, its folder included."""
     collection = collect(inventory, policy)
     return {removal.path for removal in collection.removals if removal.run == run.identity}
 

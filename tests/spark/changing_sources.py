@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 
 def _changing(rows: DataFrame, change: Any) -> DataFrame:
-    """Give the rows as they are; `change` is called with the first input file when they have been read."""
+    """Return the rows as they are; `change` is called with the first input file when they have been read."""
     path = rows.inputFiles()[0].removeprefix("file://")
 
     def changed(batches: Iterator[Any]) -> Iterator[Any]:

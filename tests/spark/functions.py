@@ -48,7 +48,7 @@ def half(rows: DataFrame) -> DataFrame:
 
 
 def smallest_label(state: DataFrame, edges: DataFrame) -> DataFrame:
-    """Give each node the smallest label among its own and its neighbours'; `changed` says whether it is another."""
+    """Return each node the smallest label among its own and its neighbours'; `changed` says whether it is another."""
     neighbours = state.join(edges, state["node"] == edges["a"]).selectExpr("b AS node", "label")
     least = (
         neighbours.groupBy("node").agg({"label": "min"}).withColumnRenamed("min(label)", "least")

@@ -14,7 +14,7 @@ def without_lines(pipeline: Pipeline) -> Pipeline:
 
 
 def compiled(pipeline: Pipeline) -> Json:
-    """Give regions, ids, fingerprints and plan ids, as they cross to Spark."""
+    """Return regions, ids, fingerprints and plan ids, as they cross to Spark."""
     return [to_wire(region) for region in describe_regions(compile_pipeline(pipeline))]
 
 

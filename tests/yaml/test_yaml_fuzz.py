@@ -67,7 +67,7 @@ MUTATIONS = ("drop", "rename", "replace", "copy", "wrap")
 
 
 def places_in(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Give the path of every value below the top."""
+    """Return the path of every value below the top."""
     items = (
         list(tree.items())
         if isinstance(tree, dict)

@@ -23,17 +23,17 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def example(call: str) -> str:
-    """Give the last line of a command's help."""
+    """Return the last line of a command's help."""
     return f"Example: graph-compiler {call}"
 
 
 def program() -> str:
-    """Give this program as the shell finds it from here."""
+    """Return this program as the shell finds it from here."""
     return "graph-compiler" if which("graph-compiler") else ".venv/bin/graph-compiler"
 
 
 def python() -> str:
-    """Give the Python that has this package, as short as it can be from here."""
+    """Return the Python that has this package, as short as it can be from here."""
     here, found = Path.cwd(), Path(sys.executable)
     return str(found.relative_to(here) if found.is_relative_to(here) else found)
 

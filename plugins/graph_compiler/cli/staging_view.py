@@ -47,7 +47,7 @@ def show_list(inventory: StagingInventory, policy: Policy, console: Console) -> 
 
 
 def list_json(inventory: StagingInventory, policy: Policy) -> str:
-    """Give the same as JSON."""
+    """Return the same as JSON."""
     rows = []
     for run in inventory.runs:
         found = verdict(run, policy)
@@ -68,7 +68,7 @@ def list_json(inventory: StagingInventory, policy: Policy) -> str:
 
 
 def kept_results(run: StagedRun) -> list[str]:
-    """Give the results whose last epoch can still be read."""
+    """Return the results whose last epoch can still be read."""
     there = {(folder.owner, folder.name) for folder in run.data}
     return [
         result.id
@@ -96,7 +96,7 @@ def show_run(run: StagedRun, console: Console) -> None:
 
 
 def run_json(run: StagedRun) -> dict[str, object]:
-    """Give the same as a JSON object."""
+    """Return the same as a JSON object."""
     return {
         **_identity_json(run.identity),
         "bytes": run.bytes,
@@ -153,7 +153,7 @@ def show_collection(found: Collection, console: Console, *, is_dry: bool) -> Non
 
 
 def collection_json(found: Collection, *, is_dry: bool) -> str:
-    """Give the same as JSON."""
+    """Return the same as JSON."""
     return json.dumps(
         {
             "dry_run": is_dry,

@@ -111,7 +111,7 @@ dag = build_dag(env, schedule=None)
 
 
 def starter_files(name: str, *, in_yaml: bool) -> Mapping[str, str]:
-    """Give the text of each file by its path; a pipeline in YAML needs no Dag file."""
+    """Return the text of each file by its path; a pipeline in YAML needs no Dag file."""
     texts = (
         {
             f"{PIPELINES}/{name}.yaml": _YAML,

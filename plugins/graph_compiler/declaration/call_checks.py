@@ -38,7 +38,7 @@ class Refusing(Protocol):
 
     @property
     def environment(self) -> Remembering:
-        """Give the environment the call is about."""
+        """Return the environment the call is about."""
 
     def refuse(
         self, message: str, *, allowed: str | None = None, hint: str | None = None
@@ -50,13 +50,13 @@ class Refused:
     """What a refused call gives while refusals are collected."""
 
     def __getattr__(self, name: str) -> Refused:
-        """Give itself for whatever is called on it."""
+        """Return itself for whatever is called on it."""
         if name.startswith("__"):
             raise AttributeError(name)
         return self
 
     def __call__(self, *_: object, **__: object) -> Refused:
-        """Give itself."""
+        """Return itself."""
         return self
 
 
@@ -127,7 +127,7 @@ def _check(
 
 
 def _given(parameter: Parameter, value: Any) -> list[tuple[str, object]]:
-    """Give the values a parameter was given, each in words."""
+    """Return the values a parameter was given, each in words."""
     match parameter.kind:
         case Parameter.VAR_POSITIONAL:
             return [(f"{shown(item)} among its {parameter.name}", item) for item in value]
@@ -178,5 +178,5 @@ _form_of = cache(signature)
 
 @cache
 def _types(method: Callable[..., Any]) -> Mapping[str, Any]:
-    """Give the types of parameters; streams are looked at by the calls themselves."""
+    """Return the types of parameters; streams are looked at by the calls themselves."""
     return get_type_hints(method, localns=dict.fromkeys(_NOT_HELD, Any))

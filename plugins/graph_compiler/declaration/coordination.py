@@ -44,7 +44,7 @@ class InputSplitSource(Protocol):
     """What gives splits (Flink's noun): a connector."""
 
     def create_input_splits(self, parallelism: int) -> tuple[InputSplit, ...] | None:
-        """Give the parts, as many as `parallelism` or more if there is enough; None if Spark finds them itself.
+        """Return the parts, as many as `parallelism` or more if there is enough; None if Spark finds them itself.
 
         Pure: it is asked while compiling, where paths and options may hold Jinja, and again on the driver.
         """

@@ -77,7 +77,7 @@ class StreamExecutionEnvironment:
 
     @property
     def environment(self) -> Self:
-        """Give itself, as each stream does."""
+        """Return itself, as each stream does."""
         return self
 
     @held_to_signature
@@ -96,7 +96,7 @@ class StreamExecutionEnvironment:
 
     @held_to_signature
     def sql(self, query: str, /, **streams: DataStream) -> DataStream:
-        """Give what a query over several streams gives: `sql("SELECT … FROM {a} JOIN {b} …", a=orders, b=customers)`.
+        """Return what a query over several streams gives: `sql("SELECT … FROM {a} JOIN {b} …", a=orders, b=customers)`.
 
         Raises InvalidPipelineError where there is no stream.
         """
@@ -110,7 +110,7 @@ class StreamExecutionEnvironment:
         return first._several_inputs(operator, *others) if others else first._one_input(operator)
 
     def pipeline(self) -> Pipeline:
-        """Give the declaration so far as one frozen value: the operators, and all they read."""
+        """Return the declaration so far as one frozen value: the operators, and all they read."""
         found: set[int] = set()
         pending = list(self._roots)
         while pending:
@@ -204,7 +204,7 @@ class StreamExecutionEnvironment:
         raise InvalidPipelineError(self.name, [problem]) from None
 
     def transformation(self, id: int) -> Transformation:
-        """Give the transformation as it stands now."""
+        """Return the transformation as it stands now."""
         return self._transformations[id]
 
 

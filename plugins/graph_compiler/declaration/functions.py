@@ -44,7 +44,7 @@ class FunctionRef:
         return cls(module=module, name=function.__qualname__, source_digest=source_digest(module))
 
     def __str__(self) -> str:
-        """Give the form `module:name`."""
+        """Return the form `module:name`."""
         return f"{self.module}:{self.name}"
 
     def load(self) -> Callable[..., object]:

@@ -27,7 +27,7 @@ def declaring_at(location: SourceLocation) -> Iterator[None]:
 
 
 def caller_location() -> SourceLocation | None:
-    """Give the innermost frame outside this package, or None when there is none; inside `declaring_at`, its place."""
+    """Return the innermost frame outside this package, or None when there is none; inside `declaring_at`, its place."""
     if (location := _DECLARING.get()) is not None:
         return location
     frame = sys._getframe(1)

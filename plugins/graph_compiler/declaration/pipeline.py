@@ -31,16 +31,16 @@ class Pipeline:
 
     @property
     def params(self) -> tuple[tuple[str, ParameterValue], ...]:
-        """Give each parameter's name and default."""
+        """Return each parameter's name and default."""
         return tuple((parameter.name, parameter.default) for parameter in self.parameters)
 
     @property
     def operators(self) -> tuple[PhysicalTransformation, ...]:
-        """Give the transformations that become operators."""
+        """Return the transformations that become operators."""
         return tuple(t for t in self.transformations if isinstance(t, PhysicalTransformation))
 
     def placed(self, error: InvalidPipelineError) -> InvalidPipelineError:
-        """Give a refusal in which problems of no operator have the place of the whole."""
+        """Return a refusal in which problems of no operator have the place of the whole."""
         problems = [
             problem if problem.declared_at else replace(problem, declared_at=self.declared_at)
             for problem in error.problems

@@ -39,7 +39,7 @@ class Schedule:
     catchup: bool = False
 
     def moment(self, day: date | datetime | None) -> datetime | None:
-        """Give a bound as a time in the schedule's time zone, the beginning of a day."""
+        """Return a bound as a time in the schedule's time zone, the beginning of a day."""
         if day is None:
             return None
         zone: tzinfo = ZoneInfo(self.timezone)

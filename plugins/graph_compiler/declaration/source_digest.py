@@ -21,7 +21,7 @@ _LIBRARIES = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib
 
 @cache
 def source_digest(module: str) -> str:
-    """Give the sha256 over the module's source and those it imports, directly or not, below its import root."""
+    """Return the sha256 over the module's source and those it imports, directly or not, below its import root."""
     file = Path(str(sys.modules[module].__file__)).resolve()
     parts = module.split(".")
     is_package = file.name == "__init__.py"
@@ -46,7 +46,7 @@ def _reachable(file: Path, root: Path) -> set[Path]:
 
 
 def _imported(file: Path, root: Path) -> Iterator[Path]:
-    """Give the files below `root` that a file's import statements can name."""
+    """Yield the files below `root` that a file's import statements can name."""
     package = list(file.relative_to(root).parent.parts)
     try:
         tree = ast.parse(file.read_bytes())

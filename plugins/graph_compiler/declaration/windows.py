@@ -33,7 +33,7 @@ class Window:
     time: str
 
     def lengths(self) -> dict[str, str]:
-        """Give its lengths, by what they are called."""
+        """Return its lengths, by what they are called."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "time"}
 
     def problems(self) -> Iterator[Problem]:
@@ -43,7 +43,7 @@ class Window:
                 yield Problem(message=f"the {name} of its windows is {text!r}", allowed=allowed)
 
     def spark_function(self) -> str:
-        """Give the Spark function whose struct (start, end) rows are grouped by."""
+        """Return the Spark function whose struct (start, end) rows are grouped by."""
         raise NotImplementedError
 
 
@@ -54,7 +54,7 @@ class TumblingEventTimeWindows(Window):
     size: str
 
     def spark_function(self) -> str:
-        """Give `window(time, size)`."""
+        """Return `window(time, size)`."""
         return f"window({quoted(self.time)}, {_text(self.size)})"
 
 
@@ -66,7 +66,7 @@ class SlidingEventTimeWindows(Window):
     slide: str
 
     def spark_function(self) -> str:
-        """Give `window(time, size, slide)`."""
+        """Return `window(time, size, slide)`."""
         return f"window({quoted(self.time)}, {_text(self.size)}, {_text(self.slide)})"
 
 
@@ -77,7 +77,7 @@ class EventTimeSessionWindows(Window):
     gap: str
 
     def spark_function(self) -> str:
-        """Give `session_window(time, gap)`."""
+        """Return `session_window(time, gap)`."""
         return f"session_window({quoted(self.time)}, {_text(self.gap)})"
 
 

@@ -19,7 +19,7 @@ class RestartStrategy(Protocol):
         """How many restarts there are at most."""
 
     def delay(self, failures: Sequence[float], jitter: float, /) -> float | None:
-        """Give how long to wait after the last of `failures`, in order; None: no restart. `jitter` is from -1 to 1."""
+        """Return the delay after the last of `failures`, in order, None for no restart; `jitter` is from -1 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

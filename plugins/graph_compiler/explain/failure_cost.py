@@ -33,7 +33,7 @@ class FailureCost:
 
 
 def failure_costs(compiled: CompiledPipeline) -> Mapping[RegionId, FailureCost]:
-    """Give the cost for each task, in the order they can run."""
+    """Return the cost for each task, in the order they can run."""
     before = _ancestors(compiled.stream_graph)
     return {region.id: _cost(region, compiled, before) for region in compiled.deployment.regions}
 
@@ -64,7 +64,7 @@ def _cost(
 
 
 def _ancestors(graph: StreamGraph) -> Mapping[int, int]:
-    """Give for each node itself and all before it, as bits by the nodes' order: a set of each would be quadratic."""
+    """Return for each node itself and all before it, as bits by the nodes' order: a set of each would be quadratic."""
     found: dict[int, int] = {}
     for number, node in enumerate(graph.nodes):
         found[node.id] = 1 << number

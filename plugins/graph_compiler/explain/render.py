@@ -68,7 +68,7 @@ def render(compiled: CompiledPipeline, graph: Graph | None, format: Format, page
 
 
 def has_flink_plan(graph: Graph | None) -> bool:
-    """Say whether Flink has a plan document of a graph: of subtasks it has none."""
+    """Whether Flink has a plan document of a graph: of subtasks it has none."""
     return graph is not Graph.EXECUTION
 
 

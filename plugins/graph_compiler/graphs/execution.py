@@ -78,19 +78,19 @@ def report_state(state: ExecutionState, reported: ExecutionState) -> StateUpdate
 
 
 def mark_failed(state: ExecutionState) -> ExecutionState:
-    """Give the state after the scheduler has marked an attempt failed: one being canceled ends as canceled."""
+    """Return the state after the scheduler has marked an attempt failed: one being canceled ends as canceled."""
     if state is ExecutionState.CANCELING:
         return ExecutionState.CANCELED
     return state if state.is_terminal else ExecutionState.FAILED
 
 
 def fail(state: ExecutionState) -> ExecutionState:
-    """Give the state after the master has met a failure: it tells the scheduler, which then marks the attempt."""
+    """Return the state after the master has met a failure: it tells the scheduler, which then marks the attempt."""
     return ExecutionState.CANCELED if state is ExecutionState.CANCELING else state
 
 
 def cancel(state: ExecutionState) -> ExecutionState:
-    """Give the state after a wish to cancel: what is on a worker is asked to stop, what is not is canceled at once."""
+    """Return the state after a wish to cancel: what is on a worker is asked to stop, else it is canceled at once."""
     _refuse_reconciling(state)
     if state in (ExecutionState.CREATED, ExecutionState.SCHEDULED):
         return ExecutionState.CANCELED
@@ -98,7 +98,7 @@ def cancel(state: ExecutionState) -> ExecutionState:
 
 
 def suspend(state: ExecutionState) -> ExecutionState:
-    """Give the state after the job was suspended: everything that is not over is canceled."""
+    """Return the state after the job was suspended: everything that is not over is canceled."""
     _refuse_reconciling(state)
     return state if state.is_terminal else ExecutionState.CANCELED
 

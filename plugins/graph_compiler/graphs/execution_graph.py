@@ -45,11 +45,11 @@ class ExecutionJobVertex:
     input_splits: tuple[InputSplitAssigner, ...] = ()
 
     def execution_vertices(self) -> Iterator[ExecutionVertexId]:
-        """Give the subtasks in order."""
+        """Return the subtasks in order."""
         return (ExecutionVertexId(self.id, subtask) for subtask in range(self.parallelism))
 
     def task_name(self, subtask: int) -> str:
-        """Give Flink's task name: `flown (1/4)`."""
+        """Return Flink's task name: `flown (1/4)`."""
         return f"{self.name} ({subtask + 1}/{self.parallelism})"
 
 
@@ -71,13 +71,13 @@ class ExecutionEdge:
     groups: tuple[PartitionGroup, ...]
 
     def group_of(self, consumer: int) -> PartitionGroup:
-        """Give the partitions a consumer subtask reads."""
+        """Return the partitions a consumer subtask reads."""
         if self.job_edge.distribution_pattern is DistributionPattern.ALL_TO_ALL:
             return self.groups[0]
         return next(group for group in self.groups if consumer in group.consumers)
 
     def subpartition(self, consumer: int) -> int:
-        """Give the subpartition a consumer reads of each of its partitions.
+        """Return the subpartition a consumer reads of each of its partitions.
 
         Flink counts subtasks modulo the consumers of a partition, not their place among these.
         """

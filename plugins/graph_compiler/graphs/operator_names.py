@@ -23,18 +23,18 @@ class NamedOutput:
 
     @property
     def is_sink(self) -> bool:
-        """Say whether it gives out nothing: its rows are those it is given."""
+        """Whether it gives out nothing: its rows are those it is given."""
         return isinstance(self.node.operator, Sink)
 
     @property
     def name(self) -> str:
-        """Give the name that people know it by."""
+        """Return the name that people know it by."""
         name = self.node.declared_name
         return name if self.tag is None else f"{name}.{self.tag}"
 
 
 def find_output(graph: StreamGraph, name: str) -> NamedOutput:
-    """Give the output with a name or uid; an operator comes before a sink of the same name.
+    """Return the output with a name or uid; an operator comes before a sink of the same name.
 
     Raises OperatorNotFoundError, with what there is, where nothing is called so, or several are.
     """
@@ -51,7 +51,7 @@ def find_output(graph: StreamGraph, name: str) -> NamedOutput:
 
 
 def find_sink(graph: StreamGraph, name: str) -> StreamNode:
-    """Give the sink with a name or uid; raises OperatorNotFoundError as `find_output` does."""
+    """Return the sink with a name or uid; raises OperatorNotFoundError as `find_output` does."""
     sinks = [output for output in _outputs(graph) if output.is_sink]
     found = [sink for sink in sinks if name in (sink.name, sink.node.settings.uid)]
     if len(found) == 1:

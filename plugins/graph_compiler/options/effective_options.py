@@ -37,7 +37,7 @@ class EffectiveOption:
 def effective_options(
     options: PipelineOptions, pipeline: Collection[str], deployment: DeploymentOptions
 ) -> tuple[EffectiveOption, ...]:
-    """Give every option in the model's order; `pipeline` are the keys a pipeline sets."""
+    """Return every option in the model's order; `pipeline` are the keys a pipeline sets."""
     inherited = dict(deployment.values)
     return tuple(
         EffectiveOption(

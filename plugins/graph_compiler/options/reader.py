@@ -34,7 +34,7 @@ FIELDS: Mapping[str, str] = {
 def read_options(
     config: Sequence[tuple[str, str]], deployment: DeploymentOptions = NO_DEPLOYMENT_OPTIONS
 ) -> tuple[PipelineOptions, tuple[Problem, ...]]:
-    """Check (key, value) pairs over the deployment's; gives the defaults beside the problems when there are any."""
+    """Check (key, value) pairs over the deployment's; return the defaults beside the problems when there are any."""
     own = dict(config)
     try:
         options = PipelineOptions.model_validate({**dict(deployment.values), **own})

@@ -82,7 +82,7 @@ def _problems(schedule: Schedule) -> Iterator[Problem]:
 
 
 def _in_utc(schedule: Schedule, bound: date | datetime | None) -> datetime | None:
-    """Give a bound as Airflow stores it; raises OverflowError at the ends of time."""
+    """Return a bound as Airflow stores it; raises OverflowError at the ends of time."""
     moment = schedule.moment(bound)
     return None if moment is None else moment.astimezone(UTC)
 

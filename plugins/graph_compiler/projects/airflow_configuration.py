@@ -31,7 +31,7 @@ class Setting:
 
 
 def variable_of(key: str) -> str:
-    """Give the environment variable of a setting."""
+    """Return the environment variable of a setting."""
     return f"AIRFLOW__{SECTION.upper()}__{key.upper()}"
 
 
@@ -42,13 +42,13 @@ def origin_of(key: str, file: Path, environment: Mapping[str, str]) -> str:
 
 
 def configuration_file(home: Path, environment: Mapping[str, str]) -> Path:
-    """Give the file Airflow reads."""
+    """Return the file Airflow reads."""
     named = environment.get("AIRFLOW_CONFIG")
     return home / "airflow.cfg" if named is None else Path(expanded(named))
 
 
 def find_setting(key: str, file: Path, environment: Mapping[str, str]) -> Setting | None:
-    """Give a setting, None where it is not set; raises ConfigurationError for a file that cannot be read."""
+    """Return a setting, None where it is not set; raises ConfigurationError for a file that cannot be read."""
     origin = origin_of(key, file, environment)
     if (variable := variable_of(key)) in environment:
         return Setting(value=expanded(environment[variable]), origin=origin)

@@ -35,7 +35,7 @@ _NAME = re.compile(r"cannot import name '(\w+)'")
 
 @contextmanager
 def importing(name: str, file: Path) -> Iterator[list[Problem]]:
-    """Give the calls that were refused; raises InvalidPipelineError for them and for what ends the import.
+    """Yield the calls that were refused; raises InvalidPipelineError for them and for what ends the import.
 
     Ending the program is no way to load, either.
     """
@@ -78,7 +78,7 @@ def _problem(error: BaseException, file: Path) -> Problem:
 
 
 def _operator(error: BaseException) -> str | None:
-    """Give the operator on which something was called that there is not."""
+    """Return the operator on which something was called that there is not."""
     if isinstance(error, AttributeError) and isinstance(error.obj, Declared):
         return error.obj.place
     return None
@@ -94,7 +94,7 @@ def _hint_of_attribute(error: AttributeError) -> str | None:
 
 
 def _form_of_call(error: TypeError) -> tuple[str | None, str | None]:
-    """Give the form of a class that was called in another one, and the argument that was meant."""
+    """Return the form of a class that was called in another one, and the argument that was meant."""
     found = _CALLED.match(str(error))
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     kind = frames[-1].f_globals.get(found[1]) if found else None

@@ -39,7 +39,7 @@ class PipelineFile:
 
 
 def load_pipeline(name: str | Path) -> Pipeline:
-    """Give what `flights`, `pipelines/flights.py` or `pipelines/flights.yaml` declares.
+    """Return what `flights`, `pipelines/flights.py` or `pipelines/flights.yaml` declares.
 
     Raises InvalidPipelineError where there is none, or both, or where its code fails.
     """
@@ -66,7 +66,7 @@ def nothing_declared(module: PipelineFile) -> Problem:
 
 
 def load_declared(module: PipelineFile) -> Pipeline | None:
-    """Give what a YAML file or a module's `env` declares, None where there is no `env`; raises as `load_pipeline` does.
+    """Return what a YAML file or a module's `env` declares, None if there is no `env`; raises as `load_pipeline` does.
 
     What a module prints goes to standard error: standard output belongs to the command.
     """
@@ -139,7 +139,7 @@ def pipeline_names() -> list[str]:
 
 
 def pipeline_at(path: Path) -> PipelineFile:
-    """Give a file that may hold a pipeline; a module by the name under which Spark's driver would import it.
+    """Return a file that may hold a pipeline; a module by the name under which Spark's driver would import it.
 
     Raises InvalidPipelineError where there is no such file, or no such name.
     """
@@ -160,7 +160,7 @@ def pipeline_at(path: Path) -> PipelineFile:
 
 
 def files_below(folder: Path) -> list[str]:
-    """Give the files below a folder that may hold pipelines: no part of their path begins with `_` or `.`."""
+    """Return the files below a folder that may hold pipelines: no part of their path begins with `_` or `.`."""
     paths = (path for path in sorted(folder.rglob("*")) if path.suffix in _SUFFIXES)
     files = (path.relative_to(folder) for path in paths)
     return [

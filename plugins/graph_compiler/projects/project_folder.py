@@ -11,7 +11,7 @@ YAML = ".yaml"
 
 
 def project_of(file: Path) -> Path:
-    """Give the folder that holds pipelines/, or the one the outermost package of the file lies in."""
+    """Return the folder that holds pipelines/, or the one the outermost package of the file lies in."""
     whole = file.resolve()
     for parent in whole.parents:
         if parent.name == PIPELINES:

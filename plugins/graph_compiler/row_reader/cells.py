@@ -130,7 +130,7 @@ def _text(value: Any) -> str:
 
 
 def _part(kind: Any, key: str) -> Any:
-    """Give a part of a type; a user-defined type is stored as another."""
+    """Return a part of a type; a user-defined type is stored as another."""
     if isinstance(kind, dict) and kind.get("type") == "udt":
         kind = kind.get("sqlType")
     return kind.get(key) if isinstance(kind, dict) else None

@@ -117,7 +117,7 @@ def dry_run(
 
 
 def _plans(evaluation: RegionEvaluation) -> Iterator[VertexPlan]:
-    """Give the physical plan that begins with a vertex' input and ends with its last operator."""
+    """Yield the physical plan that begins with a vertex' input and ends with its last operator."""
     for vertex in evaluation.region.vertices:
         evaluated = [
             operator

@@ -78,7 +78,7 @@ class Progress:
 def run_in_process(
     request: InProcessRequest, spark: SparkSession, surroundings: Surroundings
 ) -> ExecutionReport:
-    """Run regions one after the other until one fails; gives the last one's report."""
+    """Run regions one after the other until one fails; return the last one's report."""
     for task in request.tasks:
         hide_options(spark, task.region)
         with _attempt(task) as ended:

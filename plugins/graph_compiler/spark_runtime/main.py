@@ -46,7 +46,7 @@ LOG = program_log.logger(__name__)
 
 
 def main(descriptor_path: str) -> int:
-    """Run the region a descriptor describes; gives the exit code."""
+    """Run the region a descriptor describes; return the exit code."""
     bound_output()
     program_log.show()
     try:

@@ -22,7 +22,7 @@ _MASK = "***"
 
 
 def reveal(text: SecretText) -> str:
-    """Give text as it is, and the value of a secret; raises SecretError where it has not reached this process."""
+    """Return text as it is, and the value of a secret; raises SecretError where it has not reached this process."""
     if isinstance(text, str):
         return text
     value = os.environ.get(text.variable)
@@ -46,7 +46,7 @@ def redact(text: str) -> str:
 
 
 def redacted(failure: Failure) -> Failure:
-    """Give a failure without the value of any secret."""
+    """Return a failure without the value of any secret."""
     return replace(failure, message=redact(failure.message))
 
 

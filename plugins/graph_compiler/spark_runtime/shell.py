@@ -35,7 +35,7 @@ from graph_compiler.staging.store.stores import store_of
 
 
 def named_rows(task: TaskDeploymentDescriptor, spark: SparkSession) -> dict[str, DataFrame]:
-    """Give the outputs of a region's operators by name: `flown`, `flown_cancelled` for a side output."""
+    """Return the outputs of a region's operators by name: `flown`, `flown_cancelled` for a side output."""
     area = StagingArea(
         spark=spark,
         log=ManifestLog(store=store_of(task.staging_root), layout=task.layout),

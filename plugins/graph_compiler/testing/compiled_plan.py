@@ -45,15 +45,15 @@ class CompiledPlan:
 
     @property
     def tasks(self) -> tuple[RegionId, ...]:
-        """Give the task ids, in an order in which they can run."""
+        """Return the task ids, in an order in which they can run."""
         return tuple(region.id for region in self.compiled.deployment.regions)
 
     def task_of(self, operator: str) -> RegionId:
-        """Give the id of the task that runs an operator."""
+        """Return the id of the task that runs an operator."""
         return self._task(self._node(operator))
 
     def vertex_of(self, operator: str) -> str:
-        """Give the name of the job vertex an operator is chained into."""
+        """Return the name of the job vertex an operator is chained into."""
         return self.compiled.job_graph.vertex_of_node[self._node(operator).id].name
 
     def assert_tasks(self, *tasks: str) -> None:
@@ -147,7 +147,7 @@ class CompiledPlan:
         return self.compiled.job_graph.vertex_of_node[self._node(operator).id].id
 
     def _between(self, first: str, second: str) -> tuple[tuple[EdgeFacts, ...], ...]:
-        """Give the ways between two operators, in whichever direction there are any."""
+        """Return the ways between two operators, in whichever direction there are any."""
         paths = PlanPaths.of(self.compiled)
         one, other = self._node(first).id, self._node(second).id
         return paths.between(one, other) or paths.between(other, one)
@@ -164,7 +164,7 @@ def _edges(paths: Sequence[Sequence[EdgeFacts]]) -> Iterator[EdgeFacts]:
 
 
 def _reason(kind: type[Reason], because: str | None) -> Reason | None:
-    """Give the reason a test names; raises ValueError naming those there are."""
+    """Return the reason a test names; raises ValueError naming those there are."""
     if because is None:
         return None
     if because in kind.__members__:

@@ -102,7 +102,7 @@ class MiniCluster:
         regions: Iterable[RegionDescriptor],
         sources: Mapping[str, Given] | Place | None,
     ) -> dict[int, Frame]:
-        """Give the rows of each source that is given any, by node id."""
+        """Return the rows of each source that is given any, by node id."""
         if isinstance(sources, Place):
             return {}
         given = dict(sources or {})
@@ -125,12 +125,12 @@ class MiniCluster:
 
 
 def _target(output: NamedOutput | None) -> tuple[int, str | None] | None:
-    """Give the output whose rows are wanted at once; those of a sink are kept anyway."""
+    """Return the output whose rows are wanted at once; those of a sink are kept anyway."""
     return None if output is None or output.is_sink else (output.node.id, output.tag)
 
 
 def _day(day: str | date) -> str:
-    """Give a day as every run has it: as text, whatever a test gives."""
+    """Return a day as every run has it: as text, whatever a test gives."""
     if isinstance(day, datetime):
         return day.date().isoformat()
     try:

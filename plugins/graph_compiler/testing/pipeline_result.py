@@ -46,23 +46,23 @@ class PipelineResult:
     rehearsal: Rehearsal
 
     def rows(self, operator: str, *, ordered: bool = False) -> list[dict[str, object]]:
-        """Give the rows that an operator gives out, or a sink is given, as dicts.
+        """Return the rows that an operator gives out, or a sink is given, as dicts.
 
         They are in the order of their values; `ordered` gives them in Spark's, which only a sort or top_n promises.
         """
         return self._rows(self._output(operator), ordered=ordered)
 
     def columns(self, operator: str) -> dict[str, str]:
-        """Give the columns of what an operator gives out, with their types: `{"delay": "INT"}`."""
+        """Return the columns of what an operator gives out, with their types: `{"delay": "INT"}`."""
         return _columns(self.frame(operator))
 
     def frame(self, operator: str) -> Frame:
-        """Give what an operator gives out as a DataFrame."""
+        """Return what an operator gives out as a DataFrame."""
         output = self._output(operator)
         return self.rehearsal.frame((output.node.id, output.tag))
 
     def sink(self, name: str) -> SinkRows:
-        """Give what a sink was given to write, its declared columns applied."""
+        """Return what a sink was given to write, its declared columns applied."""
         output = NamedOutput(node=find_sink(self.compiled.stream_graph, name), tag=None)
         self._check_run(output)
         return SinkRows(
@@ -71,12 +71,12 @@ class PipelineResult:
 
     @property
     def contracts(self) -> dict[str, ContractCount]:
-        """Give what data contracts counted, by name: `.rows`, `.violations`, `.on_violation`."""
+        """Return what data contracts counted, by name: `.rows`, `.violations`, `.on_violation`."""
         counts = (count for report in self.rehearsal.reports for count in report.contracts)
         return {count.contract: count for count in counts}
 
     def contract(self, name: str) -> ContractCount:
-        """Give what one data contract counted; raises OperatorNotFoundError where none of that name was reached."""
+        """Return what one data contract counted; raises OperatorNotFoundError where none of that name was reached."""
         counts = self.contracts
         if name in counts:
             return counts[name]

@@ -73,7 +73,7 @@ class PlanPaths:
         )
 
     def between(self, source: int, target: int) -> tuple[tuple[EdgeFacts, ...], ...]:
-        """Give the ways from one operator to another: the edges that join the two, else the first 20 ways."""
+        """Return the ways from one operator to another: the edges that join the two, else the first 20 ways."""
         direct = [each for each in self.out_edges[source] if each.edge.target_id == target]
         if direct:
             return tuple((each,) for each in direct)
@@ -99,7 +99,7 @@ class PlanPaths:
             ]
 
     def _leading_to(self, target: int) -> set[int]:
-        """Give an operator and all before it."""
+        """Return an operator and all before it."""
         sources: dict[int, list[int]] = {}
         for id, edges in self.out_edges.items():
             for each in edges:

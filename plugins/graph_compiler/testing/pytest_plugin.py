@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Session]:
-    """Give the Spark session that runs already, else a local one with two cores, for all tests."""
+    """Yield the Spark session that runs already, else a local one with two cores, for all tests."""
     from graph_compiler.spark_runtime.rehearsal.local_session import local_session
 
     with local_session() as session:

@@ -40,7 +40,7 @@ def match_sources(
     named: Collection[str],
     needed: Collection[int],
 ) -> dict[str, StreamNode]:
-    """Give the source that each name means, of those whose rows are needed.
+    """Return the source that each name means, of those whose rows are needed.
 
     Raises SourcesError for a name no source has, and for needed sources that nobody has named.
     """
@@ -85,5 +85,5 @@ def _source(graph: StreamGraph, sources: Sequence[StreamNode], name: str) -> Str
 
 
 def _is_declared_here(node: StreamNode) -> bool:
-    """Say whether its rows stand in the declaration: nothing real is read for them."""
+    """Whether its rows stand in the declaration: nothing real is read for them."""
     return isinstance(node.operator, Source) and isinstance(node.operator.connector, Range | Values)

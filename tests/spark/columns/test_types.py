@@ -72,7 +72,7 @@ def look(rows: DataFrame) -> DataFrame:
 
 
 def texts(rows: DataFrame) -> list[str]:
-    """Give the rows as JSON of strings: Python has no value for some types."""
+    """Return the rows as JSON of strings: Python has no value for some types."""
     columns = [f"CAST(`{name}` AS STRING) AS `{name}`" for name in rows.columns]
     as_json = rows.selectExpr(*columns).selectExpr("to_json(struct(*)) AS json")
     return sorted(row.json for row in as_json.collect())

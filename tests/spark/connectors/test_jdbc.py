@@ -507,7 +507,7 @@ def test_neither_plan_nor_explain_holds_a_secret_in_any_option(
 
 
 def queries_said(spark: SparkSession, action: Any) -> str:
-    """Give all that Spark's event log would hold of the queries an action runs."""
+    """Return all that Spark's event log would hold of the queries an action runs."""
     before = executions(spark)
     action()
     return "\n".join(

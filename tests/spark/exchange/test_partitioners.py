@@ -76,7 +76,7 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Data
 
 
 def sent(rows: DataFrame) -> dict[int, list[int]]:
-    """Give the v of the rows in each of Spark's partitions, those without rows too."""
+    """Return the v of the rows in each of Spark's partitions, those without rows too."""
     found: dict[int, list[int]] = {number: [] for number in range(rows.rdd.getNumPartitions())}
     for number, v in rows.select(spark_partition_id(), "v").collect():
         found[number].append(v)
@@ -241,7 +241,7 @@ def test_an_expression_may_give_more_than_an_integer_holds(table: DataFrame) -> 
 def routed(
     by: tuple[object, ...], folder: Path, run_pipeline: RunPipeline, table: DataFrame
 ) -> tuple[dict[int, list[int]], str]:
-    """Route v to 5 partitions; gives the v in each partition and the failure's words."""
+    """Route v to 5 partitions; return the v in each partition and the failure's words."""
     if not (folder / "in").exists():
         table.write.parquet(f"{folder}/in")
     env = StreamExecutionEnvironment("p")

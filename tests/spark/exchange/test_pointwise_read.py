@@ -82,7 +82,7 @@ def stage(area: StagingArea, rows: DataFrame, partitions: int | None) -> StagedI
 
 
 def in_partitions(spark: SparkSession, sizes: list[int]) -> DataFrame:
-    """Give so many rows in each partition: its number as `origin`, and `id`."""
+    """Return so many rows in each partition: its number as `origin`, and `id`."""
     starts = ", ".join(str(sum(sizes[:index])) for index in range(len(sizes)))
     origin = f"cast(size(filter(array({starts}), s -> s <= id)) - 1 AS int)"
     # sizes of 0 make equal starts: the last of these has the rows, as it should
@@ -91,7 +91,7 @@ def in_partitions(spark: SparkSession, sizes: list[int]) -> DataFrame:
 
 
 def found(rows: DataFrame) -> dict[int, list[tuple[int, int]]]:
-    """Give (origin, id) of the rows in each of Spark's partitions."""
+    """Return (origin, id) of the rows in each of Spark's partitions."""
     partitions: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for number, origin, id in rows.select(spark_partition_id(), "origin", "id").collect():
         partitions[number].append((origin, id))

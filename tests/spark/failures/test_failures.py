@@ -372,7 +372,7 @@ def test_a_failing_function_names_its_operator_and_its_line(
 
 
 def line_of(function: str, file: Path) -> int:
-    """Give the line that is marked as failing inside a function."""
+    """Return the line that is marked as failing inside a function."""
     lines = file.read_text().splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith(f"def {function}("))
     return next(number + 1 for number in range(first, len(lines)) if "# here" in lines[number])

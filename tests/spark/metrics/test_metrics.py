@@ -24,7 +24,7 @@ pytestmark = pytest.mark.spark
 
 
 def rows_of(*reports: ExecutionReport) -> dict[str, tuple[int | None, int | None]]:
-    """Give rows in and out by operator; a side output after a dot."""
+    """Return rows in and out by operator; a side output after a dot."""
     found: dict[str, tuple[int | None, int | None]] = {}
     for operator in [
         o for report in reports for vertex in report.vertices for o in vertex.operators
@@ -95,7 +95,7 @@ def test_the_slowest_task_of_the_stage_that_waited_for_it_is_known(
 
 
 def shown_by_spark(spark: SparkSession, stage_ids: tuple[int, ...]) -> set[str]:
-    """Give the descriptions Spark's UI shows beside stages."""
+    """Return the descriptions Spark's UI shows beside stages."""
     assert spark._jsc is not None
     store = spark._jsc.sc().statusStore()
     return {str(store.lastStageAttempt(id).description().get()) for id in stage_ids}

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def rows(spark: SparkSession, tmp_path: Path) -> DataStream:
-    """Give 100 rows; `v` is NULL in ten of them, and below 50 in 40 more."""
+    """Return 100 rows; `v` is NULL in ten of them, and below 50 in 40 more."""
     data = spark.range(0, 100, 1, 4).selectExpr("id", "IF(id % 10 = 0, NULL, id) AS v")
     data.write.parquet(f"{tmp_path}/in")
     env = StreamExecutionEnvironment("p", params={"least": 50})

@@ -126,7 +126,7 @@ def test_rows(
 
 
 def partitions_staged(folder: Path) -> list[int]:
-    """Give the rows in each partition of the only staged result."""
+    """Return the rows in each partition of the only staged result."""
     (manifest,) = (folder / "staging" / "p" / "run" / "manifests").glob("*/0.json")
     partitions = json.loads(manifest.read_text())["partitions"]
     assert [partition["index"] for partition in partitions] == list(range(len(partitions)))

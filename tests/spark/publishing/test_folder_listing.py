@@ -28,7 +28,7 @@ NAMES = [
 
 @pytest.fixture
 def rows(spark: SparkSession, tmp_path: Path) -> Path:
-    """Give a file of one row."""
+    """Return a file of one row."""
     spark.range(1).coalesce(1).write.parquet(f"{tmp_path}/source")
     return next((tmp_path / "source").glob("part-*"))
 

@@ -368,7 +368,7 @@ def test_a_place_is_recorded_before_anything_is_made_there(
 
 
 def preparations(tmp_path: Path) -> dict[str, bool]:
-    """Give where sinks have prepared rows, and whether anything may be left there."""
+    """Return where sinks have prepared rows, and whether anything may be left there."""
     found = {}
     for path in (tmp_path / "staging").rglob(f"{PREPARED}/*.json"):
         if not path.name.endswith(REMOVED):

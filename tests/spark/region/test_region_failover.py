@@ -101,7 +101,7 @@ class Tasks:
         return stale_readers(self.log, {result.id: result.consumers for result in results})
 
     def named(self, prefix: str) -> str:
-        """Give the one task whose name begins so."""
+        """Return the one task whose name begins so."""
         (found,) = [name for name in self.regions if name.startswith(prefix)]
         return found
 

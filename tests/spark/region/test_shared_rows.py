@@ -14,7 +14,7 @@ pytestmark = pytest.mark.spark
 
 
 def shuffled(rows: DataFrame) -> DataFrame:
-    """Give other rows each time, in a way Spark does not see."""
+    """Return other rows each time, in a way Spark does not see."""
     import random
 
     return rows.where(f"xxhash64(id, {random.randrange(2**31)}) % 2 = 0")

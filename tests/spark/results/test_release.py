@@ -22,7 +22,7 @@ Make = Callable[..., Tasks]
 
 @pytest.fixture
 def make(tmp_path: Path, spark: SparkSession) -> Make:
-    """Give the tasks of: first ║ each of some readers; the last of them reads through a second staged result."""
+    """Return the tasks of: first ║ each of some readers; the last of them reads through a second staged result."""
     (tmp_path / "in.csv").write_text("k,v\na,1\na,2\nb,3\n")
 
     def tasks(*readers: str, release: StagingRelease = StagingRelease.LAST_CONSUMER) -> Tasks:

@@ -90,7 +90,7 @@ def test_of_the_publications_to_one_target_each_counts_its_own_as_the_same_run(
 
 
 def is_own(ledger: Ledger, target: str, number: int) -> bool:
-    """Say whether the ledger refuses another sink's right to a publication: that of the same run alone."""
+    """Whether the ledger refuses another sink's right to a publication: that of the same run alone."""
     try:
         ledger.of_this_run(target, OperatorId("cd" * 16), number + 1, since=number)
     except PublicationError:

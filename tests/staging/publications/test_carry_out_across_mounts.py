@@ -30,7 +30,7 @@ def world(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[Path]:
-    """Give a folder on another mount than the test's."""
+    """Yield a folder on another mount than the test's."""
     shared = Path("/dev/shm")
     if not shared.is_dir() or shared.stat().st_dev == tmp_path.stat().st_dev:
         pytest.skip("this machine has no second file system that a test may write to")
@@ -40,7 +40,7 @@ def elsewhere(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def mounts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Path]]:
-    """Give two folders in memory between which nothing can be renamed, as if they were two mounts."""
+    """Yield two folders in memory between which nothing can be renamed, as if they were two mounts."""
     monkeypatch.setattr(module, "sync_folder", lambda _: None)
     monkeypatch.setattr(os, "fsync", lambda _: None)
     real = Path.rename

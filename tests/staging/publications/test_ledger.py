@@ -292,7 +292,7 @@ def damage(ledger: Ledger, target: Path, number: int, content: bytes | None) -> 
 
 
 def record(ledger: Ledger, target: Path, execution_id: str) -> Path:
-    """Leave what a sink records before it prepares anything; gives the execution's folder."""
+    """Leave what a sink records before it prepares anything; return the execution's folder."""
     folder = Path(ledger.layout.descriptor(RegionId("out"), execution_id)).parent
     place = PreparedPlace(
         kind=PlaceKind.FOLDER,

@@ -23,12 +23,12 @@ from graph_compiler.identifiers import listing
 
 
 def inlets(region: RegionDescriptor, defaults: Mapping[str, ParameterValue]) -> list[Asset]:
-    """Give what the region's sources read, each once."""
+    """Return what the region's sources read, each once."""
     return _distinct(asset for _, asset in _assets(region, Source, defaults))
 
 
 def outlets(region: RegionDescriptor, defaults: Mapping[str, ParameterValue]) -> list[Asset]:
-    """Give what the region's sinks write, each once."""
+    """Return what the region's sinks write, each once."""
     return _distinct(asset for _, asset in _assets(region, Sink, defaults))
 
 
@@ -45,7 +45,7 @@ def published(
     defaults: Mapping[str, ParameterValue],
     values: Mapping[str, ParameterValue],
 ) -> tuple[Written, ...]:
-    """Give what a run with these parameters has written, in the order in which sinks are published."""
+    """Return what a run with these parameters has written, in the order in which sinks are published."""
     changed = {name for name, default in defaults.items() if values.get(name, default) != default}
     assets = {operator.operator_id: asset for operator, asset in _assets(region, Sink, defaults)}
     sinks = {
@@ -84,7 +84,7 @@ def describe_events(
 
 
 def asset_at(place: str) -> Asset:
-    """Give the asset of a path or URI that somebody wrote into a schedule."""
+    """Return the asset of a path or URI that somebody wrote into a schedule."""
     return Asset(place_uri(place))
 
 

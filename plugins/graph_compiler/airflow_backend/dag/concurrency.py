@@ -48,7 +48,7 @@ def shared_targets(
     *,
     modes: Collection[SinkMode] = tuple(SinkMode),
 ) -> tuple[str, ...]:
-    """Give the names of sinks whose place does not depend on the run, in declaration order."""
+    """Return the names of sinks whose place does not depend on the run, in declaration order."""
     return tuple(
         node.declared_name
         for node in compiled.stream_graph.nodes

@@ -94,7 +94,7 @@ def build_dag(
 
 
 def _when(hints: Schedule) -> When | None:
-    """Give a pipeline's own schedule as Airflow takes it."""
+    """Return a pipeline's own schedule as Airflow takes it."""
     cron = hints.cron
     if hints.assets:
         return [asset_at(place) for place in hints.assets]
@@ -105,7 +105,7 @@ def _when(hints: Schedule) -> When | None:
 
 
 def _runs_at_once(when: object) -> dict[str, Any]:
-    """Give what Airflow asks to be told of a Dag that always runs; others may be limited later."""
+    """Return what Airflow asks to be told of a Dag that always runs; others may be limited later."""
     is_continuous = when == "@continuous" or getattr(when, "active_runs_limit", None) == 1
     return {"max_active_runs": 1} if is_continuous else {}
 

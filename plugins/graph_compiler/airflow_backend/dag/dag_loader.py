@@ -24,7 +24,7 @@ class BrokenPipelinesError(GraphCompilerError):
 
 
 def load_dags(folder: str | Path) -> dict[str, DAG]:
-    """Give the Dag of each pipeline below a folder that can be compiled, by its id.
+    """Return the Dag of each pipeline below a folder that can be compiled, by its id.
 
     In a task's process, which needs one Dag, the others are not compiled.
     """

@@ -79,7 +79,7 @@ def _decompressed(packed: bytes) -> bytes:
 
 
 def find_plan(serialized_dag: Mapping[str, Any] | None) -> PlanDocument | None:
-    """Give the plan in a serialized Dag, None where it is not one of ours; raises DescriptorError as `unpack` does."""
+    """Return the plan in a serialized Dag, None if it is not one of ours; raises DescriptorError as `unpack` does."""
     tasks = ((serialized_dag or {}).get("dag") or {}).get("tasks") or []
     packed = next((found for task in tasks if (found := _field(task))), None)
     return None if packed is None else unpack(packed)

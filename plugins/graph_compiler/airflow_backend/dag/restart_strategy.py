@@ -38,7 +38,7 @@ from graph_compiler.options.model import (
 
 
 def restart_strategy(options: PipelineOptions) -> RestartStrategy | None:
-    """Give the strategy a pipeline asks for; None where it leaves that to the Dag."""
+    """Return the strategy a pipeline asks for; None where it leaves that to the Dag."""
     match options.restart_strategy:
         case None:
             return None
@@ -70,7 +70,7 @@ def restart_strategy(options: PipelineOptions) -> RestartStrategy | None:
 def retry_arguments(
     strategy: RestartStrategy | None, failures: Callable[[Context], Sequence[float]]
 ) -> dict[str, Any]:
-    """Give an operator's arguments; `failures` gives the times of a task's earlier failures."""
+    """Return an operator's arguments; `failures` gives the times of a task's earlier failures."""
     if strategy is None:
         return {}
     if strategy.attempts == 0:

@@ -7,7 +7,7 @@ from jinja2.meta import find_undeclared_variables
 
 
 def variables_in(text: str, templates: Environment) -> set[str]:
-    """Give the variables of Airflow's context that a text names; `templates` is the Dag's, which knows the filters.
+    """Return the variables of Airflow's context that a text names; `templates` is the Dag's, which knows the filters.
 
     A text that is no template at all names none: Airflow will say so, with the field, when it renders.
     """

@@ -23,23 +23,23 @@ from graph_compiler.projects.airflow_configuration import SECTION
 
 
 def versions() -> str:
-    """Give Airflow's version."""
+    """Return Airflow's version."""
     return airflow.__version__
 
 
 def plugin() -> dict[str, Any]:
-    """Give the names of the plugins that were loaded, and why others were not, by file."""
+    """Return the names of the plugins that were loaded, and why others were not, by file."""
     loaded = [str(found["name"]) for found in plugins_manager.get_plugin_info(["name"])]
     return {"loaded": loaded, "errors": dict(plugins_manager.get_import_errors())}
 
 
 def settings() -> dict[str, Any]:
-    """Give our section of the configuration as Airflow reads it."""
+    """Return our section of the configuration as Airflow reads it."""
     return {"staging_root": read_settings().staging_root}
 
 
 def spark_connection() -> dict[str, Any]:
-    """Give what the Spark connection says of the cluster, of its extras the one that says where a driver runs."""
+    """Return what the Spark connection says of the cluster, of its extras the one that says where a driver runs."""
     conn_id = conf.get(SECTION, "conn_id", fallback=DEFAULT_CONN_ID)
     try:
         connection = BaseHook.get_connection(conn_id)

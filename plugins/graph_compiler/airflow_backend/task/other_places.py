@@ -105,7 +105,7 @@ def _is_left_out(end: Endpoint, left_out: Iterable[str]) -> bool:
 
 
 def _folders(context: Context) -> Iterator[OwnFolder]:
-    """Give the folders of this Airflow that no sink may write over."""
+    """Yield the folders of this Airflow that no sink may write over."""
     for section, key, what in (
         ("core", "dags_folder", "the Dags folder"),
         ("core", "plugins_folder", "the plugins folder"),

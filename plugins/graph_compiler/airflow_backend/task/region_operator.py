@@ -120,7 +120,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
 
     @classmethod
     def get_serialized_fields(cls) -> frozenset[str]:
-        """Give what Airflow stores of a task: its own fields, and the plan."""
+        """Return what Airflow stores of a task: its own fields, and the plan."""
         return frozenset({*super().get_serialized_fields(), PLAN_DOCUMENT})
 
     def render_template_fields(
@@ -131,7 +131,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             super().render_template_fields(with_run_date(context), jinja_env)
 
     def execute(self, context: Context) -> RegionSummary:
-        """Submit the region; gives what came out, or raises with the report's words."""
+        """Submit the region; return what came out, or raise with the report's words."""
         task = self._task(context)
         check_places(task, self.others, self, context)
         # Not in __init__: Airflow would store this host's paths in the Dag, and every host would make a Dag version.
@@ -215,7 +215,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             super().on_kill()
 
     def _failures(self, context: Context) -> tuple[float, ...]:
-        """Give when earlier tries of this task failed."""
+        """Return when earlier tries of this task failed."""
         instance = context["ti"]
         identity = identity_of_task(self._region, instance)
         layout = StagingLayout(root=self._staging_root, identity=identity)
@@ -224,7 +224,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         )
 
     def _submission(self) -> Submission:
-        """Give what the hook is about to run; it has no public way to ask."""
+        """Return what the hook is about to run; it has no public way to ask."""
         self._hook = self._get_hook()
         command = self._hook._build_spark_submit_command(self.application)
         return Submission(
@@ -266,7 +266,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         )
 
     def _get_hook(self) -> SparkSubmitHook:
-        """Give secrets to the hook alone: the operator's own `env_vars` is a field that Airflow renders and shows."""
+        """Return secrets to the hook alone: the operator's own `env_vars` is a field that Airflow renders and shows."""
         hook = super()._get_hook()
         lead_a_group(hook)
         limit_log(hook)

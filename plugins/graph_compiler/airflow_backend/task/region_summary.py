@@ -45,7 +45,7 @@ class RegionSummary(TypedDict):
 
 
 def summarize(report: ExecutionReport, report_path: str) -> RegionSummary:
-    """Give the summary, at most MOST_BYTES as JSON: the last vertices are left out first, then the last outputs."""
+    """Return the summary, at most MOST_BYTES as JSON: the last vertices are left out first, then the last outputs."""
     summary = RegionSummary(
         outputs=[
             OutputSummary(

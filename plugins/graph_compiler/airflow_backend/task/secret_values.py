@@ -19,7 +19,7 @@ from graph_compiler.errors import SecretError
 
 
 def secret_values(region: RegionDescriptor) -> dict[str, str]:
-    """Give each secret's value by its variable, masked in every log of this process from here on.
+    """Return each secret's value by its variable, masked in every log of this process from here on.
 
     Raises SecretError naming the connection or the field that is not there, and never a value.
     """

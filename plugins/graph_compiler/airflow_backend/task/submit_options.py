@@ -15,7 +15,7 @@ from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingG
 def submit_options(
     profile: SlotSharingGroup | None, installation: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Give the arguments that are set; `installation` are the settings of every application, which a profile overrides.
+    """Return the arguments that are set; a profile overrides `installation`, the settings of every application.
 
     What nobody sets is not passed at all, so that a Dag's `default_args` still reach the operator.
     """

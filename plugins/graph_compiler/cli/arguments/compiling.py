@@ -17,5 +17,5 @@ def compile_named(name: str) -> CompiledPipeline:
 
 
 def deployment_options() -> DeploymentOptions:
-    """Give what the environment or airflow.cfg sets for all pipelines; raises ConfigurationError."""
+    """Return what the environment or airflow.cfg sets for all pipelines; raises ConfigurationError."""
     return EmbeddedAirflow(Path.cwd()).options

@@ -19,7 +19,7 @@ Params = Annotated[
 
 
 def read_day(text: str | None) -> str:
-    """Give a day, today if none is named; raises ParameterError for what is none."""
+    """Return a day, today if none is named; raises ParameterError for what is none."""
     try:
         return (date.today() if text is None else date.fromisoformat(text)).isoformat()
     except ValueError:
@@ -27,7 +27,7 @@ def read_day(text: str | None) -> str:
 
 
 def read_params(texts: Sequence[str] | None, pipeline: Pipeline) -> dict[str, ParameterValue]:
-    """Give the values of `name=value`; raises ParameterError for those that the pipeline does not take."""
+    """Return the values of `name=value`; raises ParameterError for those that the pipeline does not take."""
     pairs = [text.partition("=") for text in texts or ()]
     for name, separator, _ in pairs:
         if not separator:

@@ -72,7 +72,7 @@ def _summarize(version: str, module: PipelineFile, path: Sequence[str]) -> PlanS
 
 
 def _hides(module: PipelineFile, entry: str) -> bool:
-    """Say whether a folder of the import path hides the module: a package comes before a folder without __init__."""
+    """Whether a folder of the import path hides the module: a package comes before a folder without __init__."""
     top, folder = module.name.partition(".")[0], Path(entry).resolve()
     ours = module.root / top
     is_package = not ours.is_dir() or (ours / "__init__.py").is_file()
@@ -80,7 +80,7 @@ def _hides(module: PipelineFile, entry: str) -> bool:
 
 
 def _as_of(folder: Path, repository: Path) -> list[str]:
-    """Give the import path with the repository's own folders as they were; the compiler is the one that runs."""
+    """Return the import path with the repository's own folders as they were; the compiler is the one that runs."""
     found = []
     for entry in sys.path:
         here = Path(entry).resolve()

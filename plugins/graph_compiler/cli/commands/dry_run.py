@@ -69,7 +69,7 @@ def analyse(
     *,
     shows_plans: bool,
 ) -> int:
-    """Print what Spark finds, and its plans if asked; gives the number of findings. Raises DryRunFailedError."""
+    """Print what Spark finds, and its plans if asked; return the number of findings. Raises DryRunFailedError."""
     answer = ask_spark(compiled, day, params, shows_plans=shows_plans)
     console = standard_output()
     for plan in answer.plans:
@@ -92,7 +92,7 @@ def ask_spark(
     *,
     shows_plans: bool,
 ) -> DryRunAnswer:
-    """Give what Spark finds; raises DryRunFailedError where it does not come so far."""
+    """Return what Spark finds; raises DryRunFailedError where it does not come so far."""
     given = {**dict(compiled.pipeline.params), **params}
     regions = describe_regions(compiled)
     with TemporaryDirectory(prefix="dry-run-") as folder:

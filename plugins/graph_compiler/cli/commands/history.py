@@ -47,7 +47,7 @@ def history(dag: DagName, run_id: RunId, as_json: AsJson = False) -> None:
 
 
 def run_history(layout: StagingLayout) -> History:
-    """Give the attempts at each region of a run, first to last, as many as its pipeline wants shown.
+    """Return the attempts at each region of a run, first to last, as many as its pipeline wants shown.
 
     Raises ExecutionNotFoundError.
     """
@@ -71,7 +71,7 @@ def show_history(layout: StagingLayout, found: History, console: Console) -> Non
 
 
 def history_json(found: History) -> str:
-    """Give the same as JSON; what a driver tells of its work is left out, its report.json has it."""
+    """Return the same as JSON; what a driver tells of its work is left out, its report.json has it."""
     return json.dumps(
         {
             region_id: [

@@ -186,7 +186,7 @@ def _reports(found: Replay) -> list[bytes]:
 
 
 def _outcome_json(found: Replay, exit_code: int) -> Json:
-    """Give what became of a replay; its report is null where the driver left none."""
+    """Return what became of a replay; its report is null where the driver left none."""
     reports = _reports(found)
     return {
         "command": found.shown,

@@ -43,11 +43,11 @@ class Standalone:
 
     @property
     def url(self) -> str:
-        """Give where it answers."""
+        """Return where it answers."""
         return f"http://{_LOOPBACK}:{self.port}"
 
     def settings(self) -> dict[str, str]:
-        """Give its variables, over those that any Airflow of the project has; leaves the file of passwords."""
+        """Return its variables, over those that any Airflow of the project has; leaves the file of passwords."""
         passwords = self.home / "passwords.json"
         passwords.touch(mode=0o600)
         passwords.write_text(json.dumps(dict.fromkeys(self.users, PASSWORD)))

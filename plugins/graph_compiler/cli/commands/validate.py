@@ -99,7 +99,7 @@ def judge(paths: Sequence[str]) -> list[Verdict]:
 
 
 def verdicts_json(verdicts: Iterable[Verdict]) -> Json:
-    """Give the document that `--json` prints."""
+    """Return the document that `--json` prints."""
     return {
         "pipelines": [
             {

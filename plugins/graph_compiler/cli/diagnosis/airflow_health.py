@@ -45,7 +45,7 @@ class AirflowHealth:
     silence: str | None = None
 
     def value(self, name: str) -> Any:
-        """Give a fact; raises LookupError with the reason where Airflow has none."""
+        """Return a fact; raises LookupError with the reason where Airflow has none."""
         fact = self.facts[name]
         if "error" in fact:
             raise LookupError(str(fact["error"]))

@@ -160,7 +160,7 @@ PROGRAM_CHECKS: tuple[Check[Programs], ...] = (
 
 
 def _said(command: list[str], programs: Programs) -> str:
-    """Give what a program says, on either stream; nothing where it cannot be started."""
+    """Return what a program says, on either stream; nothing where it cannot be started."""
     try:
         done = subprocess.run(
             command,

@@ -35,7 +35,7 @@ class StagingRoot:
 
     @property
     def there(self) -> Path:
-        """Give the folder, or the nearest above it that is there."""
+        """Return the folder, or the nearest above it that is there."""
         return next(path for path in (self.folder, *self.folder.parents) if path.is_dir())
 
     @property
@@ -147,7 +147,7 @@ def judge_staging_root(root: StagingRoot) -> tuple[Answer, ...]:
 
 @contextmanager
 def _scratch(root: StagingRoot) -> Iterator[Path]:
-    """Give a folder of our own there, and remove it; raises OSError."""
+    """Yield a folder of our own there, and remove it; raises OSError."""
     folder = Path(tempfile.mkdtemp(prefix=".doctor-", dir=root.there))
     try:
         os.chmod(folder, 0o700)

@@ -39,18 +39,18 @@ class EmbeddedAirflow:
 
     @property
     def home(self) -> Path:
-        """Give AIRFLOW_HOME."""
+        """Return AIRFLOW_HOME."""
         return Path(expanded(os.environ.get("AIRFLOW_HOME", str(self.project / ".airflow"))))
 
     @property
     def staging_root(self) -> Path:
-        """Give the folder runs stage data in; raises ConfigurationError, or StagingError for one that is none."""
+        """Return the folder runs stage data in; raises ConfigurationError, or StagingError for one that is none."""
         found = self.setting("staging_root")
         return Path(local_root(found.value) if found else self.home / STAGING_FOLDER)
 
     @property
     def options(self) -> DeploymentOptions:
-        """Give the options this deployment sets for all pipelines; raises ConfigurationError."""
+        """Return the options this deployment sets for all pipelines; raises ConfigurationError."""
         found = self.setting("options")
         if found is None:
             return NO_DEPLOYMENT_OPTIONS
@@ -58,7 +58,7 @@ class EmbeddedAirflow:
 
     @property
     def spark_conf(self) -> dict[str, str]:
-        """Give the `--conf` pairs of every application; raises ConfigurationError for what is no JSON object."""
+        """Return the `--conf` pairs of every application; raises ConfigurationError for what is no JSON object."""
         found = self.setting("spark_conf") or Setting(
             value=_SETTINGS["spark_conf"], origin="this program"
         )
@@ -73,7 +73,7 @@ class EmbeddedAirflow:
 
     @property
     def configuration_file(self) -> Path:
-        """Give the airflow.cfg Airflow reads, if there is one."""
+        """Return the airflow.cfg Airflow reads, if there is one."""
         return configuration_file(self.home, os.environ)
 
     @property
@@ -92,11 +92,11 @@ class EmbeddedAirflow:
         )
 
     def setting(self, key: str) -> Setting | None:
-        """Give what the environment or airflow.cfg sets; raises ConfigurationError for a file that cannot be read."""
+        """Return what the environment or airflow.cfg sets; raises ConfigurationError for a file that cannot be read."""
         return find_setting(key, self.configuration_file, os.environ)
 
     def environment(self) -> dict[str, str]:
-        """Give every variable Airflow and Spark need, those already set unchanged."""
+        """Return every variable Airflow and Spark need, those already set unchanged."""
         python_path = [str(self.project), str(self.project / "plugins"), *_paths("PYTHONPATH")]
         programs = [str(Path(sys.executable).parent), *_paths("PATH")]
         fixed = {
@@ -122,7 +122,7 @@ class EmbeddedAirflow:
         return fixed | {name: os.environ.get(name, value) for name, value in defaults.items()}
 
     def log_of(self, pipeline: str) -> Path:
-        """Give the log of a pipeline's runs, its folder made."""
+        """Return the log of a pipeline's runs, its folder made."""
         folder = self.home / "logs"
         make_private_folder(folder)
         return folder / f"run-{pipeline}.log"
@@ -160,7 +160,7 @@ class EmbeddedAirflow:
             )
 
     def child_environment(self) -> dict[str, str]:
-        """Give the whole environment of a process that is to be like Airflow's."""
+        """Return the whole environment of a process that is to be like Airflow's."""
         return os.environ | self.environment()
 
 

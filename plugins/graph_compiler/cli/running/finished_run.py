@@ -54,19 +54,19 @@ class FinishedRun:
 
     @property
     def sinks(self) -> tuple[Output, ...]:
-        """Give what was published."""
+        """Return what was published."""
         outputs = (output for each in self.found.values() for output in outputs_of(each))
         return tuple(output for output in outputs if output.kind == "sink")
 
 
 def outputs_of(attempts: Sequence[RegionExecution]) -> tuple[Output, ...]:
-    """Give what the last attempt at a task has put out."""
+    """Return what the last attempt at a task has put out."""
     report = attempts[-1].report if attempts else None
     return () if report is None else report.outputs
 
 
 def task_words(compiled: CompiledPipeline) -> tuple[TaskWords, ...]:
-    """Give all tasks of a pipeline."""
+    """Return all tasks of a pipeline."""
     return tuple(
         TaskWords(
             id=region.id,

@@ -108,7 +108,7 @@ def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console
 def _tasks(
     run: InProcessRun, described: PipelineDescriptor, root: str, folders: Sequence[OwnFolder]
 ) -> tuple[TaskDeploymentDescriptor, ...]:
-    """Give the tasks: of all regions, or of what an operator needs. Attempts come after those of the same day."""
+    """Return the tasks: of all regions, or of what an operator needs. Attempts come after those of the same day."""
     regions: Sequence[RegionDescriptor] = described.regions
     if run.until is not None:
         node_id = run.until.output.node.id
@@ -237,7 +237,7 @@ def _came_through(attempts: Sequence[RegionExecution]) -> bool:
 
 
 def _own(task: TaskDeploymentDescriptor) -> tuple[RegionExecution, ...]:
-    """Give this run's attempt at a region; those of earlier runs of the day are in the same folder."""
+    """Return this run's attempt at a region; those of earlier runs of the day are in the same folder."""
     found = executions(store_of(task.staging_root), task.layout, task.region.region_id, size=0)
     return tuple(each for each in found if each.execution_id == task.attempt.execution_id)
 

@@ -18,7 +18,7 @@ PREVIEW_BYTES = 50_000_000
 def published_preview(
     compiled: CompiledPipeline, sinks: Sequence[Output], sorted_by: str | None
 ) -> Preview | str | None:
-    """Give rows, largest `sorted_by` first; None where there is no such sink, or it is large."""
+    """Return rows, largest `sorted_by` first; None where there is no such sink, or it is large."""
     # Imported when called: `explain` and `env` need not wait for it.
     from pyarrow import parquet
 

@@ -75,7 +75,7 @@ def _vertex(vertex: VertexMetrics) -> Json:
 
 
 def _preview(preview: Preview) -> dict[str, object]:
-    """Give rows as arrays in the order of the columns: two columns may have one name."""
+    """Return rows as arrays in the order of the columns: two columns may have one name."""
     return {
         "of": preview.name,
         "columns": [{"name": name, "type": kind} for name, kind in preview.columns],

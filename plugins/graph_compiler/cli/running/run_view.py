@@ -173,7 +173,7 @@ def skipped_words(pipeline: str, found: Executions, day: str, log: Path) -> str:
 
 
 def _last_error(log: Path) -> str:
-    """Give the last line of a log that names an error, with the indented lines that go on about it."""
+    """Return the last line of a log that names an error, with the indented lines that go on about it."""
     lines = log.read_text(errors="replace").splitlines()
     named = [i for i, line in enumerate(lines) if re.match(r"\s*[\w.]*(Error|Exception)\b", line)]
     if not named:

@@ -19,7 +19,7 @@ _SENSITIVE = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
 
 
 def connectors_of(pipeline: Pipeline) -> Iterator[tuple[PhysicalTransformation, Connector]]:
-    """Give every source and sink with its connector, but for what is none."""
+    """Yield every source and sink with its connector, but for what is none."""
     for transformation in pipeline.operators:
         operator = transformation.operator
         if isinstance(operator, Source | Sink) and isinstance(operator.connector, Connector):

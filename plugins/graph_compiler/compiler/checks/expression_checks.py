@@ -72,7 +72,7 @@ def unknown_parameters(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def _parameters(operator: PhysicalTransformation) -> Iterator[str]:
-    """Give the parameters an operator uses: `params.x` in its templates, `:x` in its expressions."""
+    """Yield the parameters an operator uses: `params.x` in its templates, `:x` in its expressions."""
     if isinstance(operator.operator, Source | Sink):
         connector: object = operator.operator.connector
         texts = connector.texts().values() if isinstance(connector, Connector) else ()

@@ -127,7 +127,7 @@ def job_type(pipeline: Pipeline, options: PipelineOptions) -> JobType:
 
 
 def unbounded_sources(pipeline: Pipeline) -> list[PhysicalTransformation]:
-    """Give the sources that never end."""
+    """Return the sources that never end."""
     return [
         t
         for t in pipeline.operators

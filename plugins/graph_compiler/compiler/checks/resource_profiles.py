@@ -13,7 +13,7 @@ from graph_compiler.graphs.stream_graph import StreamGraph
 
 
 def resource_profiles(pipeline: Pipeline) -> tuple[SlotSharingGroup, ...]:
-    """Give each group of which more than the name was declared, in declaration order; the pipeline has been checked."""
+    """Return each group declared with more than a name, in declaration order; the pipeline has been checked."""
     declared = (operator.settings.resource_profile for operator in pipeline.operators)
     by_name = {group.name: group for group in declared if group is not None and group.settings()}
     return tuple(by_name.values())

@@ -64,7 +64,7 @@ OPTION_CHECKS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], .
 
 
 def all_problems(error: InvalidPipelineError) -> tuple[Problem, ...]:
-    """Give what a refusal tells, and what else is wrong with the rest of a declaration that stopped at it."""
+    """Return what a refusal tells, and what else is wrong with the rest of a declaration that stopped at it."""
     declared = error.declared if isinstance(error, IncompletePipelineError) else None
     if declared is None or not _has_roots(declared):
         return error.problems
@@ -89,7 +89,7 @@ def validated_options(
     *,
     checks: Checks = CHECKS,
 ) -> PipelineOptions:
-    """Give the options of a pipeline that is right; raises InvalidPipelineError with every problem found."""
+    """Return the options of a pipeline that is right; raises InvalidPipelineError with every problem found."""
     options, wrong = read_options(pipeline.config, deployment)
     problems = [*wrong, *find_problems(pipeline, None if wrong else options, checks)]
     if problems:
@@ -100,7 +100,7 @@ def validated_options(
 def find_problems(
     pipeline: Pipeline, options: PipelineOptions | None, checks: Checks = CHECKS
 ) -> tuple[Problem, ...]:
-    """Give every problem, in the order of the checks and then of the declaration.
+    """Return every problem, in the order of the checks and then of the declaration.
 
     `options` None: they are wrong, and what depends on them is not looked at.
     """

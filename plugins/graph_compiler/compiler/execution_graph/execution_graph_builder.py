@@ -77,7 +77,7 @@ def build_execution_graph(graph: JobGraph) -> ExecutionGraph | None:
 
 
 def default_max_parallelism(parallelism: int) -> int:
-    """Give Flink's default: one and a half times the parallelism, rounded up to a power of two, within 128 to 32768."""
+    """Return Flink's default: 1.5 times the parallelism, rounded up to a power of two, within 128 to 32768."""
     lowest, highest = _MAX_PARALLELISM_BOUNDS
     rounded = 1 << (parallelism + parallelism // 2 - 1).bit_length()
     return min(max(rounded, lowest), highest)

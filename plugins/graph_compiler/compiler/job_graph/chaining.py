@@ -59,7 +59,7 @@ Breaks = Mapping[str, ChainBreak | None]
 def why_not_chainable(
     edge: StreamEdge, graph: StreamGraph, options: PipelineOptions, known: Breaks | None = None
 ) -> ChainBreak | None:
-    """Give the first rule the edge breaks, None when its ends may be chained.
+    """Return the first rule the edge breaks, None when its ends may be chained.
 
     `known` are answers for edges further up, where there are any: they save asking again.
     """
@@ -71,7 +71,7 @@ def why_not_chainable(
 def why_not_joined(
     edge: StreamEdge, graph: StreamGraph, options: PipelineOptions, known: Breaks | None = None
 ) -> ChainBreak | None:
-    """Give the first rule the edge breaks, but for the number of inputs: a source may join one with several."""
+    """Return the first rule the edge breaks, but for the number of inputs: a source may join one with several."""
     source, target = graph.node[edge.source_id], graph.node[edge.target_id]
     same_max = (
         source.max_parallelism == target.max_parallelism or options.chaining_across_max_parallelism
@@ -114,7 +114,7 @@ def _is_staged(edge: StreamEdge, graph: StreamGraph, options: PipelineOptions) -
 
 
 def _shares_input_number(edge: StreamEdge, graph: StreamGraph) -> bool:
-    """Say whether the edge is one of a union: a source below a union cannot be taken into a chain."""
+    """Whether the edge is one of a union: a source below a union cannot be taken into a chain."""
     others = graph.in_edges[edge.target_id]
     return any(other is not edge and other.type_number == edge.type_number for other in others)
 
@@ -148,7 +148,7 @@ def chain_breaks(graph: StreamGraph, options: PipelineOptions) -> dict[str, Chai
 
 
 def absorbed_sources(graph: StreamGraph, options: PipelineOptions) -> dict[int, int]:
-    """Give sources that an operator of several inputs takes into its chain, with that operator's node id."""
+    """Return sources that an operator of several inputs takes into its chain, with that operator's node id."""
     return {
         edges[0].source_id: edges[0].target_id
         for node in graph.nodes
@@ -209,7 +209,7 @@ class _OpenChain:
     def close(
         self, head_id: int, graph: StreamGraph, breaks: Breaks, absorbed: Mapping[int, int]
     ) -> OperatorChain:
-        """Give the finished chain."""
+        """Return the finished chain."""
         return OperatorChain(
             head_id=head_id,
             node_ids=tuple(self.node_ids),
@@ -245,7 +245,7 @@ class _OpenChain:
 def _steps(
     node_id: int, head_id: int, graph: StreamGraph, breaks: Breaks
 ) -> Iterator[tuple[int, int]]:
-    """Give (node, head of its chain) for each out-edge: chained ones first."""
+    """Return (node, head of its chain) for each out-edge: chained ones first."""
     edges = graph.out_edges[node_id]
     inside = [(edge.target_id, head_id) for edge in edges if breaks[edge.id] is None]
     outside = [(edge.target_id, edge.target_id) for edge in edges if breaks[edge.id] is not None]

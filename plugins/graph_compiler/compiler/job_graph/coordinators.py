@@ -53,7 +53,7 @@ def coordination(
 
 
 def input_splits(vertex: JobVertex, parallelism: int) -> tuple[InputSplitAssigner, ...]:
-    """Give the splits of the vertex' sources, those whose connector knows them beforehand."""
+    """Return the splits of the vertex' sources, those whose connector knows them beforehand."""
     return tuple(
         InputSplitAssigner(operator_id=id, splits=splits, parallelism=parallelism)
         for id, source in vertex.input_split_sources

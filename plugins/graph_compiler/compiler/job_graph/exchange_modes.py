@@ -33,7 +33,7 @@ _UNDECIDED: Mapping[ShuffleMode, ResultPartitionType] = {
 def result_type(
     edge: StreamEdge, graph: StreamGraph, options: PipelineOptions, *, after_end: bool
 ) -> ResultPartitionType:
-    """Give the type of the data set this edge consumes (Flink's `determineResultPartitionType`).
+    """Return the type of the data set this edge consumes (Flink's `determineResultPartitionType`).
 
     `after_end`: nothing comes out of the producer's chain before all its input is in.
     """
@@ -56,7 +56,7 @@ def result_type(
 def why_declared_staged(
     edge: StreamEdge, graph: StreamGraph, options: PipelineOptions
 ) -> StagingReason | None:
-    """Give the reason the declaration has to stage this edge: BATCH always, a wish unless all is pipelined."""
+    """Return the reason the declaration has to stage this edge: BATCH always, a wish unless all is pipelined."""
     if edge.exchange_mode is ExchangeMode.BATCH:
         return StagingReason.DECLARED
     is_pipelined = (

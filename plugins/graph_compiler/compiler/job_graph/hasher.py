@@ -20,7 +20,7 @@ from graph_compiler.identifiers import OperatorId
 def hash_nodes(
     graph: StreamGraph, breaks: Mapping[str, ChainBreak | None]
 ) -> dict[int, OperatorId]:
-    """Give the operator id of every node, by node id. `breaks` tells which edges are chainable."""
+    """Return the operator id of every node, by node id. `breaks` tells which edges are chainable."""
     hashes: dict[int, bytes] = {}
     sources = sorted(node.id for node in graph.nodes if not graph.in_edges[node.id])
     queue, enqueued = deque(sources), set(sources)

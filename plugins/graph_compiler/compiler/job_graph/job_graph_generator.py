@@ -202,7 +202,7 @@ class _Produced:
     edges: list[StreamEdge]
 
     def can_serve(self, edge: StreamEdge, kind: ResultPartitionType, facts: _Facts) -> bool:
-        """Say whether another edge can read this data set as well (Flink's output reuse)."""
+        """Whether another edge can read this data set as well (Flink's output reuse)."""
         may_share = self.kind.is_reconsumable or self.kind.is_hybrid
         same_kind = self.kind is kind or (self.kind.is_hybrid and kind.is_hybrid)
         same_rows = (self.edge.source_id, self.edge.output_tag) == (edge.source_id, edge.output_tag)

@@ -16,7 +16,7 @@ from graph_compiler.identifiers import JobVertexId
 
 
 def slot_sharing_groups(graph: JobGraph) -> Mapping[JobVertexId, str]:
-    """Give a name for the group of each vertex; vertices share slots if their names are equal."""
+    """Return a name for the group of each vertex; vertices share slots if their names are equal."""
     region_of: dict[JobVertexId, int] = {}
     if graph.job_type is JobType.BATCH:
         regions = logical_pipelined_regions(graph)

@@ -12,7 +12,7 @@ from graph_compiler.options.model import PipelineOptions
 
 
 def is_configured(chain: OperatorChain, graph: StreamGraph) -> bool:
-    """Say whether any operator of the chain has a parallelism of its own, sources it took in among them."""
+    """Whether any operator of the chain has a parallelism of its own, sources it took in among them."""
     return any(graph.node[id].parallelism_configured for id in (*chain.node_ids, *chain.source_ids))
 
 
@@ -30,7 +30,7 @@ def vertex_sizes(
     graph: StreamGraph,
     options: PipelineOptions,
 ) -> Mapping[int, VertexSize]:
-    """Give the size of each vertex by chain head; `edges` are those between chains, their partitioners settled.
+    """Return the size of each vertex by chain head; `edges` are those between chains, their partitioners settled.
 
     In a dynamic graph an unset parallelism is None, unless a forward edge ties it to a vertex whose parallelism is set:
     rows of subtask i then stay in subtask i. Vertices so tied share their smallest maximum (Flink's forward groups).

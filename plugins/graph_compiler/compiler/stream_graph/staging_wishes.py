@@ -28,7 +28,7 @@ def with_staging_wishes(graph: StreamGraph) -> StreamGraph:
 
 
 def contracts_before(node_id: int, graph: StreamGraph) -> tuple[str, ...]:
-    """Give the contracts that fail the task and are committed with what this operator gives out."""
+    """Return the contracts that fail the task and are committed with what this operator gives out."""
     found: set[int] = set()
     pending = [node_id]
     while pending:
@@ -96,7 +96,7 @@ def _outputs(edges: Iterable[StreamEdge]) -> Collection[list[StreamEdge]]:
 
 
 def _is_committed(edge: StreamEdge, graph: StreamGraph) -> bool:
-    """Say whether the edge is staged for sure, whatever lies behind it."""
+    """Whether the edge is staged for sure, whatever lies behind it."""
     source, target = graph.node[edge.source_id], graph.node[edge.target_id]
     return (
         edge.staging_wish is not None

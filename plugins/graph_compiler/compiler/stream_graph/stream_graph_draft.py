@@ -269,7 +269,7 @@ class StreamGraphDraft:
         return self.options.parallelism
 
     def _common_group(self, input_ids: tuple[int, ...]) -> str:
-        """Give the slot sharing group all inputs share, else the default (Flink's inheritance)."""
+        """Return the slot sharing group all inputs share, else the default (Flink's inheritance)."""
         producers = [
             self._route(id).producer_id
             for input_id in input_ids

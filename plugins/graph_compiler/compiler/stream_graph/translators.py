@@ -135,7 +135,7 @@ def _partition_in_streaming(
 
 
 def _feedback(draft: StreamGraphDraft, transformation: Transformation) -> tuple[int, ...]:
-    """Give the inputs and the iteration's head; the generator closes the iteration once what flows back is there."""
+    """Return the inputs and the iteration's head; the generator closes the iteration once what flows back is there."""
     assert isinstance(transformation, FeedbackTransformation)
     head_id, _ = draft.add_iteration(transformation)
     return (*draft.translated[transformation.inputs[0]], head_id)

@@ -124,7 +124,7 @@ class Connector(Extensible):
         return None
 
     def meets(self, other: Connector) -> bool:
-        """Say whether the two share a place, so that one of them cannot be written beside the other."""
+        """Whether the two share a place, so that one of them cannot be written beside the other."""
         return self.place is not None and self.place == other.place
 
     def asset_uri(self, fill: Callable[[str], str]) -> str | None:  # noqa: ARG002  # most have none
@@ -136,7 +136,7 @@ class Connector(Extensible):
         return None
 
     def create_input_splits(self, parallelism: int) -> tuple[InputSplit, ...] | None:  # noqa: ARG002  # few know theirs
-        """Give the parts a source is read in, None where Spark itself finds them (files, for one)."""
+        """Return the parts a source is read in, None where Spark itself finds them (files, for one)."""
         return None
 
     def problems(self) -> Iterator[Problem]:
@@ -148,7 +148,7 @@ class Connector(Extensible):
         return None if self.sink_modes else f"{type(self).__name__} can only be read"
 
     def texts(self) -> dict[str, str]:
-        """Give every text Jinja may be in, by its field: `{"path": "/in", "options.sep": ";"}`."""
+        """Return every text Jinja may be in, by its field: `{"path": "/in", "options.sep": ";"}`."""
         named = {
             f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.never_rendered
         }
@@ -164,7 +164,7 @@ class Connector(Extensible):
         yield from ()
 
     def with_texts(self, rendered: Mapping[str, str]) -> Self:
-        """Give the same with these texts; `rendered` has keys of `texts`."""
+        """Return the same with these texts; `rendered` has keys of `texts`."""
         changes: dict[str, object] = {
             key: text for key, text in rendered.items() if not key.startswith("options.")
         }
@@ -175,7 +175,7 @@ class Connector(Extensible):
         return replace(self, **changes)  # type: ignore[arg-type]  # by name
 
     def secrets(self) -> dict[str, Secret]:
-        """Give every secret it holds, by its field: `{"password": Secret(…)}`."""
+        """Return every secret it holds, by its field: `{"password": Secret(…)}`."""
         named = {f.name: getattr(self, f.name) for f in fields(self)}
         options = {f"options.{key}": value for key, value in _options(self)}
         return {key: value for key, value in (named | options).items() if isinstance(value, Secret)}

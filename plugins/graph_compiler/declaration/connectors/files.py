@@ -94,7 +94,7 @@ class FileConnector(Connector):
 
     @property
     def place(self) -> str | None:
-        """Give the folder, written in one way; templates in it stay as they are."""
+        """Return the folder, written in one way; templates in it stay as they are."""
         path = re.sub(r"^file:(//(?=/|\{)|(?=/(?!/)|\{))", "", self.path, flags=re.IGNORECASE)
         scheme, separator, rest = path.rpartition("://")
         if not separator and rest.startswith("//"):  # two slashes are one, but to PurePosixPath
@@ -122,11 +122,11 @@ class FileConnector(Connector):
         )
 
     def spark_options(self) -> dict[str, SecretText]:
-        """Give the options for reading and for writing alike."""
+        """Return the options for reading and for writing alike."""
         return dict(as_pairs(self.options))
 
     def read_options(self) -> dict[str, SecretText]:
-        """Give what is only said to the reader; `options` win over it."""
+        """Return what is only said to the reader; `options` win over it."""
         return {}
 
     def write_options(self) -> Mapping[str, SecretText]:
@@ -165,7 +165,7 @@ class Csv(FileConnector):
         return SchemaInFiles.NAMES if self.header else SchemaInFiles.NOTHING
 
     def spark_options(self) -> dict[str, SecretText]:
-        """Give the options for reading and for writing alike."""
+        """Return the options for reading and for writing alike."""
         own: dict[str, SecretText] = {
             "header": str(self.header).lower(),
             "nullValue": self.null_value,

@@ -60,7 +60,7 @@ def parse_bound(text: str | int) -> Bound:
 
 
 def split_predicates(column: str, lower: Bound, upper: Bound, parts: int) -> tuple[str | None, ...]:
-    """Give a predicate for each part; fewer parts where there are fewer values between the bounds."""
+    """Return a predicate for each part; fewer parts where there are fewer values between the bounds."""
     span = upper.position - lower.position
     parts = max(1, min(parts, span))
     if parts == 1:

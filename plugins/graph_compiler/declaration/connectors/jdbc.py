@@ -91,7 +91,7 @@ class Jdbc(Connector):
 
     @property
     def place(self) -> str | None:
-        """Give the table and its database; a query has no place of its own."""
+        """Return the table and its database; a query has no place of its own."""
         return None if self.table is None else f"{self.table} in {self.url}"
 
     def meets(self, other: Connector) -> bool:
@@ -117,7 +117,7 @@ class Jdbc(Connector):
         return table_uri(fill(self.url), table) if table else None
 
     def connection_properties(self) -> dict[str, SecretText]:
-        """Give Spark's JDBC options but for url and table."""
+        """Return Spark's JDBC options but for url and table."""
         own: dict[str, SecretText | None] = {
             "user": self.user,
             "password": self.password,
@@ -128,7 +128,7 @@ class Jdbc(Connector):
         return given | dict(as_pairs(self.options))
 
     def create_input_splits(self, parallelism: int = 1) -> tuple[PredicateSplit, ...]:
-        """Give what each subtask reads: disjoint, complete, NULLs in the first.
+        """Return what each subtask reads: disjoint, complete, NULLs in the first.
 
         `num_partitions` splits, else as many as `parallelism`; fewer where there are fewer values between the bounds.
         Raises ValueError for bounds that are neither two numbers, dates or time stamps in order, nor templates.

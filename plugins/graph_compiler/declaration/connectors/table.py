@@ -51,7 +51,7 @@ class Table(Connector):
 
     @property
     def place(self) -> str | None:
-        """Give the name."""
+        """Return the name."""
         return f"table {self.name}"
 
     def asset_uri(self, fill: Callable[[str], str]) -> str | None:
@@ -61,11 +61,11 @@ class Table(Connector):
 
     @property
     def attempt_columns(self) -> tuple[str, ...]:
-        """Give the run's column and the attempt's, or none."""
+        """Return the run's column and the attempt's, or none."""
         return tuple(name for name in (self.run_column, self.attempt_column) if name is not None)
 
     def spark_options(self) -> dict[str, SecretText]:
-        """Give Spark's options."""
+        """Return Spark's options."""
         return dict(as_pairs(self.options))
 
     def rendering_problems(self, rendered: Mapping[str, str]) -> Iterator[Problem]:

@@ -60,27 +60,27 @@ class Operator(Extensible):
     attributes: OperatorAttributes = field(default=OperatorAttributes(), kw_only=True)
 
     def expressions(self) -> tuple[str, ...]:
-        """Give every piece of SQL text in it, where Jinja is refused and `:name` is a parameter."""
+        """Return every piece of SQL text in it, where Jinja is refused and `:name` is a parameter."""
         return ()
 
     def functions(self) -> tuple[FunctionRef, ...]:
-        """Give the user's functions it calls."""
+        """Return the user's functions it calls."""
         return ()
 
     def output_tags(self) -> tuple[str, ...]:
-        """Give the tags of its side outputs."""
+        """Return the tags of its side outputs."""
         return self.attributes.output_tags
 
     def master_hooks(self) -> tuple[MasterHook, ...]:
-        """Give what the driver sees to for it before any data moves."""
+        """Return what the driver sees to for it before any data moves."""
         return ()
 
     def coordinator(self) -> CoordinatorKind | None:
-        """Give who looks after it on the driver."""
+        """Return who looks after it on the driver."""
         return None
 
     def input_split_source(self) -> InputSplitSource | None:
-        """Give what may know the parts it reads."""
+        """Return what may know the parts it reads."""
         return None
 
     def problems(self) -> Iterator[Problem]:
@@ -88,11 +88,11 @@ class Operator(Extensible):
         yield from ()
 
     def refusing_contract(self) -> str | None:
-        """Give the name of the contract it holds rows against, if a violation fails the task."""
+        """Return the name of the contract it holds rows against, if a violation fails the task."""
         return None
 
     def copies_what_it_reads(self) -> bool:
-        """Say whether it only writes its input into files: then staging that input would write it twice."""
+        """Whether it only writes its input into files: then staging that input would write it twice."""
         return False
 
     def why_unrepeatable(self) -> str | None:

@@ -42,7 +42,7 @@ class Join(Operator):
     condition: str | None = None
 
     def expressions(self) -> tuple[str, ...]:
-        """Give the condition."""
+        """Return the condition."""
         return () if self.condition is None else (self.condition,)
 
     def problems(self) -> Iterator[Problem]:
@@ -118,7 +118,7 @@ class Sql(Operator):
     names: tuple[str, ...]
 
     def expressions(self) -> tuple[str, ...]:
-        """Give the query."""
+        """Return the query."""
         return (self.query,)
 
     def problems(self) -> Iterator[Problem]:

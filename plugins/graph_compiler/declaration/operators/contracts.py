@@ -32,14 +32,14 @@ class Expect(Operator):
     tag: str | None = None
 
     def expressions(self) -> tuple[str, ...]:
-        """Give the condition."""
+        """Return the condition."""
         return (self.condition,)
 
     def refusing_contract(self) -> str | None:
-        """Give its name if it is a FAIL."""
+        """Return its name if it is a FAIL."""
         return self.contract if self.on_violation is OnViolation.FAIL else None
 
     def output_tags(self) -> tuple[str, ...]:
-        """Give the tag for violating rows."""
+        """Return the tag for violating rows."""
         violating = () if self.tag is None else (self.tag,)
         return (*violating, *self.attributes.output_tags)

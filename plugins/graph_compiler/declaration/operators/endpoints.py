@@ -29,15 +29,15 @@ class Source(Operator):
     is_parallel: bool = field(default=True, kw_only=True)
 
     def master_hooks(self) -> tuple[MasterHook, ...]:
-        """Give those of its connector."""
+        """Return those of its connector."""
         return self.connector.source_hooks
 
     def coordinator(self) -> CoordinatorKind | None:
-        """Give the split enumerator; as in Flink, a legacy source has none."""
+        """Return the split enumerator; as in Flink, a legacy source has none."""
         return None if self.is_legacy else CoordinatorKind.SPLIT_ENUMERATOR
 
     def input_split_source(self) -> InputSplitSource | None:
-        """Give the connector."""
+        """Return the connector."""
         return self.connector
 
 
@@ -64,9 +64,9 @@ class Sink(Operator):
         return self.connector.has_folders
 
     def master_hooks(self) -> tuple[MasterHook, ...]:
-        """Give those of its connector."""
+        """Return those of its connector."""
         return self.connector.sink_hooks
 
     def coordinator(self) -> CoordinatorKind | None:
-        """Give the committer."""
+        """Return the committer."""
         return CoordinatorKind.COMMITTER

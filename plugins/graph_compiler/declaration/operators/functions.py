@@ -21,7 +21,7 @@ class FunctionOperator(Operator):
     deterministic: bool = True
 
     def functions(self) -> tuple[FunctionRef, ...]:
-        """Give the function."""
+        """Return the function."""
         return (self.function,)
 
     def why_unrepeatable(self) -> str | None:
@@ -55,7 +55,7 @@ class MapPartitions(FunctionOperator):
     batches: Batches = Batches.PANDAS
 
     def expressions(self) -> tuple[str, ...]:
-        """Give the schema."""
+        """Return the schema."""
         return (self.schema,)
 
 
@@ -69,7 +69,7 @@ class ApplyInPandas(FunctionOperator):
     schema: str = ""
 
     def expressions(self) -> tuple[str, ...]:
-        """Give the schema."""
+        """Return the schema."""
         return (self.schema,)
 
 
@@ -81,7 +81,7 @@ class Process(FunctionOperator):
     tags: tuple[str, ...] = ()
 
     def output_tags(self) -> tuple[str, ...]:
-        """Give the tags its function must give."""
+        """Return the tags its function must give."""
         return (*self.tags, *self.attributes.output_tags)
 
 
@@ -99,7 +99,7 @@ class Iterate(FunctionOperator):
     until: str | None = None
 
     def expressions(self) -> tuple[str, ...]:
-        """Give the condition."""
+        """Return the condition."""
         return () if self.until is None else (self.until,)
 
     def problems(self) -> Iterator[Problem]:

@@ -28,7 +28,7 @@ class Aggregate(Operator):
     grouping_sets: tuple[tuple[str, ...], ...] | None = None
 
     def expressions(self) -> tuple[str, ...]:
-        """Give the aggregates."""
+        """Return the aggregates."""
         return tuple(expression for _, expression in self.aggregates)
 
     def problems(self) -> Iterator[Problem]:
@@ -53,7 +53,7 @@ class AggregateAll(Operator):
     aggregates: tuple[tuple[str, str], ...]
 
     def expressions(self) -> tuple[str, ...]:
-        """Give the aggregates."""
+        """Return the aggregates."""
         return tuple(expression for _, expression in self.aggregates)
 
     def problems(self) -> Iterator[Problem]:
@@ -73,7 +73,7 @@ class WindowAggregate(Operator):
     aggregates: tuple[tuple[str, str], ...]
 
     def expressions(self) -> tuple[str, ...]:
-        """Give the aggregates."""
+        """Return the aggregates."""
         return tuple(expression for _, expression in self.aggregates)
 
     def problems(self) -> Iterator[Problem]:
@@ -95,7 +95,7 @@ class Deduplicate(Operator):
     order_by: tuple[str, ...] = ()
 
     def expressions(self) -> tuple[str, ...]:
-        """Give the order."""
+        """Return the order."""
         return self.order_by
 
     def problems(self) -> Iterator[Problem]:

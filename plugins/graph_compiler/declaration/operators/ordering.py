@@ -22,7 +22,7 @@ class Sort(Operator):
     order_by: tuple[str, ...]
 
     def expressions(self) -> tuple[str, ...]:
-        """Give the order."""
+        """Return the order."""
         return self.order_by
 
     def problems(self) -> Iterator[Problem]:
@@ -42,7 +42,7 @@ class TopN(Operator):
     order_by: tuple[str, ...]
 
     def expressions(self) -> tuple[str, ...]:
-        """Give the order."""
+        """Return the order."""
         return self.order_by
 
     def problems(self) -> Iterator[Problem]:

@@ -22,11 +22,11 @@ class Filter(Operator):
     rejects: str | None = None
 
     def expressions(self) -> tuple[str, ...]:
-        """Give the condition."""
+        """Return the condition."""
         return (self.condition,)
 
     def output_tags(self) -> tuple[str, ...]:
-        """Give the tag for rejected rows."""
+        """Return the tag for rejected rows."""
         rejects = () if self.rejects is None else (self.rejects,)
         return (*rejects, *self.attributes.output_tags)
 
@@ -38,7 +38,7 @@ class ColumnOperator(Operator):
     columns: tuple[tuple[str, str], ...]
 
     def expressions(self) -> tuple[str, ...]:
-        """Give the columns' expressions."""
+        """Return the columns' expressions."""
         return tuple(expression for _, expression in self.columns)
 
     def problems(self) -> Iterator[Problem]:
@@ -97,7 +97,7 @@ class Cast(Operator):
     types: tuple[tuple[str, str], ...]
 
     def expressions(self) -> tuple[str, ...]:
-        """Give the types."""
+        """Return the types."""
         return tuple(type for _, type in self.types)
 
     def problems(self) -> Iterator[Problem]:
@@ -119,7 +119,7 @@ class FlatMap(Operator):
     outer: bool = False
 
     def expressions(self) -> tuple[str, ...]:
-        """Give the generator."""
+        """Return the generator."""
         return (self.generator,)
 
     def problems(self) -> Iterator[Problem]:

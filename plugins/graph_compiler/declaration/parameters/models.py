@@ -84,14 +84,14 @@ def _no_parameters(model: Any, reason: str) -> Problem:
 
 
 def refusals_of(error: Exception) -> list[tuple[str, str]]:
-    """Give what a model refused, each with its key; whatever else its code raised is about the whole."""
+    """Return what a model refused, each with its key; whatever else its code raised is about the whole."""
     details = error.errors() if hasattr(error, "errors") else ()
     found = [(".".join(["params", *map(str, each["loc"])]), str(each["msg"])) for each in details]
     return found or [("params", f"{type(error).__name__}: {error}")]
 
 
 def words_of(error: Exception) -> str:
-    """Give all of that in a line."""
+    """Return all of that in a line."""
     return "; ".join(f"{key}: {words}" for key, words in refusals_of(error))
 
 

@@ -39,23 +39,23 @@ class Parameter:
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """Give the schema as a mapping; it has a `type` always."""
+        """Return the schema as a mapping; it has a `type` always."""
         found: dict[str, Any] = json.loads(self.schema)
         return found
 
     @property
     def is_plain(self) -> bool:
-        """Say whether nothing is said of it but its default."""
+        """Whether nothing is said of it but its default."""
         return self.keywords == {"type": JSON_TYPES[type(self.default)]}
 
 
 def is_model(params: object) -> bool:
-    """Say whether it is a pydantic model, without pydantic."""
+    """Whether it is a pydantic model, without pydantic."""
     return isinstance(params, type) and hasattr(params, "model_json_schema")
 
 
 def read_parameters(params: Params) -> tuple[tuple[Parameter, ...], tuple[Problem, ...]]:
-    """Give the parameters, and what is wrong with those left out; a Problem's key is `params.<name>`."""
+    """Return the parameters, and what is wrong with those left out; a Problem's key is `params.<name>`."""
     if not isinstance(params, Mapping) and not is_model(params):
         problem = Problem(
             key="params", message=f"is {params!r}", allowed="a mapping, or a pydantic model"
@@ -138,7 +138,7 @@ def _wrong_default(key: str, default: object, schema: Mapping[str, Any]) -> Prob
 
 
 def is_bindable(value: object) -> bool:
-    """Say whether Spark and JSON have a number; what is none is."""
+    """Whether Spark and JSON have a number; what is none is."""
     if isinstance(value, float):
         return isfinite(value)
     return not isinstance(value, int) or -(2**63) <= value < 2**63

@@ -15,7 +15,7 @@ SMALLEST_HEAP = "450m"
 
 
 def parse_memory(text: object) -> int | None:
-    """Give the bytes a size stands for, None for what is no size."""
+    """Return the bytes a size stands for, None for what is no size."""
     found = _SIZE.fullmatch(text) if isinstance(text, str) else None
     return None if found is None else int(found[1]) * _UNITS[found[2].lower()]
 

@@ -55,7 +55,7 @@ class ResourceSpec:
             yield Problem(message=f"{name} is {value!r}", allowed=SPEC_FORM)
 
     def amounts(self) -> dict[str, Decimal]:
-        """Give how much is needed of each resource."""
+        """Return how much is needed of each resource."""
         return {
             CORES: _exact(self.cpu_cores),
             MEMORY: Decimal(parse_memory(self.memory) or 0),
@@ -78,7 +78,7 @@ class ResourceSpec:
         )
 
     def __str__(self) -> str:
-        """Give words: `1 core, 2g and 1 gpu`."""
+        """Return words: `1 core, 2g and 1 gpu`."""
         return amount_words(self.amounts())
 
 
@@ -93,7 +93,7 @@ def merge_resources(specs: Iterable[ResourceSpec | None]) -> ResourceSpec | None
 
 
 def exceeding(need: ResourceSpec, limit: Amounts) -> dict[str, Decimal]:
-    """Give the amounts that are over the limit; what is not known limits nothing."""
+    """Return the amounts that are over the limit; what is not known limits nothing."""
     found = {}
     for name, amount in need.amounts().items():
         most = limit.get(name, Decimal(0))

@@ -71,13 +71,13 @@ class SlotSharingGroup:
         object.__setattr__(self, "conf", conf)
 
     def settings(self) -> dict[str, str]:
-        """Give everything it sets, by Spark's names."""
+        """Return everything it sets, by Spark's names."""
         named = {key: getattr(self, name) for name, key in SPARK_SETTINGS.items()}
         own = {key: str(value) for key, value in named.items() if value is not None}
         return own | {key: str(value) for key, value in self.conf.items()}
 
     def executor(self) -> Amounts:
-        """Give what one executor of the group has; cores and memory it does not set are not known.
+        """Return what one executor of the group has; cores and memory it does not set are not known.
 
         Spark has neither off-heap memory nor extended resources unless a setting says so.
         """
@@ -131,7 +131,7 @@ class SlotSharingGroup:
                 yield Problem(message=f"conf has {key!r}", allowed=allowed)
 
     def __str__(self) -> str:
-        """Give words: `big: driver 4g, 3 executors with 4 cores and 8g`."""
+        """Return words: `big: driver 4g, 3 executors with 4 cores and 8g`."""
         driver = _joined(self.driver_memory, _counted(self.driver_cores, "core"))
         executor = _joined(_counted(self.executor_cores, "core"), self.executor_memory)
         executors = _counted(self.executor_instances, "executor") or (executor and "executors")
@@ -152,7 +152,7 @@ def _counted(number: int | None, noun: str) -> str:
 
 
 def _size(text: str) -> int | None:
-    """Give the bytes of a size in `conf`, which may be a plain number of bytes; None where only Spark can tell."""
+    """Return the bytes of a size in `conf`, which may be a plain number of bytes; None where only Spark can tell."""
     return int(text) if text.isdecimal() else parse_memory(text)
 
 

@@ -105,7 +105,7 @@ class CombiningMethods(Stream):
         return ConnectedStreams(self, others)
 
     def get_side_output(self, tag: str) -> DataStream:
-        """Give the rows the operator put aside under `tag`."""
+        """Return the rows the operator put aside under `tag`."""
         transformation = SideOutputTransformation(
             id=self.environment.next_id(), inputs=(self.id,), tag=tag, declared_at=caller_location()
         )

@@ -24,7 +24,7 @@ class ConnectedStreams:
 
     @property
     def environment(self) -> StreamExecutionEnvironment:
-        """Give the environment of the streams."""
+        """Return the environment of the streams."""
         return self._first.environment
 
     def refuse(

@@ -55,7 +55,7 @@ class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMeth
         return KeyedStream(self.environment, self._hashed(columns).id, columns)
 
     def aggregate(self, aggregates: _Columns = None, /, **expressions: str) -> DataStream:
-        """Give one row for all rows: `aggregate(flights="count(*)")`; by key behind `key_by`."""
+        """Return one row for all rows: `aggregate(flights="count(*)")`; by key behind `key_by`."""
         return self._one_input(AggregateAll((*(aggregates or {}).items(), *expressions.items())))
 
     def window_all(self, window: Window) -> WindowedStream:
@@ -125,7 +125,7 @@ class KeyedStream(DataStream):
         self._grouping_sets = grouping_sets
 
     def aggregate(self, aggregates: _Columns = None, /, **expressions: str) -> DataStream:
-        """Give one row for each key: `aggregate(flights="count(*)", mean_delay="avg(arr_delay)")`."""
+        """Return one row for each key: `aggregate(flights="count(*)", mean_delay="avg(arr_delay)")`."""
         columns = (*(aggregates or {}).items(), *expressions.items())
         operator = Aggregate(self._keys, columns, self._grouping_sets)
         return self._one_input(operator, state_keys=self._keys)
@@ -192,7 +192,7 @@ class WindowedStream:
 
     @property
     def environment(self) -> StreamExecutionEnvironment:
-        """Give the environment of the rows."""
+        """Return the environment of the rows."""
         return self._stream.environment
 
     def refuse(
@@ -202,7 +202,7 @@ class WindowedStream:
         self._stream.refuse(message, allowed=allowed, hint=hint)
 
     def aggregate(self, aggregates: _Columns = None, /, **expressions: str) -> DataStream:
-        """Give one row for each key and window: the keys, `window_start`, `window_end`, then the aggregates."""
+        """Return one row for each key and window: the keys, `window_start`, `window_end`, then the aggregates."""
         columns = (*(aggregates or {}).items(), *expressions.items())
         operator = WindowAggregate(self._keys, self._window, columns)
         return self._stream._one_input(operator, state_keys=self._keys)

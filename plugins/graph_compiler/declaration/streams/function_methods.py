@@ -97,7 +97,7 @@ class FunctionMethods(Stream):
         return self._one_input(operator)
 
     def sql(self, query: str) -> DataStream:
-        """Give what a query gives: `sql("SELECT … FROM {input}")`. For several streams: `env.sql`."""
+        """Return what a query gives: `sql("SELECT … FROM {input}")`. For several streams: `env.sql`."""
         return self._one_input(Sql(query, (SQL_INPUT,)))
 
     def iterate(

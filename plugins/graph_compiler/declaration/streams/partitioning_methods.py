@@ -52,7 +52,7 @@ class PartitioningMethods(Stream):
         return self._partition(None, pipelining_reason=reason)
 
     def expensive(self) -> Self:
-        """Say that the operator before is dear, so that a failure behind it should not compute it again.
+        """Declare that the operator before is expensive, so that a later failure does not compute it again.
 
         What it gives out is staged as with `stage`, unless all that reads it is one sink of files.
         """

@@ -63,7 +63,7 @@ class RowMethods(Stream):
         return self._one_input(Cast((*(types or {}).items(), *columns.items())))
 
     def flat_map(self, generator: str, *columns: str, outer: bool = False) -> DataStream:
-        """Give a row for each row a generator makes: `flat_map("posexplode(items)", "position", "item")`.
+        """Return a row for each row a generator makes: `flat_map("posexplode(items)", "position", "item")`.
 
         `outer` keeps rows for which it makes none, with NULLs.
         """

@@ -142,7 +142,7 @@ class Stream(Declared):
         return self._partition(GlobalPartitioner())
 
     def _is_broadcast(self) -> bool:
-        """Say whether rows from here are broadcast: follow partitions upward, the nearest partitioner decides."""
+        """Whether rows from here are broadcast: follow partitions upward, the nearest partitioner decides."""
         transformation = self.environment.transformation(self.id)
         while isinstance(transformation, PartitionTransformation):
             if transformation.partitioner is not None:

@@ -19,7 +19,7 @@ from graph_compiler.graphs.topology import post_order
 
 
 def own_facts(node: StreamNode, graph: StreamGraph) -> dict[str, Json]:
-    """Give all that says what a node makes of its inputs, whatever these are."""
+    """Return all that says what a node makes of its inputs, whatever these are."""
     return {
         "operator": to_wire(node.operator),
         "parallelism": node.settings.parallelism,
@@ -41,14 +41,14 @@ def _packages(operator: Operator) -> dict[str, Json]:
 
 
 def own_digests(graph: StreamGraph) -> dict[int, str]:
-    """Give a sha256 of the own facts of each node, by node id."""
+    """Return a sha256 of the own facts of each node, by node id."""
     return {node.id: digest(own_facts(node, graph)) for node in graph.nodes}
 
 
 def fingerprints(
     graph: StreamGraph, digests: Mapping[int, str], session: Mapping[str, str]
 ) -> dict[int, str]:
-    """Give a sha256 of all that decides a node's rows: its own digest, its inputs', and the session's settings."""
+    """Return a sha256 of all that decides a node's rows: its own digest, its inputs', and the session's settings."""
     found: dict[int, str] = {}
     ids = [node.id for node in graph.nodes]
     for id in post_order(ids, lambda id: [edge.source_id for edge in graph.in_edges[id]]):
@@ -58,5 +58,5 @@ def fingerprints(
 
 
 def digest(content: object) -> str:
-    """Give the sha256 of a JSON document, whatever the order of its keys."""
+    """Return the sha256 of a JSON document, whatever the order of its keys."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -37,7 +37,7 @@ class DeskRun:
 def desk_task(
     region: RegionDescriptor, run: DeskRun, *, execution_id: str, attempt_number: int = 0
 ) -> TaskDeploymentDescriptor:
-    """Give what one Spark application needs to know; raises RenderingError."""
+    """Return what one Spark application needs to know; raises RenderingError."""
     rendered = {key: _render(text, run) for key, text in find_places(region).items()}
     return TaskDeploymentDescriptor(
         version=VERSION,

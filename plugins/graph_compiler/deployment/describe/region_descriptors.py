@@ -110,7 +110,7 @@ class _Facts:
     operator_ids: Mapping[int, OperatorId]
 
     def staged_input(self, edge: StreamEdge) -> StagedInput | None:
-        """Give the staged result an edge reads from, None where it stays in memory."""
+        """Return the staged result an edge reads from, None where it stays in memory."""
         job_edge = self.compiled.job_graph.edge.get(JobEdgeId(edge.id))
         if job_edge is None or job_edge.staging is None:
             return None
@@ -123,7 +123,7 @@ class _Facts:
         )
 
     def fingerprint(self, output: Output) -> str:
-        """Give the fingerprint of what a node gives out under a tag."""
+        """Return the fingerprint of what a node gives out under a tag."""
         return digest([self.fingerprints[output[0]], output[1]])
 
     def parallelism(self, node: StreamNode) -> int | None:
@@ -133,7 +133,7 @@ class _Facts:
 
 
 def staged_results(compiled: CompiledPipeline) -> dict[Output, IntermediateDataSetId]:
-    """Give one result for each staged output, however many data sets the job graph has for it.
+    """Return one result for each staged output, however many data sets the job graph has for it.
 
     Two consumers that hash by different keys have two data sets in Flink, each in its own partitioning. Staged data is
     written once, in the producer's partitioning (decision 7), and has the id of the first of them.
@@ -146,7 +146,7 @@ def staged_results(compiled: CompiledPipeline) -> dict[Output, IntermediateDataS
 
 
 def operator_ids(compiled: CompiledPipeline) -> dict[int, OperatorId]:
-    """Give the operator id of every node that has one."""
+    """Return the operator id of every node that has one."""
     pairs = (
         zip(
             vertex.node_ids[-len(vertex.operator_ids) :], reversed(vertex.operator_ids), strict=True
@@ -252,12 +252,12 @@ def _describe_result(output: Output, id: IntermediateDataSetId, facts: _Facts) -
 
 
 def _session() -> dict[str, str]:
-    """Give what can change a result beside the declaration."""
+    """Return what can change a result beside the declaration."""
     return {**SESSION, "spark.version": _spark_version()}
 
 
 def _spark_version() -> str:
-    """Give the version of the pyspark that is installed beside Airflow; workers run the same."""
+    """Return the version of the pyspark that is installed beside Airflow; workers run the same."""
     try:
         return version("pyspark")
     except PackageNotFoundError:

@@ -25,7 +25,7 @@ def pinned_settings(
 
 
 def ignored_settings(profile: SlotSharingGroup, master: str, deploy_mode: str) -> tuple[str, ...]:
-    """Give the settings of a profile that this master does not honour, as seen on Spark 4's own masters."""
+    """Return the settings of a profile that this master does not honour, as seen on Spark 4's own masters."""
     ignored = set()
     if deploy_mode != "cluster":
         ignored.add(

@@ -14,7 +14,7 @@ Output = tuple[int, str | None]
 
 
 def result_consumers(compiled: CompiledPipeline) -> dict[Output, tuple[RegionId, ...]]:
-    """Give the regions that read each staged output."""
+    """Return the regions that read each staged output."""
     found: dict[Output, dict[RegionId, None]] = {}
     for staged in compiled.job_graph.staged_edges:
         edge = staged.stream_edge
@@ -26,7 +26,7 @@ def result_consumers(compiled: CompiledPipeline) -> dict[Output, tuple[RegionId,
 def compared_results(
     compiled: CompiledPipeline, consumers: Mapping[Output, tuple[RegionId, ...]]
 ) -> frozenset[Output]:
-    """Give the staged outputs of which a consumer may have finished when they are computed again.
+    """Return the staged outputs of which a consumer may have finished when they are computed again.
 
     Who computes a result again has not finished. So it is one of several consumers; or it reads from the only one,
     whose own result is lost too, and who has left something beside it.
@@ -49,6 +49,6 @@ def compared_results(
 
 
 def region_of(compiled: CompiledPipeline, node_id: int) -> RegionId:
-    """Give the region a node is in."""
+    """Return the region a node is in."""
     vertex = compiled.job_graph.vertex_of_node[node_id]
     return compiled.deployment.region_of_vertex[vertex.id].id

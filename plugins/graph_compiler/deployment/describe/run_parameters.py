@@ -20,7 +20,7 @@ _TRUTH = {"true": True, "false": False}
 
 
 def parse_parameter(name: str, text: str, defaults: Mapping[str, ParameterValue]) -> ParameterValue:
-    """Give the typed value; raises ParameterError for an unknown name or text that is not of the type."""
+    """Return the typed value; raises ParameterError for an unknown name or text that is not of the type."""
     if name not in defaults:
         hint = did_you_mean(name, defaults)
         raise ParameterError(
@@ -58,7 +58,7 @@ def check_parameters(pipeline: Pipeline, values: Mapping[str, ParameterValue]) -
 def _refused_by_model(
     model: type[Any] | None, values: Mapping[str, ParameterValue]
 ) -> Iterator[tuple[str, str]]:
-    """Give what a pydantic model's own validators say, by key."""
+    """Yield what a pydantic model's own validators say, by key."""
     if model is None:
         return
     try:

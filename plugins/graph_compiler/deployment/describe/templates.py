@@ -18,12 +18,12 @@ from graph_compiler.errors import InvalidPipelineError, Problem
 
 
 def find_places(region: RegionDescriptor) -> dict[str, str]:
-    """Give every templated string of a region, by a key unique within it."""
+    """Return every templated string of a region, by a key unique within it."""
     return {key: value for _, _, key, value in _places(region)}
 
 
 def fill_places(region: RegionDescriptor, rendered: Mapping[str, str]) -> RegionDescriptor:
-    """Give the region with rendered places; `rendered` has the keys of `find_places`.
+    """Return the region with rendered places; `rendered` has the keys of `find_places`.
 
     Raises InvalidPipelineError where a text has become what its connector may not be told by who triggers a run.
     """
@@ -42,7 +42,7 @@ def fill_places(region: RegionDescriptor, rendered: Mapping[str, str]) -> Region
 
 
 def _places(region: RegionDescriptor) -> Iterator[tuple[OperatorDescriptor, str, str, str]]:
-    """Give (operator, field of its connector, key, template) for every path, bound and option that is text."""
+    """Yield (operator, field of its connector, key, template) for every path, bound and option that is text."""
     taken: set[str] = set()
     for operator in region.operators:
         if not isinstance(operator.operator, Source | Sink):

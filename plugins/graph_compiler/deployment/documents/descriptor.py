@@ -179,7 +179,7 @@ class TaskDeploymentDescriptor:
 
     @property
     def layout(self) -> StagingLayout:
-        """Give the paths of the run."""
+        """Return the paths of the run."""
         return StagingLayout(root=self.staging_root, identity=self.identity)
 
     def to_json(self) -> str:

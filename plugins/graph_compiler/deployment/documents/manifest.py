@@ -77,7 +77,7 @@ class Manifest:
 
     @property
     def files(self) -> tuple[DataFile, ...]:
-        """Give every file, by partition."""
+        """Return every file, by partition."""
         return tuple(file for partition in self.partitions for file in partition.files)
 
     @property
@@ -91,7 +91,7 @@ class Manifest:
         return sum(file.bytes for file in self.files)
 
     def replaces(self, other: Manifest) -> bool:
-        """Say whether who has read the other may as well have read this: both hold the same rows, or are said to.
+        """Whether who has read the other may as well have read this: both hold the same rows, or are said to.
 
         What has no checksum may hold others.
         """

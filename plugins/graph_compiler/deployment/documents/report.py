@@ -27,7 +27,7 @@ class ThrowableType(StrEnum):
 
     @property
     def exit_code(self) -> int:
-        """Give the driver's exit code, which says the same where the report is lost."""
+        """Return the driver's exit code, which says the same where the report is lost."""
         return 80 + list(ThrowableType).index(self)
 
 
@@ -86,7 +86,7 @@ class VertexMetrics:
 
     @property
     def rows(self) -> int | None:
-        """Give the rows out of its last operator."""
+        """Return the rows out of its last operator."""
         return self.operators[-1].rows_out if self.operators else None
 
 
@@ -116,12 +116,12 @@ class SlowestTask:
 
     @property
     def excess(self) -> float:
-        """Give the seconds that the others of its stage may have waited for it."""
+        """Return the seconds that the others of its stage may have waited for it."""
         return self.longest_seconds - self.median_seconds
 
     @property
     def is_skewed(self) -> bool:
-        """Say whether it is worth a word: it held the others up, and not for a moment only."""
+        """Whether it is worth a word: it held the others up, and not for a moment only."""
         return self.longest_seconds > max(10.0, 3 * self.median_seconds)
 
 

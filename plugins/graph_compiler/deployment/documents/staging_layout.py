@@ -78,19 +78,19 @@ class StagingLayout:
 
     @property
     def marker(self) -> str:
-        """Give the key of the record that the run's first task puts."""
+        """Return the key of the record that the run's first task puts."""
         return f"{self.run}/{MARKER}"
 
     def plan(self, plan_id: str) -> str:
-        """Give the key of what a plan computes."""
+        """Return the key of what a plan computes."""
         return f"{self.run}/plans/{plan_id}.json"
 
     def descriptor(self, region_id: RegionId, execution_id: str) -> str:
-        """Give the path of the document that crosses to Spark."""
+        """Return the path of the document that crosses to Spark."""
         return f"{self.execution(region_id, execution_id)}/{DESCRIPTOR}"
 
     def driver(self, region_id: RegionId, execution_id: str) -> str:
-        """Give the key that the one driver of an execution puts."""
+        """Return the key that the one driver of an execution puts."""
         return f"{self.execution(region_id, execution_id)}/{DRIVER}"
 
     def submission(self, region_id: RegionId, execution_id: str) -> str:
@@ -102,27 +102,27 @@ class StagingLayout:
         return f"{self.execution(region_id, execution_id)}/{OUTCOME}"
 
     def report(self, region_id: RegionId, execution_id: str) -> str:
-        """Give the path of the document that comes back."""
+        """Return the path of the document that comes back."""
         return f"{self.execution(region_id, execution_id)}/{REPORT}"
 
     def progress(self, region_id: RegionId, execution_id: str) -> str:
-        """Give the path of the document that says how far an execution is."""
+        """Return the path of the document that says how far an execution is."""
         return f"{self.execution(region_id, execution_id)}/{PROGRESS}"
 
     def data(self, result_id: IntermediateDataSetId, *, epoch: int, execution_id: str) -> str:
-        """Give the folder for one epoch's data."""
+        """Return the folder for one epoch's data."""
         return f"{self.results}/{result_id}/epoch-{epoch}-{path_segment(execution_id)}"
 
     def manifests(self, result_id: IntermediateDataSetId) -> str:
-        """Give the folder of a result's manifests."""
+        """Return the folder of a result's manifests."""
         return f"{self.run}/manifests/{result_id}"
 
     def manifest(self, result_id: IntermediateDataSetId, epoch: int) -> str:
-        """Give the key of one epoch's manifest."""
+        """Return the key of one epoch's manifest."""
         return f"{self.manifests(result_id)}/{epoch}.json"
 
     def released(self, result_id: IntermediateDataSetId, epoch: int) -> str:
-        """Give the key of the record that an epoch's data was taken away on purpose."""
+        """Return the key of the record that an epoch's data was taken away on purpose."""
         return f"{self.run}/released/{result_id}/{epoch}.json"
 
     def damaged(self, result_id: IntermediateDataSetId, epoch: int) -> str:
@@ -132,23 +132,23 @@ class StagingLayout:
     def preparation(
         self, region_id: RegionId, execution_id: str, operator_id: OperatorId, ending: str = ".json"
     ) -> str:
-        """Give the key of what a sink is about to prepare; with REMOVED, of the record that nothing of it is left."""
+        """Return the key of what a sink is about to prepare; with REMOVED, of the record that nothing of it is left."""
         return f"{self.execution(region_id, execution_id)}/{PREPARED}/{operator_id}{ending}"
 
     def prepared(self, operator_id: OperatorId, execution_id: str) -> str:
-        """Give the folder for rows of a sink whose target is no folder."""
+        """Return the folder for rows of a sink whose target is no folder."""
         return f"{self.results}/{operator_id}-sink/{path_segment(execution_id)}"
 
     def publications(self, target: str) -> str:
-        """Give the folder of what was published to a target."""
+        """Return the folder of what was published to a target."""
         return f"{self.root}/{TARGETS}/{hashlib.sha256(target.encode()).hexdigest()[:32]}"
 
     def intent(self, target: str, number: int) -> str:
-        """Give the key of what is about to be published to a target, as its `number`-th publication."""
+        """Return the key of what is about to be published to a target, as its `number`-th publication."""
         return f"{self.publications(target)}/{number}{INTENT}"
 
     def done(self, target: str, number: int) -> str:
-        """Give the key that says an intent was carried out."""
+        """Return the key that says an intent was carried out."""
         return f"{self.publications(target)}/{number}{DONE}"
 
 

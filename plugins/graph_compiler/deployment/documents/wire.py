@@ -133,7 +133,7 @@ def _decode_union(options: tuple[Any, ...], data: Json, where: str) -> Any:
 
 
 def _has_form(option: Any, data: Json) -> bool:
-    """Say whether data can only be meant for this option of a union: by its JSON type, or by the type's name in it."""
+    """Whether data can only be meant for this option of a union: by its JSON type, or by the type's name in it."""
     if get_origin(option) is tuple:
         return isinstance(data, list)
     if isinstance(option, type) and is_dataclass(option):

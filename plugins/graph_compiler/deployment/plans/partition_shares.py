@@ -27,7 +27,7 @@ class FileSlice:
 
     @property
     def is_whole(self) -> bool:
-        """Say whether it is all of the file."""
+        """Whether it is all of the file."""
         return self.rows == range(self.file.rows)
 
 
@@ -36,7 +36,7 @@ Share: TypeAlias = tuple[FileSlice, ...]
 
 
 def shares(partitions: tuple[ManifestPartition, ...], *, consumers: int) -> tuple[Share, ...]:
-    """Give one share for each consumer, in order: every row of every partition is in exactly one."""
+    """Return one share for each consumer, in order: every row of every partition is in exactly one."""
     if not partitions:
         return ((),) * consumers
     groups = partition_groups(

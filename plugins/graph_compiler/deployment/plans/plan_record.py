@@ -44,7 +44,7 @@ class PlanRecord:
         return all(0 <= place < len(self.operators) for place in named)
 
     def upstream(self, result_id: IntermediateDataSetId) -> Mapping[Name, str]:
-        """Give the operators that compute a result, with their digests; none if the plan has no such result."""
+        """Return the operators that compute a result, with their digests; none if the plan has no such result."""
         names = self._names()
         waiting = [place for id, place in self.results if id == result_id]
         found: dict[Name, str] = {}
@@ -72,7 +72,7 @@ def plan_record(
     digests: Mapping[int, str],
     results: Mapping[IntermediateDataSetId, int],
 ) -> PlanRecord:
-    """Give the record of a plan; `digests` are by node id, as are the nodes that give out `results`."""
+    """Return the record of a plan; `digests` are by node id, as are the nodes that give out `results`."""
     places = {node.id: place for place, node in enumerate(graph.nodes)}
     return PlanRecord(
         version=VERSION,

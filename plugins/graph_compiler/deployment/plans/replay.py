@@ -22,7 +22,7 @@ REPLAY = "replay"
 
 
 def redirect(task: TaskDeploymentDescriptor, scratch: str) -> TaskDeploymentDescriptor:
-    """Give the task with its staging root and its sinks below `scratch`, an absolute path."""
+    """Return the task with its staging root and its sinks below `scratch`, an absolute path."""
     region = task.region.changed(lambda operator: _redirected(operator, scratch))
     return replace(
         task,
@@ -34,7 +34,7 @@ def redirect(task: TaskDeploymentDescriptor, scratch: str) -> TaskDeploymentDesc
 
 
 def staged_inputs(region: RegionDescriptor) -> tuple[IntermediateDataSetId, ...]:
-    """Give the results of other tasks that a region reads."""
+    """Return the results of other tasks that a region reads."""
     own = {result.id for result in region.results}
     read = [
         edge.staged.id

@@ -22,7 +22,7 @@ def restart_set(
     failed: ExecutionVertexId,
     unavailable: Set[PartitionId] | None = None,
 ) -> tuple[ExecutionVertexId, ...]:
-    """Give the subtasks to restart, in topological order.
+    """Return the subtasks to restart, in topological order.
 
     `unavailable` are partitions that are lost; None means all are. A partition that can be read once only counts as
     lost in any case.

@@ -109,7 +109,7 @@ class PlanDiff:
 
 
 def fact_changes(before: Facts, now: Facts) -> tuple[FactChange, ...]:
-    """Give what is set otherwise, in the order it is set in."""
+    """Return what is set otherwise, in the order it is set in."""
     old, new = dict(before), dict(now)
     return tuple(
         FactChange(fact=fact, before=old.get(fact), now=new.get(fact))

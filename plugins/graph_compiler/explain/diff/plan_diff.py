@@ -82,7 +82,7 @@ def _kind(before: OperatorSummary, now: OperatorSummary) -> OperatorChangeKind |
 
 
 def _changed_facts(place: int, pairing: Pairing) -> tuple[FactChange, ...]:
-    """Give what is set otherwise, and what is read instead."""
+    """Return what is set otherwise, and what is read instead."""
     old, new = pairing.before.operators[pairing.operators[place]], pairing.now.operators[place]
     facts = fact_changes(old.facts, new.facts)
     if not pairing.is_rewired(place):

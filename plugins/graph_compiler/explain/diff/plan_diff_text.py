@@ -38,7 +38,7 @@ _RESULT_WORDS = {
 
 
 def diff_summary(diff: PlanDiff) -> str:
-    """Give the line for a pull request."""
+    """Return the line for a pull request."""
     if diff.is_empty:
         return f"{diff.pipeline}: nothing changed ({counted(diff.tasks_now, 'task')})"
     name = (
@@ -58,7 +58,7 @@ def diff_summary(diff: PlanDiff) -> str:
 
 
 def diff_text(diff: PlanDiff) -> str:
-    """Give the summary, and everything that differs."""
+    """Return the summary, and everything that differs."""
     return "\n".join(_lines(diff))
 
 
@@ -86,7 +86,7 @@ def _lines(diff: PlanDiff) -> Iterator[str]:
 
 
 def _operator_lines(changes: Sequence[OperatorChange]) -> Iterator[str]:
-    """Give a line for each that somebody has changed, and one for all that only follow from these."""
+    """Yield a line for each that somebody has changed, and one for all that only follow from these."""
     for change in changes:
         if sign := _SIGN.get(change.kind):
             yield f"  {sign} {_name(change)}"

@@ -23,12 +23,12 @@ class Pairing:
     results: Mapping[IntermediateDataSetId, ResultSummary]
 
     def is_redefined(self, place: int) -> bool:
-        """Say whether the operator now in a place, which has been there before, makes or reads something else."""
+        """Whether the operator now in a place, which has been there before, makes or reads something else."""
         old, new = self.before.operators[self.operators[place]], self.now.operators[place]
         return old.digest != new.digest or self.is_rewired(place)
 
     def is_rewired(self, place: int) -> bool:
-        """Say whether the operator now in a place reads from other operators than it did."""
+        """Whether the operator now in a place reads from other operators than it did."""
         old, new = self.before.operators[self.operators[place]], self.now.operators[place]
         return [self.operators.get(input) for input in new.inputs] != list(old.inputs)
 
@@ -64,7 +64,7 @@ _SIGNS: tuple[Callable[[OperatorSummary], Hashable], ...] = (
 def _pair_operators(
     before: Sequence[OperatorSummary], now: Sequence[OperatorSummary]
 ) -> Mapping[int, int]:
-    """Give the place an operator had, by the place it has."""
+    """Return the place an operator had, by the place it has."""
     found: dict[int, int] = {}
     left = dict.fromkeys(range(len(before)))
     for sign in _SIGNS:

@@ -175,7 +175,7 @@ def _operator_facts(node: StreamNode, graph: StreamGraph) -> Facts:
 
 
 def _flat(path: str, value: Json) -> Iterator[tuple[str, str]]:
-    """Give every value with its path; a dataclass of the wire gives its type under its own path."""
+    """Yield every value with its path; a dataclass of the wire gives its type under its own path."""
     if isinstance(value, dict):
         for key, item in value.items():
             inner = f"{path}.{key}" if path else key
@@ -187,7 +187,7 @@ def _flat(path: str, value: Json) -> Iterator[tuple[str, str]]:
 
 
 def _flat_list(path: str, items: list[Json]) -> Iterator[tuple[str, str]]:
-    """Give plain items together, others one by one."""
+    """Yield plain items together, others one by one."""
     plain = [item for item in items if item is not None and not isinstance(item, dict | list)]
     if plain:
         yield path, ", ".join(map(str, plain))

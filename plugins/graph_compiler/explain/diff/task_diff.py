@@ -11,7 +11,7 @@ from graph_compiler.identifiers import listing
 
 
 def task_changes(pairing: Pairing) -> Iterator[TaskChange]:
-    """Give the tasks that are not as they were: those of now in the order they can run, then those that are gone."""
+    """Yield the tasks that are not as they were: those of now in the order they can run, then those that are gone."""
     left = {task.id: task for task in pairing.before.tasks}
     for task in pairing.now.tasks:
         old = left.pop(task.id, None)

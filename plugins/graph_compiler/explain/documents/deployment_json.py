@@ -9,7 +9,7 @@ from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
 
 def deployment_json(compiled: CompiledPipeline) -> dict[str, Json]:
-    """Give tasks in an order in which they can run, and every staged edge; names are those `explain` shows."""
+    """Return tasks in an order in which they can run, and every staged edge; names are those `explain` shows."""
     deployment, graph = compiled.deployment, compiled.stream_graph
     costs, region_of = failure_costs(compiled), deployment.region_of_vertex
     return {

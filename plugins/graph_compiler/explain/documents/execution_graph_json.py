@@ -24,7 +24,7 @@ class ExecutionGraphJson:
         self._results = {result.id: result for result in graph.results}
 
     def vertices(self) -> list[Json]:
-        """Give the job vertices in topological order, each with its subtasks before they run."""
+        """Return the job vertices in topological order, each with its subtasks before they run."""
         return [self._vertex(vertex) for vertex in self._graph.vertices]
 
     def task(self, id: ExecutionVertexId) -> str:
@@ -57,7 +57,7 @@ class ExecutionGraphJson:
         }
 
     def _input_splits(self, vertex: ExecutionJobVertex) -> dict[str, Json]:
-        """Give who reads which split of which source; nothing where no source offers any."""
+        """Return who reads which split of which source; nothing where no source offers any."""
         if not vertex.input_splits:
             return {}
         sources: list[Json] = [

@@ -18,7 +18,7 @@ from graph_compiler.options.model import PipelineOptions
 
 
 def stream_graph_json(graph: StreamGraph, options: PipelineOptions) -> dict[str, Json]:
-    """Give nodes, edges and virtual nodes, with hashes and what may be chained."""
+    """Return nodes, edges and virtual nodes, with hashes and what may be chained."""
     breaks = chain_breaks(graph, options)
     hashes = hash_nodes(graph, breaks)
     return {
@@ -78,7 +78,7 @@ def stream_graph_json(graph: StreamGraph, options: PipelineOptions) -> dict[str,
 
 
 def job_graph_json(graph: JobGraph) -> dict[str, Json]:
-    """Give vertices in topological order, edges by target and input, and logical regions."""
+    """Return vertices in topological order, edges by target and input, and logical regions."""
     index = {vertex.id: number for number, vertex in enumerate(graph.vertices)}
     slots = slot_sharing_groups(graph)
     groups = _dense([slots[vertex.id] for vertex in graph.vertices])
@@ -152,7 +152,7 @@ def job_graph_json(graph: JobGraph) -> dict[str, Json]:
 
 
 def _resources(spec: ResourceSpec | None) -> Json:
-    """Give what is needed by name, None for Flink's UNKNOWN."""
+    """Return what is needed by name, None for Flink's UNKNOWN."""
     return None if spec is None else to_wire(spec)
 
 

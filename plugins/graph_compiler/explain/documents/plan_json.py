@@ -17,7 +17,7 @@ _EXCHANGES = {
 
 
 def streaming_plan(graph: StreamGraph) -> dict[str, Json]:
-    """Give the stream graph as `getStreamingPlanAsJSON`: sinks last, otherwise by node id."""
+    """Return the stream graph as `getStreamingPlanAsJSON`: sinks last, otherwise by node id."""
     sinks = set(graph.sink_ids)
     nodes = sorted(graph.nodes, key=lambda node: (node.id in sinks, node.id))
     return {"nodes": [_node(node, graph) for node in nodes]}
@@ -48,7 +48,7 @@ def _node(node: StreamNode, graph: StreamGraph) -> dict[str, Json]:
 
 
 def job_plan(graph: JobGraph) -> dict[str, Json]:
-    """Give the job graph as `JsonPlanGenerator`, in the order vertices were created; the job id is all zeros."""
+    """Return the job graph as `JsonPlanGenerator`, in the order vertices were created; the job id is all zeros."""
     return {
         "jid": "0" * 32,
         "name": graph.job_name,

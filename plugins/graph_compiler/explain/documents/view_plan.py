@@ -149,7 +149,7 @@ class ViewPlan:
 
 
 def view_plan(compiled: CompiledPipeline, *, plan_id: str | None) -> ViewPlan:
-    """Give the document; operators and edges as in the stream graph, vertices and regions in topological order."""
+    """Return the document; operators and edges as in the stream graph, vertices and regions in topological order."""
     graph, job = compiled.stream_graph, compiled.job_graph
     ids, breaks = operator_ids(compiled), chain_breaks(graph, compiled.options)
     results = staged_results(compiled)

@@ -9,7 +9,7 @@ from graph_compiler.explain.pictures.picture import Picture
 
 
 def dot(picture: Picture) -> str:
-    """Give the text of a digraph."""
+    """Return the text of a digraph."""
     return "\n".join(_lines(picture))
 
 

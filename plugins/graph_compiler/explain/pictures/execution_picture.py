@@ -18,7 +18,7 @@ _DRAWN = 8
 
 
 def known_execution_graph(compiled: CompiledPipeline) -> ExecutionGraph:
-    """Give the execution graph; raises InvalidPipelineError where it is known at run time only."""
+    """Return the execution graph; raises InvalidPipelineError where it is known at run time only."""
     if compiled.execution_graph is not None:
         return compiled.execution_graph
     problem = Problem(
@@ -63,7 +63,7 @@ def _subtasks(vertex: ExecutionJobVertex, group: int) -> Iterator[Node]:
 
 
 def _edges(edge: ExecutionEdge, size: Mapping[JobVertexId, int]) -> Iterator[Edge]:
-    """Give an arrow for each pair of boxes of which one reads from the other."""
+    """Yield an arrow for each pair of boxes of which one reads from the other."""
     job_edge, staging = edge.job_edge, edge.job_edge.staging
     words = (
         job_edge.distribution_pattern.value,

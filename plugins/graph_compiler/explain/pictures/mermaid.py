@@ -11,7 +11,7 @@ _ENTITIES = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;", 
 
 
 def mermaid(picture: Picture) -> str:
-    """Give the text of a diagram."""
+    """Return the text of a diagram."""
     return "\n".join(_lines(picture))
 
 

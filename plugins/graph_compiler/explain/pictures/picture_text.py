@@ -9,7 +9,7 @@ from graph_compiler.explain.pictures.picture import Edge, Picture
 
 
 def picture_text(picture: Picture) -> str:
-    """Give lines a person can read."""
+    """Return lines a person can read."""
     return "\n".join(_lines(picture))
 
 

@@ -24,7 +24,7 @@ _NOTHING = timedelta(0)
 
 
 def option_table() -> str:
-    """Give the table as Markdown, in the model's order."""
+    """Return the table as Markdown, in the model's order."""
     return "\n".join(_lines()) + "\n"
 
 
@@ -63,7 +63,7 @@ def _allowed(field: FieldInfo) -> str:
 
 
 def _kind(annotation: Any) -> type:
-    """Give the type of a value that may be unset."""
+    """Return the type of a value that may be unset."""
     if get_origin(annotation) in (Union, UnionType):
         (annotation,) = (kind for kind in get_args(annotation) if kind is not type(None))
     assert isinstance(annotation, type), "an option is a plain value"

@@ -10,7 +10,7 @@ from graph_compiler.options.effective_options import EffectiveOption, effective_
 
 
 def changed_options(compiled: CompiledPipeline) -> tuple[EffectiveOption, ...]:
-    """Give the options with another value than the one that is built in."""
+    """Return the options with another value than the one that is built in."""
     keys = [key for key, _ in compiled.pipeline.config]
     options = effective_options(compiled.options, keys, compiled.deployment_options)
     return tuple(option for option in options if option.is_changed)

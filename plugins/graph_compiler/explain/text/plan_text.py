@@ -21,12 +21,12 @@ _NAMED = 3
 
 
 def explain_text(compiled: CompiledPipeline) -> str:
-    """Give the plan as lines a person can read; a function of the declaration alone."""
+    """Return the plan as lines a person can read; a function of the declaration alone."""
     return "\n".join(_lines(compiled))
 
 
 def explain_tasks(compiled: CompiledPipeline) -> dict[RegionId, str]:
-    """Give the part of `explain_text` that is about each task, by its id."""
+    """Return the part of `explain_text` that is about each task, by its id."""
     return {id: "\n".join(lines) for id, lines in _task_lines(compiled)}
 
 

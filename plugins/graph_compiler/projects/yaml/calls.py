@@ -59,7 +59,7 @@ class Calls:
         return StepRefusedError(problem_in(self.tree, self.file, path, message, **words))
 
     def read(self, found: object, path: KeyPath) -> Any:
-        """Give what a name stands for, or `{from: name, broadcast: true}`."""
+        """Return what a name stands for, or `{from: name, broadcast: true}`."""
         if not isinstance(found, Form):
             return self._named(str(found), path)
         written = written_values(found)
@@ -67,7 +67,7 @@ class Calls:
         return self.call(self._named(written["from"], (*path, "from")), key, written, path)
 
     def stream(self, found: object, path: KeyPath) -> DataStream:
-        """Give the same, which must be rows that any operator can read."""
+        """Return the same, which must be rows that any operator can read."""
         stream = self.read(found, path)
         if not isinstance(stream, DataStream):
             raise self.refused(path, f"it is {_what(stream)}", allowed="a stream of rows")

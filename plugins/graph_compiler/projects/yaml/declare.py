@@ -42,7 +42,7 @@ Broken = Mapping[tuple[str | int, str | int], Written]
 def declare(
     spec: PipelineSpec, tree: Node, file: str, broken: Broken
 ) -> tuple[StreamExecutionEnvironment, list[Problem]]:
-    """Call what the file says; gives what was declared, and everything the calls refuse.
+    """Call what the file says; return what was declared, and everything the calls refuse.
 
     Raises InvalidPipelineError where there is no environment to declare it in. What reads a `broken` part is passed
     over: it would be refused for no fault of its own.
@@ -118,7 +118,7 @@ class _Declaring:
 
     @contextmanager
     def _at(self, path: KeyPath) -> Iterator[None]:
-        """Give what is declared inside this place; note what is refused, and go on."""
+        """Yield what is declared inside this place; note what is refused, and go on."""
         place = place_of(self.calls.tree, path)
         location = SourceLocation(self.calls.file, place.line)
         try:
@@ -196,7 +196,7 @@ def _environment(spec: PipelineSpec, tree: Node, file: str) -> StreamExecutionEn
 
 
 def _params(spec: PipelineSpec, file: str) -> Params:
-    """Give what Python would have been given. Raises FunctionNotImportableError for a model that is not there."""
+    """Return what Python would have been given. Raises FunctionNotImportableError for a model that is not there."""
     if isinstance(spec.params, str):
         return find_model(spec.params)
     return {

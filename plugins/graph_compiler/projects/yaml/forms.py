@@ -52,7 +52,7 @@ TYPES: dict[Any, Any] = {
 
 @cache
 def parameters(call: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
-    """Give what a call takes beside self, with types that are resolved; keyword arguments of any name stay out."""
+    """Return what a call takes beside self, with types that are resolved; keyword arguments of any name stay out."""
     target = call.__init__ if isinstance(call, type) else call  # type: ignore[misc]  # only read
     # The fields of a dataclass may be written in several modules, each with names of its own.
     typed = call if _has_fields(call) else target
@@ -71,7 +71,7 @@ def _has_fields(call: Callable[..., object]) -> bool:
 
 
 def yaml_type(parameter: inspect.Parameter) -> Any:
-    """Give the type of the key for a parameter; raises LookupError for a type nobody has given a YAML form."""
+    """Return the type of the key for a parameter; raises LookupError for a type nobody has given a YAML form."""
     if parameter.kind is parameter.VAR_POSITIONAL:
         return TYPES[GenericAlias(tuple, (parameter.annotation, ...))]
     return _type(parameter.annotation)
@@ -98,7 +98,7 @@ class Key:
 
 
 def key_of(parameter: inspect.Parameter) -> Key:
-    """Give the key of a parameter; it must be there if the parameter has no default."""
+    """Return the key of a parameter; it must be there if the parameter has no default."""
     optional = (
         parameter.default is not parameter.empty or parameter.kind is parameter.VAR_POSITIONAL
     )
@@ -118,12 +118,12 @@ def make_form(name: str, keys: Mapping[str, Key], doc: str | None) -> type[Form]
 
 
 def written_values(form: Form) -> dict[str, Any]:
-    """Give what was written, by key."""
+    """Return what was written, by key."""
     return {name.removesuffix("_"): value for name, value in form.given().items()}
 
 
 def call_keys(key: str, call: Callable[..., object], main: Any = None) -> dict[str, Key]:
-    """Give the keys of a call: the first parameter's is `key`. `main` stands for its type, where that is special."""
+    """Return the keys of a call: the first parameter's is `key`. `main` stands for its type, where that is special."""
     doc = first_paragraph(call)
     given = parameters(call)
     if not given:
@@ -136,12 +136,12 @@ def call_keys(key: str, call: Callable[..., object], main: Any = None) -> dict[s
 
 
 def first_paragraph(of: object) -> str:
-    """Give what a docstring begins with, as one line."""
+    """Return what a docstring begins with, as one line."""
     return " ".join((inspect.getdoc(of) or "").partition("\n\n")[0].split())
 
 
 def union_of(forms: Mapping[str, type[Form]], group: str, plain: Any = None) -> Any:
-    """Give the union that is told apart by which of the keys is there; `plain` may stand in place of a mapping."""
+    """Return the union that is told apart by which of the keys is there; `plain` may stand in place of a mapping."""
     fields = {
         key: {str(f.alias) for f in form.model_fields.values()} for key, form in forms.items()
     }
@@ -163,7 +163,7 @@ def union_of(forms: Mapping[str, type[Form]], group: str, plain: Any = None) -> 
 
 
 def leaves(base: type) -> list[type]:
-    """Give the package's own kinds below a common shape, by name; what others derive from one takes nothing from it.
+    """Return the package's own kinds below a common shape, by name; what others derive from one takes nothing from it.
 
     slots=True leaves doubles behind, which no module holds.
     """

@@ -60,7 +60,7 @@ def _find(
 
 
 def _is_of(module: str, error: BaseException) -> bool:
-    """Say whether it was raised in the module's own code, and not while the module was looked for."""
+    """Whether it was raised in the module's own code, and not while the module was looked for."""
     names = [frame.f_globals.get("__name__") for frame, _ in traceback.walk_tb(error.__traceback__)]
     return module in names and not str(names[-1]).startswith("importlib")
 

@@ -100,7 +100,7 @@ TYPES.update(
 
 
 def value_of(found: Any, function: Callable[[str], object]) -> Any:
-    """Give the Python value of what was written; `function` finds a function by its name."""
+    """Return the Python value of what was written; `function` finds a function by its name."""
     if isinstance(found, SecretForm):
         return Secret(found.secret, found.field)
     if isinstance(found, _GROUP):

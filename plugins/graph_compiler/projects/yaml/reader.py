@@ -63,7 +63,7 @@ def parse_pipeline(text: str, file: str) -> Pipeline:
 
 
 def _validated(tree: Node, file: str) -> tuple[PipelineSpec | None, Broken, list[Problem]]:
-    """Give the model, and what had to be left out of it so that the rest can be looked at, too."""
+    """Return the model, and what had to be left out of it so that the rest can be looked at, too."""
     data: Any = plain(tree)
     try:
         return PipelineSpec.model_validate(data), {}, []

@@ -41,7 +41,7 @@ _ANY = "text, a number, true or false"
 
 
 def refusals(error: ValidationError, tree: Node, file: str) -> dict[KeyPath, Problem]:
-    """Give one problem for each key that is wrong, in the order of the file."""
+    """Return one problem for each key that is wrong, in the order of the file."""
     data = plain(tree)
     found: dict[KeyPath, list[ErrorDetails]] = {}
     for details in error.errors(include_url=False):
@@ -72,7 +72,7 @@ def problem_in(tree: Node, file: str, path: KeyPath, message: str, **words: str 
 
 
 def _operator(tree: Node, path: KeyPath) -> str | None:
-    """Give the name of the source, step or sink that a path leads into."""
+    """Return the name of the source, step or sink that a path leads into."""
     section, key = (*path, "", "")[:2]
     if section in ("sources", "sinks"):
         return str(key) or None

@@ -55,7 +55,7 @@ class ParameterForm(Form):
     multiple_of: int | float | None = Field(default=None, alias="multipleOf")
 
     def keywords(self, project: Path) -> dict[str, Any]:
-        """Give what was written, by the words of JSON Schema; a path as one from the root."""
+        """Return what was written, by the words of JSON Schema; a path as one from the root."""
         written = self.model_dump(by_alias=True, exclude_unset=True)
         if self.format == PATH and isinstance(self.default, str) and "://" not in self.default:
             written["default"] = str(project / self.default)
@@ -117,7 +117,7 @@ class ScheduleForm(Form):
     )
 
     def arguments(self) -> dict[str, Any]:
-        """Give what was written, as Schedule takes it."""
+        """Return what was written, as Schedule takes it."""
         return {
             key: tuple(value) if isinstance(value, list) else value
             for key, value in self.given().items()

@@ -15,7 +15,7 @@ _SHORT = 60
 
 
 def schema_json() -> str:
-    """Give the schema as text: the models', with the options by name."""
+    """Return the schema as text: the models', with the options by name."""
     schema = PipelineSpec.model_json_schema(by_alias=True)
     options = PipelineOptions.model_json_schema(by_alias=True)
     schema["$defs"] |= options.pop("$defs")

@@ -30,7 +30,7 @@ class Form(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     def given(self) -> dict[str, Any]:
-        """Give what was written, by the field's name."""
+        """Return what was written, by the field's name."""
         return {name: getattr(self, name) for name in sorted(self.model_fields_set)}
 
 
@@ -139,7 +139,7 @@ class SecretForm(Form):
 
 
 def either(plain: Any, form: type[Form]) -> Any:
-    """Give the union of a plain value and a mapping of this form."""
+    """Return the union of a plain value and a mapping of this form."""
     tag = f"{TAG}{form.__name__}>"
     choice = Discriminator(lambda value: tag if isinstance(value, dict | Form) else f"{TAG}plain>")
     return Annotated[Annotated[plain, Tag(f"{TAG}plain>")] | Annotated[form, Tag(tag)], choice]

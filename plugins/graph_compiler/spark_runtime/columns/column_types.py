@@ -149,7 +149,7 @@ def _inner(data_type: DataType) -> tuple[DataType, ...]:
 
 
 def _within(data_type: DataType, refused: tuple[type[DataType], ...]) -> bool:
-    """Say whether a type, or one inside it, is refused."""
+    """Whether a type, or one inside it, is refused."""
     if isinstance(data_type, (*refused, CalendarIntervalType)) or _is_nowhere(data_type):
         return True
     if isinstance(data_type, StructType):
@@ -158,5 +158,5 @@ def _within(data_type: DataType, refused: tuple[type[DataType], ...]) -> bool:
 
 
 def _is_nowhere(data_type: DataType) -> bool:
-    """Say whether no format has it: calendar intervals, times of day."""
+    """Whether no format has it: calendar intervals, times of day."""
     return data_type.simpleString().partition("(")[0] in _NOWHERE

@@ -15,7 +15,7 @@ def type_words(data_type: DataType) -> str:
 
 
 def parse_schema(ddl: str) -> StructType:
-    """Give the columns of a declared schema; raises SchemaChangedError for text that is no DDL."""
+    """Return the columns of a declared schema; raises SchemaChangedError for text that is no DDL."""
     try:
         parsed = StructType.fromDDL(ddl)
     except ParseException as error:

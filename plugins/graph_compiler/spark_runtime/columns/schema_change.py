@@ -74,7 +74,7 @@ TABLES_EVOLVE = frozenset({ChangeKind.NARROWED})
 
 
 def find_changes(expected: StructType, found: StructType) -> tuple[SchemaChange, ...]:
-    """Give every column that differs, expected ones first, each in its order."""
+    """Return every column that differs, expected ones first, each in its order."""
     there = {field.name.lower(): field for field in found}
     here = {field.name.lower(): field for field in expected}
     added = [field for field in found if field.name.lower() not in here]
@@ -92,7 +92,7 @@ def find_changes(expected: StructType, found: StructType) -> tuple[SchemaChange,
 
 
 def conform(rows: DataFrame, expectation: Expectation, found: StructType) -> DataFrame:
-    """Give the rows with the columns their expectation makes of them; raises SchemaChangedError with all that is wrong.
+    """Return the rows with the columns their expectation makes of them; raises SchemaChangedError with all problems.
 
     `found` is the rows' schema, or more than Spark knows of it (NOT NULL). Expected columns come first, under their
     expected names and in their order.
@@ -187,5 +187,5 @@ def _type(field: StructField | None) -> str:
 
 
 def _same_but_null(one: DataType, other: DataType) -> bool:
-    """Say whether nested types differ in nothing but what may be NULL inside: Spark's readers make all of it so."""
+    """Whether nested types differ in nothing but what may be NULL inside: Spark's readers make all of it so."""
     return one.simpleString() == other.simpleString()

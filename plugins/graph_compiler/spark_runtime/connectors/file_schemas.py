@@ -65,7 +65,7 @@ def held_schema(
 
 @singledispatch
 def _never_null(connector: FileConnector, rows: DataFrame) -> frozenset[str]:
-    """Give the columns that files say hold no NULL; only Parquet's do."""
+    """Return the columns that files say hold no NULL; only Parquet's do."""
     return frozenset()
 
 
@@ -88,7 +88,7 @@ def _with_types(names: list[str], expected: StructType) -> StructType:
 
 
 def _folder_columns(rows: DataFrame) -> set[str]:
-    """Give the columns whose values are names of folders: `year=2013`."""
+    """Return the columns whose values are names of folders: `year=2013`."""
     files = rows.inputFiles()[:1]
     folders = [unquote(part) for file in files for part in urlparse(file).path.split("/")[:-1]]
     return {unescaped(part.partition("=")[0]) for part in folders if "=" in part} & set(

@@ -74,7 +74,7 @@ class FileSink:
         return rows
 
     def prepares(self) -> PreparedPlace:
-        """Give the folder beside the target."""
+        """Return the folder beside the target."""
         folder = self.publisher.prepared_folder(self.ticket)
         return PreparedPlace(kind=PlaceKind.FOLDER, place=str(folder), target=self.ticket.target)
 
@@ -109,7 +109,7 @@ class FileSink:
         self.publisher.discard(self.ticket)
 
     def _merge(self, new: DataFrame) -> DataFrame:
-        """Give all rows the target will have."""
+        """Return all rows the target will have."""
         keys = key_columns(self.sink.keys, new.schema)
         refuse_keys(unusable_keys(new, keys), keys)
         if not self.ticket.old_files:

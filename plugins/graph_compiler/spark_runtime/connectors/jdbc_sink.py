@@ -87,7 +87,7 @@ class JdbcSink:
         return rows
 
     def prepares(self) -> PreparedPlace:
-        """Give the table beside the target."""
+        """Return the table beside the target."""
         to = self.publication
         return PreparedPlace(kind=PlaceKind.TABLE, place=to.staged, target=to.target)
 

@@ -75,7 +75,7 @@ class OpenSink(Protocol):
     """A sink that has claimed its target."""
 
     def check(self, rows: DataFrame) -> DataFrame:
-        """Give the rows as they will be written; raises SchemaChangedError or PublicationError, and writes nothing."""
+        """Return the rows as they will be written, without writing; raises SchemaChangedError or PublicationError."""
 
     def prepares(self) -> PreparedPlace | None:
         """Say where rows will be prepared, None where nothing outside the run's folder is made."""
@@ -101,7 +101,7 @@ class Target:
 
 
 def conform_to_target(rows: DataFrame, connector: Connector, target: Target) -> DataFrame:
-    """Give the rows with the declared columns, then with those of the target."""
+    """Return the rows with the declared columns, then with those of the target."""
     policy = OnSchemaChange(connector.on_schema_change or OnSchemaChange.FAIL)
     expected = []
     if connector.schema is not None:
@@ -144,7 +144,7 @@ SinkOpener = Callable[[Connector, OperatorId, Sink, SinkContext], OpenSink]
 
 
 def check_without_target(sink: Sink, rows: DataFrame) -> DataFrame:
-    """Give the rows as a sink would write them to a target that holds nothing; none is claimed or looked at.
+    """Return the rows as a sink would write them to a target that holds nothing; none is claimed or looked at.
 
     Raises what the sink would raise of these rows whatever its target holds.
     """

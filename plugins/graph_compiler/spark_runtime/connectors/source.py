@@ -38,7 +38,7 @@ class Found:
 def read_source(
     connector: Connector, spark: SparkSession, parallelism: int | None = None
 ) -> DataFrame:
-    """Give the rows of a source; nothing is read yet but what tells the columns.
+    """Return the rows of a source; nothing is read yet but what tells the columns.
 
     Raises SchemaChangedError where a declared schema does not hold, ExtensionError for another package's connector
     whose Spark half is not installed; Spark raises PATH_NOT_FOUND for a missing path.
@@ -48,7 +48,7 @@ def read_source(
 
 
 def as_declared(connector: Connector, found: Found) -> DataFrame:
-    """Give found rows with the columns a source declares; raises SchemaChangedError where that cannot be."""
+    """Return found rows with the columns a source declares; raises SchemaChangedError where that cannot be."""
     if connector.schema is None:
         return found.rows
     expectation = Expectation(

@@ -74,7 +74,7 @@ class TableSink:
         return rows
 
     def prepares(self) -> None:
-        """Give nothing: the rows wait in the run's folder."""
+        """Return nothing: the rows wait in the run's folder."""
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
         """Write the rows where they survive the driver."""
@@ -159,7 +159,7 @@ def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContex
 def _without_attempt(
     connector: Table, rows: DataFrame, held: StructType | None
 ) -> StructType | None:
-    """Give the table's columns without those that tell attempts apart, which are ours to fill."""
+    """Return the table's columns without those that tell attempts apart, which are ours to fill."""
     ours = {name.lower() for name in connector.attempt_columns}
     if taken := [name for name in rows.columns if name.lower() in ours]:
         raise PublicationError(

@@ -56,7 +56,7 @@ def route_by_function(
 
 
 def misrouting(error: BaseException) -> tuple[str, str] | None:
-    """Give the consumer's name and the words of the failure that no partition was given; None for any other failure."""
+    """Return the consumer's name and the words of the failure that no partition was given; None for any other."""
     if not isinstance(error, PySparkException) or error.getCondition() != "USER_RAISED_EXCEPTION":
         return None
     consumer, found, words = (
@@ -66,7 +66,7 @@ def misrouting(error: BaseException) -> tuple[str, str] | None:
 
 
 def _asking(function: FunctionRef, partitions: int) -> Callable[..., object]:
-    """Give what runs in Python workers: it travels by value, so they need the user's module only, not this one."""
+    """Return what runs in Python workers: it travels by value, so they need the user's module only, not this one."""
     module, name = function.module, function.name
 
     def ask(*key: object) -> object:

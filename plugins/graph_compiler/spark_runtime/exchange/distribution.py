@@ -52,7 +52,7 @@ from graph_compiler.spark_runtime.operators import union
 
 
 def partitions_read(edge: InputDescriptor, consumer: OperatorDescriptor) -> int | None:
-    """Give the number of partitions a staged result is to be read in: Flink's table, where one is asked for."""
+    """Return the number of partitions a staged result is to be read in: Flink's table, where one is asked for."""
     is_pointwise = edge.partitioner.distribution_pattern is DistributionPattern.POINTWISE
     return consumer.settings.parallelism if edge.staged is not None and is_pointwise else None
 
@@ -82,7 +82,7 @@ def distribute_all(
 def distribute(
     partitioner: Partitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
 ) -> DataFrame:
-    """Give the rows as the consumer is to see them."""
+    """Return the rows as the consumer is to see them."""
     raise AssertionError(f"no exchange for {type(partitioner).__name__}")
 
 
@@ -186,7 +186,7 @@ def _(
 
 
 def _keeps_partitions(edge: InputDescriptor, consumer: OperatorDescriptor) -> bool:
-    """Say whether the producer's partitions, or several of them together, are the consumer's."""
+    """Whether the producer's partitions, or several of them together, are the consumer's."""
     wanted, found = consumer.settings.parallelism, edge.producer_parallelism
     if edge.partitioner.distribution_pattern is not DistributionPattern.POINTWISE:
         return False

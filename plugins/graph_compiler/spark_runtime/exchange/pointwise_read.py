@@ -48,7 +48,7 @@ _ONE_READ_IS_ONE_PARTITION = {
 def read_pointwise(
     spark: SparkSession, manifest: Manifest, schema: StructType, consumers: int
 ) -> DataFrame:
-    """Give the rows in `consumers` partitions, partition i with those that Flink's subtask i reads."""
+    """Return the rows in `consumers` partitions, partition i with those that Flink's subtask i reads."""
     if _is_cheaper_apart(manifest, consumers):
         return _read_apart(
             spark, manifest, schema, shares(manifest.partitions, consumers=consumers)
@@ -93,14 +93,14 @@ def _read_share(
 
 
 def _holds(slice: FileSlice, metadata: Column) -> Column:
-    """Say whether a row is in a slice."""
+    """Whether a row is in a slice."""
     row = metadata["row_index"]
     is_here = metadata["file_name"] == lit(slice.file.name)
     return is_here & (row >= lit(slice.rows.start)) & (row < lit(slice.rows.stop))
 
 
 def _no_rows(spark: SparkSession, schema: StructType, partitions: int) -> DataFrame:
-    """Give that many empty partitions, or nothing at all.
+    """Return that many empty partitions, or nothing at all.
 
     Neither that there are no rows nor what is in them is anything the optimizer can work out: a filter it finds to be
     false for a constant NULL takes the partitions away.
@@ -127,7 +127,7 @@ def _read_exchanged(
 
 
 def _consumer(rows: DataFrame, manifest: Manifest, consumers: int) -> Column:
-    """Give the number of the subtask that reads a row: the inverse of `shares`."""
+    """Return the number of the subtask that reads a row: the inverse of `shares`."""
     metadata = rows.metadataColumn("_metadata")
     partition = split_part(metadata["file_name"], lit("-"), lit(2)).cast(
         "int"

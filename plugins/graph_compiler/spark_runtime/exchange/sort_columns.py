@@ -14,7 +14,7 @@ _ITEM = re.compile(
 
 
 def sort_column(item: str) -> Column:
-    """Give the column with its direction; NULLs come first going up and last going down, unless it says otherwise."""
+    """Return the column with its direction; NULLs come first going up and last going down, unless it says otherwise."""
     found = _ITEM.match(item.strip())
     assert found is not None, "every text has this form"
     column = expr(found["expression"])

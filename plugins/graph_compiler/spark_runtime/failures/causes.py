@@ -49,7 +49,7 @@ class Frame:
     function: str
 
     def __str__(self) -> str:
-        """Give the place as editors and terminals make it clickable."""
+        """Return the place as editors and terminals make it clickable."""
         place = f"{self.file}:{self.line}"
         return f"{place} in {self.function}" if self.function else place
 
@@ -82,7 +82,7 @@ class Cause:
 
 
 def read_cause(error: BaseException) -> Cause:
-    """Give what an exception says; works without a JVM for whatever did not come from one."""
+    """Return what an exception says; works without a JVM for whatever did not come from one."""
     java = java_exceptions(error)
     spark = next((found for found in java if is_spark_throwable(found)), None)
     condition, sql_state, parameters = _condition(error, spark)
@@ -109,7 +109,7 @@ def read_cause(error: BaseException) -> Cause:
 
 
 def _is_wrapper(java: Any) -> bool:
-    """Say whether it only tells that a stage failed; its cause tells why."""
+    """Whether it only tells that a stage failed; its cause tells why."""
     return str(java.getMessage()).startswith("Job aborted")
 
 
@@ -126,7 +126,7 @@ def _condition(error: BaseException, spark: Any) -> tuple[str, str, Mapping[str,
 
 
 def _condition_message(condition: str, parameters: Mapping[str, str]) -> str:
-    """Give Spark's sentence alone; the exception's own message goes on with the query and its plan."""
+    """Return Spark's sentence alone; the exception's own message goes on with the query and its plan."""
     return _WAY_OUT.sub("", _STATE.sub("", condition_message(condition, parameters)))
 
 
@@ -144,7 +144,7 @@ def _contexts(spark: Any) -> Iterator[QueryContext]:
 
 
 def _raised(text: str) -> tuple[str, str]:
-    """Give class and message from the end of a traceback's text."""
+    """Return class and message from the end of a traceback's text."""
     after_frames = re.split(r"\n(?=\S)", text.strip())[-1:]
     for part in after_frames:
         if found := _RAISED.match(part):

@@ -18,7 +18,7 @@ Chain = tuple[OperatorDescriptor, ...]
 
 
 def find_culprit(cause: Cause, chain: Chain) -> OperatorDescriptor | None:
-    """Give the one operator of a chain that failed; None where nothing, or more than one, points to it."""
+    """Return the one operator of a chain that failed; None where nothing, or more than one, points to it."""
     by_id = {operator.node_id: operator for operator in chain}
     ids = {context.operator_id for context in cause.contexts} & set(by_id)
     if len(ids) == 1:
@@ -30,7 +30,7 @@ def find_culprit(cause: Cause, chain: Chain) -> OperatorDescriptor | None:
 
 
 def places(cause: Cause) -> tuple[Frame, ...]:
-    """Give the lines of code a failure came from, innermost last."""
+    """Return the lines of code a failure came from, innermost last."""
     sites = [context.call_site.rpartition(":") for context in cause.contexts]
     calls = [
         Frame(file=file, line=int(line), function="") for file, _, line in sites if line.isdigit()
@@ -39,7 +39,7 @@ def places(cause: Cause) -> tuple[Frame, ...]:
 
 
 def place_in(operator: OperatorDescriptor, cause: Cause) -> Frame | None:
-    """Give the innermost line of an operator's own functions' modules."""
+    """Return the innermost line of an operator's own functions' modules."""
     modules = [function.module for function in functions_of(operator.operator)]
     return next(
         (
@@ -52,7 +52,7 @@ def place_in(operator: OperatorDescriptor, cause: Cause) -> Frame | None:
 
 
 def functions_of(value: object) -> Iterator[FunctionRef]:
-    """Give every function an operator refers to."""
+    """Yield every function an operator refers to."""
     if isinstance(value, FunctionRef):
         yield value
     elif is_dataclass(value):
@@ -86,12 +86,12 @@ def _only_function(chain: Chain) -> OperatorDescriptor | None:
 
 
 def _is_in(place: Frame, module: str) -> bool:
-    """Say whether a line is in a module; an executor's folders may not be the driver's."""
+    """Whether a line is in a module; an executor's folders may not be the driver's."""
     return f"/{place.file}".endswith("/" + module.replace(".", "/") + ".py")
 
 
 def _holds(function: FunctionRef, found: tuple[Frame, ...]) -> bool:
-    """Say whether a line is in a function's own body."""
+    """Whether a line is in a function's own body."""
     lines, first = inspect.getsourcelines(function.load())
     body = range(first, first + len(lines))
     return any(_is_in(place, function.module) and place.line in body for place in found)

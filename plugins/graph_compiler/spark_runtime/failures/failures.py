@@ -61,7 +61,7 @@ def root_cause(error: BaseException) -> BaseException:
 
 
 def explain_failure(error: BaseException) -> Failure:
-    """Give the failure of an execution, its first cause in front, in a bounded number of words."""
+    """Return the failure of an execution, its first cause in front, in a bounded number of words."""
     failure = _explained(error)
     if len(failure.message) <= LONGEST_MESSAGE:
         return failure
@@ -118,7 +118,7 @@ def _culprit(
 
 
 def _misrouted(exception: BaseException, chain: Chain) -> OperatorDescriptor | None:
-    """Give the one operator to which an edge could not send a row."""
+    """Return the one operator to which an edge could not send a row."""
     found = misrouting(exception)
     named = [operator for operator in chain if found and operator.name == found[0]]
     return named[0] if len(named) == 1 else None
@@ -178,7 +178,7 @@ def _description(
 
 
 def _own_words(exception: BaseException, inputs: tuple[InputSchema, ...]) -> list[str]:
-    """Give the lines of what this package found out itself; none for what Spark or a function raised."""
+    """Return the lines of what this package found out itself; none for what Spark or a function raised."""
     if isinstance(exception, ColumnsError):
         hint = [f"hint: {exception.hint}"] if exception.hint else []
         return [exception.message, *_found(inputs), *hint]
@@ -225,7 +225,7 @@ def _found(inputs: tuple[InputSchema, ...]) -> Iterator[str]:
 
 
 def _paths(kind: DataType, prefix: str = "") -> Iterator[str]:
-    """Give the name of every column, and of every field in it as `column.field`."""
+    """Yield the name of every column, and of every field in it as `column.field`."""
     if isinstance(kind, ArrayType):
         yield from _paths(kind.elementType, prefix)
     if isinstance(kind, StructType):

@@ -91,7 +91,7 @@ _ENVIRONMENT = re.compile(
 
 
 def throwable_type(error: BaseException, cause: Cause) -> ThrowableType:
-    """Give the type of a failure; `cause` is what `error` says."""
+    """Return the type of a failure; `cause` is what `error` says."""
     for kind, found in _OF_ERRORS:
         if isinstance(error, kind):
             return found

@@ -155,7 +155,7 @@ class RegionMetrics:
             self._same_rows.append((output, same))
 
     def vertices(self) -> tuple[VertexMetrics, ...]:
-        """Give what is known of every vertex by now."""
+        """Return what is known of every vertex by now."""
         known = RowsKnown(
             counted=self._counted,
             too_high=frozenset(self._too_high),

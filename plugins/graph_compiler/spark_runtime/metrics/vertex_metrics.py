@@ -33,7 +33,7 @@ class RowsKnown:
 def vertex_metrics(
     region: RegionDescriptor, known: RowsKnown, actions: tuple[ActionMetrics, ...]
 ) -> tuple[VertexMetrics, ...]:
-    """Give the metrics of every vertex, in the region's order."""
+    """Return the metrics of every vertex, in the region's order."""
     exact = _spread(
         {**_rows_of_single_inputs(region.operators, known.committed), **known.committed}, known.same
     )
@@ -65,7 +65,7 @@ def vertex_metrics(
 def _spread(
     rows: Mapping[Output, int], same: tuple[tuple[Output, Output], ...]
 ) -> dict[Output, int]:
-    """Give what is known of an output to those with as many rows: up the graph, then down."""
+    """Return what is known of an output to those with as many rows: up the graph, then down."""
     found = dict(rows)
     for output, before in reversed(same):
         if output in found:
@@ -79,7 +79,7 @@ def _spread(
 def _rows_of_single_inputs(
     operators: Sequence[OperatorDescriptor], committed: Mapping[Output, int]
 ) -> dict[Output, int]:
-    """Give the rows of what a sink alone reads: those it wrote."""
+    """Return the rows of what a sink alone reads: those it wrote."""
     return {
         (edge.node_id, edge.output_tag): committed[sink.node_id, None]
         for sink in operators

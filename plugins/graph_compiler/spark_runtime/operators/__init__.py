@@ -31,7 +31,7 @@ REGISTERED = (
 
 
 def evaluate(operator: Operator, inputs: Mapping[int, list[DataFrame]], scope: Scope) -> DataFrame:
-    """Give the operator's main output. `inputs` has the rows by input number: 0 for a single one, else from 1."""
+    """Return the operator's main output. `inputs` has the rows by input number: 0 for a single one, else from 1."""
     load_spark_half(type(operator))
     return main_output(operator, [union(inputs[number]) for number in sorted(inputs)], scope)
 
@@ -39,11 +39,11 @@ def evaluate(operator: Operator, inputs: Mapping[int, list[DataFrame]], scope: S
 def evaluate_outputs(
     operator: Operator, inputs: Mapping[int, list[DataFrame]], scope: Scope
 ) -> dict[str | None, DataFrame]:
-    """Give the main output (under None) and the side outputs by tag: each row of the input in exactly one of them."""
+    """Return the main output (under None) and the side outputs by tag: each row of the input in exactly one of them."""
     load_spark_half(type(operator))
     return all_outputs(operator, [union(inputs[number]) for number in sorted(inputs)], scope)
 
 
 def evaluations() -> set[type]:
-    """Give every operator type that can be evaluated."""
+    """Return every operator type that can be evaluated."""
     return set(main_output.registry)

@@ -19,7 +19,7 @@ class ColumnsError(GraphCompilerError):
         self.hint = hint
 
     def __str__(self) -> str:
-        """Give the message, the hint on a line of its own."""
+        """Return the message, the hint on a line of its own."""
         return f"{self.message}\n  hint: {self.hint}" if self.hint else self.message
 
 
@@ -34,5 +34,5 @@ def require_columns(rows: DataFrame, names: Iterable[str], of: str = "its input"
 
 
 def has_column(rows: DataFrame, name: str) -> bool:
-    """Say whether a column is there."""
+    """Whether a column is there."""
     return name.lower() in (column.lower() for column in rows.columns)

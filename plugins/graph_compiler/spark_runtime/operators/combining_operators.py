@@ -109,7 +109,7 @@ def _join(operator: Join, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 
 
 def _columns(operator: Join, left: DataFrame, right: DataFrame) -> list[str]:
-    """Give the columns of a join: keys of one name once, then the others of the left and of the right."""
+    """Return the columns of a join: keys of one name once, then the others of the left and of the right."""
     keys = [one for one, other in operator.on if one.lower() == other.lower()]
     shared = {key.lower() for key in keys}
     one, other = (
@@ -130,7 +130,7 @@ def _columns(operator: Join, left: DataFrame, right: DataFrame) -> list[str]:
 
 
 def _key(name: str, how: JoinType) -> str:
-    """Give the key of the side that always has one."""
+    """Return the key of the side that always has one."""
     if how is JoinType.FULL:
         return f"coalesce(`left`.{quoted(name)}, `right`.{quoted(name)}) AS {quoted(name)}"
     return f"`{'right' if how is JoinType.RIGHT else 'left'}`.{quoted(name)}"

@@ -35,7 +35,7 @@ class Contract:
     observation: Observation
 
     def counted(self) -> ContractCount | None:
-        """Give the counts, None while no action has computed the rows."""
+        """Return the counts, None while no action has computed the rows."""
         if not is_complete(self.observation):
             return None
         return ContractCount(
@@ -60,7 +60,7 @@ def observe(rows: DataFrame, operator: Expect, violates: str) -> tuple[DataFrame
 def check_contracts(
     contracts: Sequence[Contract], spark: SparkSession
 ) -> tuple[ContractCount, ...]:
-    """Give what is counted so far; raises ContractViolatedError, with every violation that may not be."""
+    """Return what is counted so far; raises ContractViolatedError, with every violation that may not be."""
     if not contracts:
         return ()
     # Counts arrive through Spark's listeners, a moment after the action.

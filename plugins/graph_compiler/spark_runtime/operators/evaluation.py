@@ -15,7 +15,7 @@ from graph_compiler.spark_runtime.operators.scope import Scope
 
 @singledispatch
 def main_output(operator: Operator, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    """Give the rows of the main output: one DataFrame expression, nothing is run."""
+    """Return the rows of the main output: one DataFrame expression, nothing is run."""
     raise AssertionError(f"no evaluation for {type(operator).__name__}")
 
 
@@ -23,5 +23,5 @@ def main_output(operator: Operator, inputs: list[DataFrame], scope: Scope) -> Da
 def all_outputs(
     operator: Operator, inputs: list[DataFrame], scope: Scope
 ) -> dict[str | None, DataFrame]:
-    """Give the main output (under None) and the side outputs by tag: each row of the input in exactly one of them."""
+    """Return the main output (under None) and the side outputs by tag: each row of the input in exactly one of them."""
     raise AssertionError(f"{type(operator).__name__} has no side outputs")

@@ -17,7 +17,7 @@ def query_over(
     parameters: Mapping[str, ParameterValue],
     spark: SparkSession,
 ) -> DataFrame:
-    """Give what a query gives whose own FROM alone reads the tables: their plans are put where the names stand.
+    """Return what a query gives whose own FROM alone reads the tables: their plans are put where the names stand.
 
     A view for each, as `query_over_views` makes, costs 50 ms of CPU on the driver, is a query of its own in Spark's SQL
     tab, and leaves three more nodes in the plan for all analysis to come.
@@ -36,7 +36,7 @@ def query_over_views(
     parameters: Mapping[str, ParameterValue],
     spark: SparkSession,
 ) -> DataFrame:
-    """Give what any query gives, one with subqueries and common table expressions too."""
+    """Return what any query gives, one with subqueries and common table expressions too."""
     for name, rows in tables.items():
         rows.createOrReplaceTempView(name)
     try:

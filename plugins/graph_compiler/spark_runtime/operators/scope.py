@@ -40,21 +40,21 @@ class Scope:
     """Whether plans are made to be looked at only: nothing may be run."""
 
     def select(self, columns: str, rows: DataFrame, clauses: str = "") -> DataFrame:
-        """Give `SELECT columns FROM rows clauses`, parameters bound."""
+        """Return `SELECT columns FROM rows clauses`, parameters bound."""
         # The alias is not idle: Spark reads `FROM t WHERE (flag)` as the alias WHERE with a column called flag.
         return self.query(f"SELECT {columns} FROM {_INPUT} AS {_INPUT} {clauses}", {_INPUT: rows})
 
     def query(self, query: str, tables: Mapping[str, DataFrame]) -> DataFrame:
-        """Give what a query gives whose own FROM alone reads the tables, parameters bound."""
+        """Return what a query gives whose own FROM alone reads the tables, parameters bound."""
         return query_over(tables, query, self.parameters, self.spark)
 
     def any_query(self, query: str, tables: Mapping[str, DataFrame]) -> DataFrame:
-        """Give what a query over tables gives, parameters bound."""
+        """Return what a query over tables gives, parameters bound."""
         return query_over_views(tables, query, self.parameters, self.spark)
 
 
 def named(columns: tuple[tuple[str, str], ...]) -> str:
-    """Give `(expression) AS name` for each (name, expression)."""
+    """Return `(expression) AS name` for each (name, expression)."""
     return ", ".join(f"{on_lines(expression)} AS {quoted(name)}" for name, expression in columns)
 
 
@@ -64,5 +64,5 @@ def on_lines(expression: str) -> str:
 
 
 def listed(names: tuple[str, ...] | list[str]) -> str:
-    """Give names as identifiers, with commas."""
+    """Return names as identifiers, with commas."""
     return ", ".join(quoted(name) for name in names)

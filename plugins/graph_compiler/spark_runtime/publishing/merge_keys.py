@@ -15,7 +15,7 @@ _SHOWN = 3
 
 
 def key_columns(keys: tuple[str, ...], schema: StructType) -> tuple[str, ...]:
-    """Give the keys as the rows spell them; raises PublicationError for those that no column is."""
+    """Return the keys as the rows spell them; raises PublicationError for those that no column is."""
     known = {name.lower(): name for name in schema.names}
     if unknown := [key for key in keys if key.lower() not in known]:
         raise PublicationError(
@@ -45,7 +45,7 @@ def refuse_keys(found: Sequence[Row], keys: tuple[str, ...]) -> None:
 
 
 def unusable_keys(rows: DataFrame, keys: tuple[str, ...]) -> list[Row]:
-    """Give keys that are there more than once, or have a NULL, as `refuse_keys` wants them; one job."""
+    """Return keys that are there more than once, or have a NULL, as `refuse_keys` wants them; one job."""
     counts = rows.groupBy(*_columns(keys)).agg(count(lit(1)).alias("graph_compiler_rows"))
     wrong = col("graph_compiler_rows") > 1
     for key in _columns(keys):
@@ -54,7 +54,7 @@ def unusable_keys(rows: DataFrame, keys: tuple[str, ...]) -> list[Row]:
 
 
 def merge(old: DataFrame, new: DataFrame, keys: tuple[str, ...]) -> DataFrame:
-    """Give the old rows whose key is not among the new ones, and the new ones; columns are the new rows'."""
+    """Return the old rows whose key is not among the new ones, and the new ones; columns are the new rows'."""
     held = {name.lower() for name in old.columns}
     same = [
         (col(quoted(f.name)) if f.name.lower() in held else lit(None))

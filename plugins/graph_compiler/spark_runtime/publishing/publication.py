@@ -255,7 +255,7 @@ def _renew(publisher: Publisher, ticket: Ticket, intent: Intent, others: Others)
 
 
 def _arrange(names: Mapping[str, str], prepared: Path) -> None:
-    """Give written files the names they will have, in a folder with nothing else, the only one there."""
+    """Rename written files to the names they will have, in a folder with nothing else, the only one there."""
     ready = prepared / _READY
     ready.mkdir(parents=True)
     for written, name in names.items():

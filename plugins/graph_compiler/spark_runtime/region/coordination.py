@@ -109,7 +109,7 @@ class SinkCommitter(OperatorCoordinator):
         )
 
     def check(self, rows: DataFrame) -> DataFrame:
-        """Give the rows as they will be written; refuse what the target cannot take."""
+        """Return the rows as they will be written; refuse what the target cannot take."""
         assert self._opened is not None, "it was started"
         return self._opened.check(rows)
 
@@ -223,13 +223,13 @@ class OperatorCoordinators:
                 )
 
     def committer(self, sink: OperatorDescriptor) -> SinkCommitter:
-        """Give the coordinator of a sink."""
+        """Return the coordinator of a sink."""
         (found,) = [coordinator for operator, coordinator in self.members if operator is sink]
         assert isinstance(found, SinkCommitter)
         return found
 
     def commit(self) -> tuple[Output, ...]:
-        """Commit all, in order; gives what became visible."""
+        """Commit all, in order; return what became visible."""
         outputs: list[Output] = []
         for operator, coordinator in self.members:
             with self.blaming(operator):

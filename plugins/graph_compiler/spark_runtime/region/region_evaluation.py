@@ -87,11 +87,11 @@ class RegionEvaluation:
         self._readers = Counter([*read, *self._results, *self.observed, *self.observed])
 
     def is_shared(self, output: Output) -> bool:
-        """Say whether several read an output, staging it included."""
+        """Whether several read an output, staging it included."""
         return self._readers[output] > 1
 
     def inputs(self, operator: OperatorDescriptor) -> dict[int, list[DataFrame]]:
-        """Give an operator's inputs by number, distributed as its edges say."""
+        """Return an operator's inputs by number, distributed as its edges say."""
         found: dict[int, list[DataFrame]] = {}
         number_of = attrgetter("type_number")
         for number, edges in groupby(sorted(operator.inputs, key=number_of), key=number_of):
@@ -100,12 +100,12 @@ class RegionEvaluation:
         return found
 
     def rows_into(self, sink: OperatorDescriptor) -> DataFrame:
-        """Give the rows a sink is to write."""
+        """Return the rows a sink is to write."""
         ((_, streams),) = self.inputs(sink).items()
         return with_exactly(union(streams), sink.settings.parallelism)
 
     def schemas(self, operator: OperatorDescriptor) -> tuple[InputSchema, ...]:
-        """Give the schemas of an operator's inputs, as far as these are known."""
+        """Return the schemas of an operator's inputs, as far as these are known."""
         known = [(edge, self._known_rows(edge)) for edge in operator.inputs]
         return tuple(
             InputSchema(producer=self.graph.name(edge), schema=rows.schema)
@@ -150,11 +150,11 @@ class RegionEvaluation:
             self._keep(operator, tag, exact)
 
     def varies(self, output: Output) -> bool:
-        """Say whether another execution may give other rows, though in this one they are fixed by now."""
+        """Whether another execution may give other rows, though in this one they are fixed by now."""
         return self.variations.ever(output)
 
     def is_repeatable(self, output: Output) -> bool:
-        """Say whether computing an output again gives the same rows, as far as Spark and the declaration tell."""
+        """Whether computing an output again gives the same rows, as far as Spark and the declaration tell."""
         return self.variations.why_two_readers_differ(output) is None
 
     def replace_by_staged(self, output: Output, rows: DataFrame) -> None:
@@ -188,7 +188,7 @@ class RegionEvaluation:
             LOG.info("%s: %s, because %s", operator.name, what, reason)
 
     def _reads_from(self, operator: OperatorDescriptor) -> frozenset[Output]:
-        """Give the outputs of this region that an operator reads."""
+        """Return the outputs of this region that an operator reads."""
         read = (edge for edge in operator.inputs if edge.staged is None)
         return frozenset((edge.node_id, edge.output_tag) for edge in read)
 

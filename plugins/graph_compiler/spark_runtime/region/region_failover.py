@@ -70,7 +70,7 @@ class LostCopy:
 
     @property
     def can_be_compared(self) -> bool:
-        """Say whether another copy can be told to be the same."""
+        """Whether another copy can be told to be the same."""
         known = self.manifest
         return known is not None and (known.checksum is not None or known.deterministic)
 
@@ -259,7 +259,7 @@ class RegionFailover:
 
 
 def _leaves_nothing_else(region: RegionDescriptor) -> bool:
-    """Say whether one staged result is all that a region gives."""
+    """Whether one staged result is all that a region gives."""
     operators = (one.operator for one in region.operators)
     return len(region.results) == 1 and not any(isinstance(one, Sink) for one in operators)
 

@@ -36,18 +36,18 @@ class RegionGraph:
         )
 
     def vertex_id(self, operator: OperatorDescriptor) -> JobVertexId:
-        """Give the vertex an operator is chained into."""
+        """Return the vertex an operator is chained into."""
         return self.vertex_ids[operator.node_id]
 
     def name(self, edge: InputDescriptor) -> str | None:
-        """Give the name of an edge's producer; None where it runs in another application."""
+        """Return the name of an edge's producer; None where it runs in another application."""
         if edge.staged is not None:
             return None
         name = self.operators[edge.node_id].name
         return name if edge.output_tag is None else f"{name}.{edge.output_tag}"
 
     def outputs_read_by(self, operator: OperatorDescriptor) -> frozenset[Output]:
-        """Give all outputs that go into an operator, those that go into its inputs included."""
+        """Return all outputs that go into an operator, those that go into its inputs included."""
         found: set[Output] = set()
         waiting = [operator]
         while waiting:
@@ -59,7 +59,7 @@ class RegionGraph:
         return frozenset(found)
 
     def upstream(self, node_id: int) -> frozenset[int]:
-        """Give the nodes an operator reads, directly or not, without itself."""
+        """Return the nodes an operator reads, directly or not, without itself."""
         outputs = self.outputs_read_by(self.operators[node_id])
         return frozenset(found for found, _ in outputs)
 
@@ -79,6 +79,6 @@ class RegionGraph:
         return times
 
     def chain_of(self, operator: OperatorDescriptor) -> tuple[OperatorDescriptor, ...]:
-        """Give an operator and all before it in this application, first to last."""
+        """Return an operator and all before it in this application, first to last."""
         wanted = {*self.upstream(operator.node_id), operator.node_id}
         return tuple(found for node_id, found in self.operators.items() if node_id in wanted)

@@ -35,7 +35,7 @@ class FixedRows:
         rows: DataFrame,
         partitions: int | None = None,
     ) -> DataFrame:
-        """Give rows that are the same however often they are read; those fixed before under the name are dropped.
+        """Return rows that are the same however often they are read; those fixed before under the name are dropped.
 
         `partitions`: how many the rows have and are to have again; None leaves it to Spark.
         """

@@ -28,7 +28,7 @@ class SameNameError(GraphCompilerError):
 
 
 def collect_rows(rows: DataFrame) -> list[Row]:
-    """Give all rows, in Spark's order; raises SameNameError for columns of one name."""
+    """Return all rows, in Spark's order; raises SameNameError for columns of one name."""
     names = rows.columns
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise SameNameError(
@@ -63,7 +63,7 @@ def _cells(table: pyarrow.Table, kinds: list[DataType]) -> Iterator[tuple[object
 
 
 def _value(value: object, kind: DataType) -> object:
-    """Give Arrow's value as people write it in a test."""
+    """Return Arrow's value as people write it in a test."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
     if isinstance(kind, ArrayType) and isinstance(value, list):

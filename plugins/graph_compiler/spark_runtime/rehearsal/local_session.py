@@ -25,7 +25,7 @@ _SETTINGS = {
 
 @contextmanager
 def local_session() -> Iterator[SparkSession]:
-    """Give the session that runs in this process, else a new one, which ends here."""
+    """Yield the session that runs in this process, else a new one, which ends here."""
     running = SparkSession.getActiveSession()
     if running is not None:
         yield running

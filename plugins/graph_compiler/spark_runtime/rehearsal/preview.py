@@ -27,7 +27,7 @@ class Previewer:
 
     @property
     def observed(self) -> frozenset[Output]:
-        """Give the output, if it is read twice: for rows, and to count them."""
+        """Return the output, if it is read twice: for rows, and to count them."""
         output = (self.request.node_id, self.request.output_tag)
         return frozenset([output] if self.request.counts else [])
 

@@ -21,7 +21,7 @@ class KeptSink:
     real: OpenSink | None = None
 
     def check(self, rows: DataFrame) -> DataFrame:
-        """Give the rows as the sink would write them."""
+        """Return the rows as the sink would write them."""
         return check_without_target(self.sink, rows) if self.real is None else self.real.check(rows)
 
     def prepares(self) -> PreparedPlace | None:

@@ -61,7 +61,7 @@ class Rehearsal:
     _sink_rows: dict[OperatorId, list[Row]] = field(default_factory=dict)
 
     def run(self, tasks: Sequence[TaskDeploymentDescriptor]) -> Failure | None:
-        """Run regions in an order in which they can run; gives why one failed, None where all came through."""
+        """Run regions in an order in which they can run; return why one failed, None where all came through."""
         for task in tasks:
             with pinned(self.spark, dict(task.region.session)):
                 report = execute(task, self.spark, self._surroundings(task.region))
@@ -71,7 +71,7 @@ class Rehearsal:
         return None
 
     def frame(self, output: Output) -> DataFrame:
-        """Give an output as a DataFrame, for a sink the rows it was given."""
+        """Return an output as a DataFrame, for a sink the rows it was given."""
         run = self._runs[output[0]]
         operator = run.evaluation.graph.operators[output[0]]
         if isinstance(operator.operator, Sink):
@@ -79,7 +79,7 @@ class Rehearsal:
         return run.evaluation.outputs[output]
 
     def rows(self, output: Output) -> list[Row] | Failure:
-        """Give an output's rows, or why they cannot be computed; they are computed once."""
+        """Return an output's rows, or why they cannot be computed; they are computed once."""
         run = self._runs[output[0]]
         operator = run.evaluation.graph.operators[output[0]]
         if isinstance(operator.operator, Sink):
@@ -96,7 +96,7 @@ class Rehearsal:
         return self._rows[output]
 
     def was_run(self, node_id: int) -> bool:
-        """Say whether an operator is one of those that were run."""
+        """Whether an operator is one of those that were run."""
         return node_id in self._runs
 
     def _surroundings(self, region: RegionDescriptor) -> Surroundings:
@@ -139,7 +139,7 @@ class Rehearsal:
         return KeptSink(sink=sink, keep=partial(self._keep, operator_id), real=real)
 
     def _keep(self, operator_id: OperatorId, rows: DataFrame) -> int:
-        """Keep the rows of a sink; gives how many there are."""
+        """Keep the rows of a sink; return how many there are."""
         self._kept[operator_id] = rows
         self._sink_rows[operator_id] = collect_rows(rows)
         return len(self._sink_rows[operator_id])
@@ -148,7 +148,7 @@ class Rehearsal:
 def rehearsed(
     region: RegionDescriptor, given: Sequence[int], *, writes_sinks: bool
 ) -> RegionDescriptor:
-    """Give a region that touches no place of a source that is given, and of a sink that is kept only.
+    """Return a region that touches no place of a source that is given, and of a sink that is kept only.
 
     Nothing of it is released: a test may look at any of it.
     """
@@ -180,7 +180,7 @@ def _without_places(
 
 
 def _placeless(operator: OperatorDescriptor) -> OperatorDescriptor:
-    """Give a source or sink of its own connector, which names no place; what it declares of columns stays."""
+    """Return a source or sink of its own connector, which names no place; what it declares of columns stays."""
     assert isinstance(operator.operator, Source | Sink)
     connector = operator.operator.connector
     placeless = connector.with_texts(dict.fromkeys(connector.texts(), ""))

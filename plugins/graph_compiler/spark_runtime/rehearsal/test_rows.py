@@ -42,7 +42,7 @@ class GivenRowsError(GraphCompilerError):
 def given_rows(
     source: str, rows: Iterable[GivenRow], schema: str | None, spark: SparkSession
 ) -> DataFrame:
-    """Give rows as a DataFrame; raises GivenRowsError naming the source and the row.
+    """Return rows as a DataFrame; raises GivenRowsError naming the source and the row.
 
     `schema` is DDL; without it, rows are dicts, and Spark takes types from their values.
     """
@@ -164,7 +164,7 @@ def _converted(
 
 
 def _cell(value: object, kind: DataType) -> object:
-    """Give a value as its column's type wants it: a date from its text, a time without a zone as one in UTC."""
+    """Return a value as its column's type wants it: a date from its text, a time without a zone as one in UTC."""
     if isinstance(kind, ArrayType) and isinstance(value, list | tuple):
         return [_cell(item, kind.elementType) for item in value]
     if isinstance(kind, MapType) and isinstance(value, Mapping):

@@ -75,7 +75,7 @@ class ObservedChecksum:
         return cls(rows=rows, observation=None)
 
     def value(self, rows: int) -> str | None:
-        """Give the checksum, 16 hexadecimal digits, once `rows` rows are written.
+        """Return the checksum, 16 hexadecimal digits, once `rows` rows are written.
 
         None where the rows cannot be hashed, or where other rows were summed up than were written.
         """
@@ -90,7 +90,7 @@ class ObservedChecksum:
 
 
 def _row_hash(schema: StructType) -> str | None:
-    """Write the expression of a row's hash; text, since a call to the JVM for each function is dear."""
+    """Write the expression of a row's hash; text, since a call to the JVM for each function is expensive."""
     return _hash([(quoted(field.name), field.dataType, field.nullable) for field in schema])
 
 
@@ -135,7 +135,7 @@ def _parts(value: str, data_type: DataType, depth: int) -> str | None:
 
 
 def _is_opaque(data_type: DataType) -> bool:
-    """Say whether Spark has no hash of a type, or one that is the same for values that differ."""
+    """Whether Spark has no hash of a type, or one that is the same for values that differ."""
     if isinstance(data_type, StringType):
         return not data_type.isUTF8BinaryCollation()  # its hash is that of all strings it equals
     return isinstance(data_type, _OPAQUE)

@@ -81,11 +81,11 @@ class StagingArea:
 
     @property
     def layout(self) -> StagingLayout:
-        """Give the paths of the run."""
+        """Return the paths of the run."""
         return self.log.layout
 
     def stage(self, result: ResultDescriptor, rows: DataFrame) -> Manifest:
-        """Write and commit a result; gives the manifest that holds, this execution's or an equal winner's."""
+        """Write and commit a result; return the manifest that holds, this execution's or an equal winner's."""
         manifest = self._write(result, rows)
         try:
             self.check(manifest)
@@ -127,7 +127,7 @@ class StagingArea:
         )
 
     def find(self, staged: StagedInput) -> Manifest:
-        """Give the latest committed epoch.
+        """Return the latest committed epoch.
 
         Raises PartitionNotFoundError where there is none, StaleResultError where it was computed by another version of
         the pipeline than the one that reads it.

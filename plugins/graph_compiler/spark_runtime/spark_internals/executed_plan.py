@@ -67,7 +67,7 @@ class PlanNode:
 
 
 def rows_by_output(plan: PlanNode) -> dict[Output, int]:
-    """Give the rows of each output; of one that was computed twice the more, since the other may have ended early."""
+    """Return the rows of each output; of one that was computed twice the more, since the other may have ended early."""
     found: dict[Output, int] = {}
     for output, rows in _counts(plan, frozenset()):
         found[output] = max(rows, found.get(output, 0))
@@ -121,7 +121,7 @@ class _Reader:
 
 
 def _children(plan: Any, kind: str) -> list[Any]:
-    """Give what a node reads; adaptive execution and reuse hold it where the tree's own walk does not look."""
+    """Return what a node reads; adaptive execution and reuse hold it where the tree's own walk does not look."""
     if kind == "AdaptiveSparkPlanExec":
         return [plan.executedPlan()]
     if kind.endswith("QueryStageExec"):
@@ -140,7 +140,7 @@ def _rows(plan: Any, kind: str, children: tuple[PlanNode, ...]) -> int | None:
 
 
 def _counterpart(plan: Any, kind: str) -> Any:
-    """Give the logical node whose rows a physical one gives, None where there is none to rely on.
+    """Return the logical node whose rows a physical one gives, None where there is none to rely on.
 
     Spark plans the filters and columns over a file in one step, and links all of it to the topmost of them. A node that
     gives what it gets is no counterpart: what is below it is.
@@ -158,7 +158,7 @@ def _counterpart(plan: Any, kind: str) -> Any:
 
 
 def _first(logical: Any, fits: Callable[[Any], bool]) -> Any:
-    """Give the first node that fits, down a line of nodes with one input each."""
+    """Return the first node that fits, down a line of nodes with one input each."""
     while logical is not None and not fits(logical):
         children = logical.children()
         logical = children.apply(0) if children.size() == 1 else None

@@ -54,7 +54,7 @@ def origin(spark: SparkSession, object_type: str, object_name: str) -> Iterator[
 
 
 def named(java_origin: Any, object_type: str) -> str | None:
-    """Give the object name of an origin of this type; None where it has another, or none."""
+    """Return the object name of an origin of this type; None where it has another, or none."""
     kind, name = java_origin.objectType(), java_origin.objectName()
     is_ours = kind.isDefined() and kind.get() == object_type and name.isDefined()
     return str(name.get()) if is_ours else None
@@ -75,7 +75,7 @@ def mark_output(rows: DataFrame, output: Output) -> Output | None:
 
 
 def outputs_at(spark: SparkSession, plan: Any) -> frozenset[Output]:
-    """Give the outputs that come out of a logical node."""
+    """Return the outputs that come out of a logical node."""
     return _outputs(plan, _tag(spark))
 
 

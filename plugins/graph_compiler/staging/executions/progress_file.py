@@ -28,7 +28,7 @@ Tells = Callable[[ExecutionProgress], None]
 
 @contextmanager
 def told_in(store: StagingStore, key: str, *, every: float = EVERY) -> Iterator[Tells]:
-    """Give what is told of an execution's progress; only the last that was told in a while is written."""
+    """Yield what is told of an execution's progress; only the last that was told in a while is written."""
     file = _ProgressFile(store, key)
     writer = threading.Thread(target=file.write_on, args=(every,), name="progress", daemon=True)
     writer.start()

@@ -54,7 +54,7 @@ class RunMarker:
 
     @classmethod
     def of(cls, task: TaskDeploymentDescriptor, *, host: str, time: float) -> Self:
-        """Give what a task knows of its run."""
+        """Return what a task knows of its run."""
         return cls(
             version=VERSION,
             root=task.staging_root,
@@ -135,7 +135,7 @@ def see_marker(store: StagingStore, region: RegionDescriptor, mine: RunMarker) -
 
 
 def check_marker(store: StagingStore, layout: StagingLayout, host: str) -> RunMarker:
-    """Give a run's marker; raises StagingRootNotSharedError where it is not to be seen, or names another root."""
+    """Return a run's marker; raises StagingRootNotSharedError where it is not to be seen, or names another root."""
     marker = find_marker(store, layout)
     if marker is None:
         raise not_shared(layout.root, host, f"no {layout.marker}")
@@ -146,7 +146,7 @@ def check_marker(store: StagingStore, layout: StagingLayout, host: str) -> RunMa
 
 
 def producers(region: RegionDescriptor) -> tuple[RegionId, ...]:
-    """Give the other regions whose results a region reads: they ran before it."""
+    """Return the other regions whose results a region reads: they ran before it."""
     read = (staged.producer for staged in values_within(region, StagedInput))
     return tuple(dict.fromkeys(found for found in read if found != region.region_id))
 
@@ -157,7 +157,7 @@ def _has_documents(store: StagingStore, layout: StagingLayout, region_id: Region
 
 
 def not_shared(root: str, host: str, found: str) -> StagingRootNotSharedError:
-    """Give the error in words."""
+    """Return the error in words."""
     return StagingRootNotSharedError(
         f"staging root {root} is not shared with this worker ({host})\n"
         f"  found: {found}\n"

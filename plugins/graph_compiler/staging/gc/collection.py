@@ -71,7 +71,7 @@ class LeftTable:
 
     @property
     def statement(self) -> str:
-        """Give what drops it."""
+        """Return what drops it."""
         return f"DROP TABLE IF EXISTS {self.table}"
 
 
@@ -114,7 +114,7 @@ class Policy:
 
 
 def verdict(run: StagedRun, policy: Policy) -> Verdict:
-    """Say whether a run is live, by the one rule."""
+    """Whether a run is live, by the one rule."""
     word = policy.airflow.get(run.identity)
     return judge(run.facts, word, silent=policy.now - run.changed, ttl=run.ttl)
 
@@ -177,7 +177,7 @@ def _collect_run(run: StagedRun, undone: frozenset[str], policy: Policy) -> Coll
 
 
 def _age_limit(run: StagedRun, policy: Policy) -> float:
-    """Give the age from which a run goes: what was asked for, but not below an hour without Airflow's word."""
+    """Return the age from which a run goes: what was asked for, but not below an hour without Airflow's word."""
     asked = run.ttl if policy.older_than is None else policy.older_than
     is_known = run.identity in policy.airflow
     return asked if is_known else max(asked, MINIMUM_SILENCE)

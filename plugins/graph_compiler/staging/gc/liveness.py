@@ -42,7 +42,7 @@ class AirflowRunState(StrEnum):
 
     @property
     def is_live(self) -> bool:
-        """Say whether the run will go on."""
+        """Whether the run will go on."""
         return self in (AirflowRunState.QUEUED, AirflowRunState.RUNNING)
 
 

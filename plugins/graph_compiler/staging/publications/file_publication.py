@@ -88,7 +88,7 @@ def steps(intent: Intent, carrier: str) -> Iterator[None]:
 
 
 def _rooms(intent: Intent) -> tuple[Path, ...]:
-    """Give the folders that carriers claim: what is prepared, and what is copied to where it cannot be renamed to."""
+    """Return the folders that carriers claim: what is prepared, and what is copied to where it cannot be renamed to."""
     target, prepared = Path(intent.target), Path(intent.prepared)
     places = sorted({(target / name).parent for name in intent.add})
     copied = (room_in(place, prepared.name) for place in places)
@@ -214,7 +214,7 @@ def _rename(new: Path, place: Path) -> bool:
 
 
 def _make_alike(new: Path, place: Path) -> None:
-    """Give a folder the owner, mode and access list of the one it replaces, as far as this process may."""
+    """Set on a folder the owner, mode and access list of the one it replaces, as far as this process may."""
     there = place.stat()
     for owner in ((there.st_uid, -1), (-1, there.st_gid)):
         with suppress(PermissionError):

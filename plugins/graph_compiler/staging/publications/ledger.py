@@ -95,7 +95,7 @@ class Ledger:
         since: int = 0,
         given_up: bool = False,
     ) -> tuple[Publication, ...]:
-        """Give what attempts of this run have published to the target, in order, by this plan or an earlier one.
+        """Return what attempts of this run have published to the target, in order, by this plan or an earlier one.
 
         With `given_up` also what they decided and was given up, of which parts may be there. Raises
         PublicationError where another sink of this plan has.
@@ -166,7 +166,7 @@ class Ledger:
         carry_out: Callable[[Publication], None],
         renew: Callable[[Decided, tuple[Publication, ...]], Decided] = lambda own, others: own,  # noqa: ARG005  # most need no look
     ) -> Decided:
-        """Decide, under the next number if other runs were first; gives what was decided.
+        """Decide, under the next number if other runs were first; return what was decided.
 
         `renew` gives the publication as it must be behind what others have decided meanwhile. Raises
         DecisionLostError where an execution of this run was first: that one counts.

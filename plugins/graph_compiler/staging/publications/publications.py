@@ -47,7 +47,7 @@ class Confirmation(Publication):
 
 
 def undone_intents(store: StagingStore, root: str) -> Iterator[Publication]:
-    """Give what was decided and not carried out, of all targets: the next execution that writes one needs its rows.
+    """Yield what was decided and not carried out, of all targets: the next execution that writes one needs its rows.
 
     What nobody can read any more, nobody can carry out. Raises OtherVersionError for what another version can.
     """

@@ -36,7 +36,7 @@ def finished_readers(
     *,
     recomputing: Collection[IntermediateDataSetId] = (),
 ) -> tuple[FinishedReader, ...]:
-    """Give those of a result's consumers whose last execution finished from it.
+    """Return those of a result's consumers whose last execution finished from it.
 
     `recomputing` are results that will not count as left.
     """
@@ -51,7 +51,7 @@ def finished_readers(
 def differing_readers(
     log: ManifestLog, manifest: Manifest, readers: Collection[FinishedReader]
 ) -> tuple[RegionId, ...]:
-    """Give those of a result's readers that have read other rows than a manifest holds, or may have."""
+    """Return those of a result's readers that have read other rows than a manifest holds, or may have."""
     return tuple(
         reader.region_id
         for reader in readers
@@ -70,7 +70,7 @@ def is_read_again(log: ManifestLog, manifest: Manifest, epoch: int) -> bool:
 def stale_readers(
     log: ManifestLog, consumers: Mapping[IntermediateDataSetId, Collection[RegionId]]
 ) -> tuple[RegionId, ...]:
-    """Give the consumers that finished from other rows than the latest epochs of these results hold, or may have."""
+    """Return the consumers that finished from other rows than the latest epochs of these results hold, or may have."""
     found: dict[RegionId, None] = {}
     for result_id, readers_of_it in consumers.items():
         if manifest := log.latest(result_id):
@@ -85,7 +85,7 @@ def epochs_read(
     result_id: IntermediateDataSetId,
     recomputing: Collection[IntermediateDataSetId] = (),
 ) -> tuple[int, ...]:
-    """Give the epochs of a result that a consumer's sinks were written from, and its results, whoever made these."""
+    """Return the epochs of a result that a consumer's sinks were written from, and its results, whoever made these."""
     task = last_descriptor(log.store, log.layout, region_id)
     last = last_execution(log.store, log.layout, region_id)
     if task is None or last is None:

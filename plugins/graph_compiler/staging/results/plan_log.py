@@ -69,7 +69,7 @@ class _Found:
 
 
 def _found(log: ManifestLog, staged: StagedInput) -> _Found | None:
-    """Give the latest commit of a result; where there is none, what its producer has been told to compute.
+    """Return the latest commit of a result; where there is none, what its producer has been told to compute.
 
     Flink's automatic ids move with operators that are added before them: the same result had another id then.
     """

@@ -43,13 +43,13 @@ class VersionOfDag:
 
 
 def is_ours(session: Session, dag_id: str) -> bool:
-    """Say whether a Dag is a compiled pipeline."""
+    """Whether a Dag is a compiled pipeline."""
     tagged = select(DagTag.dag_id).where(DagTag.dag_id == dag_id, DagTag.name == TAG)
     return session.scalar(tagged) is not None
 
 
 def read_plan(session: Session, dag_id: str, *, version: int | None = None) -> PlanDocument | None:
-    """Give the plan of a Dag version, of the latest where none is named; None where there is none of ours.
+    """Return the plan of a Dag version, of the latest where none is named; None where there is none of ours.
 
     Raises DescriptorError for one that another version of this program wrote.
     """
@@ -67,7 +67,7 @@ def read_plan(session: Session, dag_id: str, *, version: int | None = None) -> P
 
 
 def versions_of(session: Session, dag_id: str, *, limit: int) -> list[VersionOfDag]:
-    """Give the versions of a Dag, newest first."""
+    """Return the versions of a Dag, newest first."""
     wanted = (
         select(
             DagVersion.version_number,
@@ -87,7 +87,7 @@ def versions_of(session: Session, dag_id: str, *, limit: int) -> list[VersionOfD
 
 
 def latest_versions(session: Session, dag_ids: Collection[str]) -> dict[str, VersionKey]:
-    """Give the latest version of each Dag that has one."""
+    """Return the latest version of each Dag that has one."""
     newest = (
         select(DagVersion.dag_id, func.max(DagVersion.version_number).label("number"))
         .where(DagVersion.dag_id.in_(dag_ids))
@@ -114,7 +114,7 @@ class PlanCards:
     def of(
         self, session: Session, keys: Iterable[VersionKey]
     ) -> Mapping[VersionKey, PlanCard | None]:
-        """Give the card of each version; None where it has no plan that can be read here."""
+        """Return the card of each version; None where it has no plan that can be read here."""
         known, wanted = self._known, list(dict.fromkeys(keys))
         if unknown := {id: (id, hash) for id, hash in wanted if (id, hash) not in known}:
             rows = session.scalars(

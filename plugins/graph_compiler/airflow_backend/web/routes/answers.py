@@ -96,7 +96,7 @@ def may_read(entity: DagAccessEntity) -> Dependency:
 
 
 def may_also_read(user: BaseUser, dag_id: str, entity: DagAccessEntity, session: Session) -> bool:
-    """Say whether who may read a part of a Dag may read this one, too."""
+    """Whether who may read a part of a Dag may read this one, too."""
     team = DagModel.get_team_name(dag_id, session=session)
     return get_auth_manager().is_authorized_dag(
         method="GET",
@@ -112,7 +112,7 @@ def refuse(words: str) -> NoReturn:
 
 
 def answer(document: Json, known: str | None = None) -> Response:
-    """Give a document; nothing but its ETag where the browser has this very document."""
+    """Return a document; nothing but its ETag where the browser has this very document."""
     text = _json(document)
     # Half a surrogate pair, which Python writes for bytes of a file's name that are no text, has no bytes in UTF-8:
     # escaped by its number it is JSON.
@@ -141,7 +141,7 @@ def _finite(document: Json) -> Json:
 
 
 def answer_with(body: bytes, media_type: str, tag: str, known: str | None) -> Response:
-    """Give a body with its ETag; `known` is what the browser says it has."""
+    """Return a body with its ETag; `known` is what the browser says it has."""
     headers = {"ETag": tag}
     if known is not None and tag in known.replace("W/", "").split(", "):
         return Response(status_code=304, headers=headers)

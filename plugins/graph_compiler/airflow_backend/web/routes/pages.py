@@ -48,7 +48,7 @@ class StaticFile:
 
 
 def pages(static: Path = STATIC) -> APIRouter:
-    """Give the routes of the page; `static` holds what the front end's build has written."""
+    """Return the routes of the page; `static` holds what the front end's build has written."""
     router = APIRouter(dependencies=[Depends(get_user)])
     assets = {
         path.relative_to(static / ASSETS).as_posix(): StaticFile.read(path)

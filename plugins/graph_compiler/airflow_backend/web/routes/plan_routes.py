@@ -38,7 +38,7 @@ def pipelines(user: GetUserDep, server: ServerDep, session: SessionDep) -> Respo
 def plan(
     dag_id: str, session: SessionDep, run_id: str | None = None, version: Number | None = None
 ) -> Response:
-    """Give the plan of a run, of a Dag version, or the latest."""
+    """Return the plan of a run, of a Dag version, or the latest."""
     if run_id is not None:
         found = find_run(session, dag_id, run_id)
         if found is None:

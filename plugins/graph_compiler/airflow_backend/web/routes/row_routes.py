@@ -29,7 +29,7 @@ router = APIRouter()
     dependencies=[may_read(DagAccessEntity.TASK_INSTANCE), Depends(requires_rows)],
 )
 def rows(asked: AskedRunDep, result: str, server: ServerDep) -> Response:
-    """Give the first rows of a staged result's last committed epoch. No browser keeps them."""
+    """Return the first rows of a staged result's last committed epoch. No browser keeps them."""
     if server.settings.row_samples == 0:
         refuse(_OFF)
     layout, most = server.layout(asked.identity), server.settings.row_samples

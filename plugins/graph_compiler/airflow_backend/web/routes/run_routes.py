@@ -50,7 +50,7 @@ def run(  # what FastAPI hands over
     user: GetUserDep,
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """Give a run as it is now; 304 where nothing has changed since the browser asked."""
+    """Return a run as it is now; 304 where nothing has changed since the browser asked."""
     view = joined_run(
         asked.identity,
         asked.found,
@@ -64,7 +64,7 @@ def run(  # what FastAPI hands over
 
 @router.get("/api/dags/{dag_id}/result", dependencies=[may_read(DagAccessEntity.TASK_INSTANCE)])
 def result(asked: AskedRunDep, result: str, server: ServerDep, user: GetUserDep) -> Response:
-    """Give schema and size of a staged result, as its last commit has them, and whether this user may ask for rows."""
+    """Return schema and size of a staged result as of its last commit, and whether this user may ask for rows."""
     are_shown = server.settings.row_samples > 0 and may_see_rows(user)
     try:
         layout = server.layout(asked.identity)

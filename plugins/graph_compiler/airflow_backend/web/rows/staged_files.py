@@ -79,7 +79,7 @@ class StagedFiles:
 
 
 def find_rows(layout: StagingLayout, result: str) -> StagedFiles | None:
-    """Give the last committed epoch of a result, None where there is none.
+    """Return the last committed epoch of a result, None where there is none.
 
     Raises StagingError for one that was released or cannot be read, OSError.
     """

@@ -20,7 +20,7 @@ _RESULT_ID = re.compile(r"[0-9a-f]{32}-[0-9]{1,9}")
 
 
 def find_result(layout: StagingLayout, result: str, *, rows_are_shown: bool) -> StagedResult | None:
-    """Give what the last commit of a result holds, None where there is none, or no such result can be."""
+    """Return what the last commit of a result holds, None where there is none, or no such result can be."""
     manifest = find_manifest(layout, result)
     return None if manifest is None else _view(manifest, rows_are_shown)
 

@@ -53,7 +53,7 @@ def joined_run(
     documents: Documents,
     links: Links,
 ) -> ViewRun:
-    """Give the run as it is now."""
+    """Return the run as it is now."""
     run = found.run
     tries = defaultdict[RegionId, list[TryRow]](list)
     for row in found.tries:
@@ -90,7 +90,7 @@ def joined_run(
 
 
 def without_reasons(run: ViewRun) -> ViewRun:
-    """Give what may be seen without the right to read the tasks' logs, whose words the reasons are."""
+    """Return what may be seen without the right to read the tasks' logs, whose words the reasons are."""
     regions = (
         replace(
             region,
@@ -128,7 +128,7 @@ def _region(
 
 
 def _is_begun(row: TryRow, tries: Sequence[TryRow], left: Container[str]) -> bool:
-    """Say whether a row stands for a try: while a task waits, its row repeats the number of the try before."""
+    """Whether a row stands for a try: while a task waits, its row repeats the number of the try before."""
     if not row.is_current or row.execution_id in left:
         return True
     is_repeated = any(other.try_number == row.try_number for other in tries if other is not row)
@@ -136,7 +136,7 @@ def _is_begun(row: TryRow, tries: Sequence[TryRow], left: Container[str]) -> boo
 
 
 def _region_state(current: TryRow | None, attempts: Sequence[ViewAttempt]) -> ExecutionState:
-    """Give the state of the execution the task is in; of the last attempt where Airflow has no such task.
+    """Return the state of the execution the task is in; of the last attempt where Airflow has no such task.
 
     Whether a task has succeeded is Airflow's word, though a person has marked it: what is behind it goes by that.
     """

@@ -24,7 +24,7 @@ class Links:
         return f"{dag_run}/{task}?try_number={try_number}"
 
     def spark(self, application_id: str | None, live: str | None) -> str | None:
-        """Give Spark's own UI while there is one; else its history server's page, where one is configured."""
+        """Return Spark's own UI while there is one; else its history server's page, where one is configured."""
         if live is not None and live.startswith(("http://", "https://")):
             return live
         if self.history_server is None or application_id is None:

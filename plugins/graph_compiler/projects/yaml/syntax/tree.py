@@ -97,7 +97,7 @@ class _Builder:
             raise self.refusal()
 
     def refusal(self) -> InvalidPipelineError:
-        """Give all that was noted; a file that cannot be read has no other name than its own."""
+        """Return all that was noted; a file that cannot be read has no other name than its own."""
         return InvalidPipelineError(Path(self.file).stem, self.problems)
 
     def _begin(self, node: Node, anchor: str | None, text: str | None = None) -> None:
@@ -240,7 +240,7 @@ def _hint(text: str, place: Place) -> str | None:
 
 
 def plain(node: Node) -> object:
-    """Give the value without places: dict, list, text, number, bool or None."""
+    """Return the value without places: dict, list, text, number, bool or None."""
     if isinstance(node.value, dict):
         return {key: plain(value) for key, value in node.value.items()}
     if isinstance(node.value, list):
@@ -249,7 +249,7 @@ def plain(node: Node) -> object:
 
 
 def node_at(node: Node, path: tuple[str | int, ...]) -> Node | None:
-    """Give the node at the end of `path`, None where there is none."""
+    """Return the node at the end of `path`, None where there is none."""
     for part in path:
         if isinstance(node.value, dict) and part in node.value:
             node = node.value[str(part)]
@@ -261,7 +261,7 @@ def node_at(node: Node, path: tuple[str | int, ...]) -> Node | None:
 
 
 def place_of(node: Node, path: tuple[str | int, ...]) -> Place:
-    """Give where the key at the end of `path` stands, or the nearest place above it that is there."""
+    """Return where the key at the end of `path` stands, or the nearest place above it that is there."""
     place = node.place
     for part in path:
         if isinstance(node.value, dict) and part in node.value:

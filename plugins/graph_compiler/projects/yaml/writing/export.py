@@ -181,7 +181,7 @@ class _Export:
 
 
 def _made_with(transformation: Transformation, by_id: dict[int, Transformation]) -> list[int]:
-    """Give the partitions that the call of an operator makes before it: their ids end just below its own."""
+    """Return the partitions that the call of an operator makes before it: their ids end just below its own."""
     if not isinstance(transformation, PhysicalTransformation):
         return []
     operator = transformation.operator
@@ -194,14 +194,14 @@ def _made_with(transformation: Transformation, by_id: dict[int, Transformation])
 
 
 def _first_sources(listed: Sequence[Transformation]) -> list[SourceTransformation]:
-    """Give the sources if they are before everything else, each with a name of its own."""
+    """Return the sources if they are before everything else, each with a name of its own."""
     sources = [t for t in listed if isinstance(t, SourceTransformation)]
     are_first = list(listed[: len(sources)]) == sources
     return sources if are_first and len({t.name for t in sources}) == len(sources) else []
 
 
 def _last_sinks(listed: Sequence[Transformation]) -> list[SinkTransformation]:
-    """Give the sinks if they are behind everything else, each with a name of its own."""
+    """Return the sinks if they are behind everything else, each with a name of its own."""
     sinks = [t for t in listed if isinstance(t, SinkTransformation)]
     are_last = list(listed[len(listed) - len(sinks) :]) == sinks
     return sinks if are_last and len({t.name for t in sinks}) == len(sinks) else []

@@ -13,7 +13,7 @@ from graph_compiler.options.durations import format_duration
 
 
 def written_run(pipeline: Pipeline) -> dict[str, Any]:
-    """Give the sections of a file; those that say nothing are empty or None."""
+    """Return the sections of a file; those that say nothing are empty or None."""
     model = pipeline.params_model
     return {
         "description": pipeline.description,

@@ -102,7 +102,7 @@ def _chaining(transformation: PhysicalTransformation) -> ChainingStrategy | None
 
 
 def own_name(transformation: PhysicalTransformation) -> str:
-    """Give the name an operator has if nobody gives it one."""
+    """Return the name an operator has if nobody gives it one."""
     operator = transformation.operator
     return operator.contract if isinstance(operator, Expect) else operator.default_name
 
