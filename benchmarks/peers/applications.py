@@ -16,23 +16,16 @@ import pyspark
 from benchmarks.peers import declared_pipeline, pipeline_of_functions, steps
 from graph_compiler import StreamExecutionEnvironment
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
+from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
-from graph_compiler.deployment.describe.templates import fill_places, find_places
-from graph_compiler.deployment.documents.descriptor import (
-    VERSION,
-    ExecutionAttempt,
-    TaskDeploymentDescriptor,
-)
-from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.deployment.documents.session import SESSION
-from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.spark_runtime import main as spark_runtime_main
+from graph_compiler.staging.executions.execution_order import begin
 from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
-from graph_compiler.staging.store.local_store import LocalStore
+from graph_compiler.staging.store.stores import store_of
 
 HERE = Path(__file__).parent
 RUNTIME = str(spark_runtime_main.__file__)
-_EXECUTION = ExecutionAttempt(execution_id="execution", attempt_number=0)
 
 Application = list[str]
 """What stands behind spark-submit's settings; `--conf` pairs of its own may come first."""
@@ -65,33 +58,24 @@ def step_by_step(_data: Path, work: Path) -> list[Application]:
 def compiled(
     env: StreamExecutionEnvironment, mode: str, data: Path, work: Path
 ) -> list[Application]:
-    """Return graph_compiler's applications, one for each region; put the run's marker and their descriptors."""
+    """Return graph_compiler's applications, one for each region, deployed as `run --in-process` deploys them."""
     pipeline = replace(env.pipeline(), config=(("execution.batch-shuffle-mode", mode),))
-    root = str(work / "staging")
-    identity = RunIdentity.own(pipeline.name, "run")
-    layout = StagingLayout(root=root, identity=identity)
-    applications = []
-    for region in describe_regions(compile_pipeline(pipeline)):
-        places = {
-            key: place.replace("{{ params.input }}", str(data)).replace(
-                "{{ params.output }}", str(work / "out")
-            )
-            for key, place in find_places(region).items()
-        }
-        task = TaskDeploymentDescriptor(
-            version=VERSION,
-            identity=identity,
-            region=fill_places(region, places),
-            attempt=_EXECUTION,
-            staging_root=root,
-            parameters=(),
-        )
-        mark_run(LocalStore(), RunMarker.of(task, host=socket.gethostname(), time=time.time()))
-        descriptor = Path(layout.descriptor(region.region_id, _EXECUTION.execution_id))
-        descriptor.parent.mkdir(parents=True)
-        descriptor.write_text(task.to_json())
-        applications.append([RUNTIME, str(descriptor)])
-    return applications
+    run = DeskRun(
+        day="2013-01-01",
+        params={"input": str(data), "output": str(work / "out")},
+        run_id="run",
+        staging_root=str(work / "staging"),
+    )
+    regions = describe_regions(compile_pipeline(pipeline))
+    tasks = [desk_task(region, run, execution_id="execution") for region in regions]
+    store = store_of(run.staging_root)
+    mark_run(store, RunMarker.of(tasks[0], host=socket.gethostname(), time=time.time()))
+    for task in tasks:
+        assert begin(store, task), "the folder is empty: nothing has begun in it"
+    return [
+        [RUNTIME, task.layout.descriptor(task.region.region_id, task.attempt.execution_id)]
+        for task in tasks
+    ]
 
 
 VARIANTS: dict[str, Callable[[Path, Path], list[Application]]] = {

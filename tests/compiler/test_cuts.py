@@ -10,6 +10,7 @@ from graph_compiler.compiler.job_graph.job_graph_generator import generate_job_g
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.compiler.regions.pipelined_regions import logical_pipelined_regions
 from graph_compiler.compiler.stream_graph.stream_graph_generator import generate_stream_graph
+from graph_compiler.declaration.operators import Filter, OperatorAttributes
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.graphs.job_graph import JobGraph, ResultPartitionType
 from graph_compiler.graphs.staging_reasons import StagingReason
@@ -106,3 +107,12 @@ def test_a_hybrid_data_set_that_one_reader_has_staged_is_two(
 
 def readers(id: IntermediateDataSetId, graph: JobGraph) -> list[JobEdgeId]:
     return [edge.id for edge in graph.edges if edge.data_set_id == id]
+
+
+def test_what_comes_out_only_after_the_end_is_staged_though_no_operator_here_has_it() -> None:
+    last = Filter("x", attributes=OperatorAttributes(outputs_only_after_end=True))
+    env = StreamExecutionEnvironment("p")
+    env.from_source(Csv("/in"), "in").apply(last).rebalance().sink_to(Parquet("/out"))
+    (edge,) = compile_pipeline(env.pipeline()).job_graph.edges
+    assert edge.staging is not None
+    assert edge.staging.reason is StagingReason.OUTPUT_ONLY_AFTER_END

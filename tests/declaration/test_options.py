@@ -78,6 +78,9 @@ def test_a_duration_is_written_as_it_is_read(text: str) -> None:
         ("restart-strategy", "it is written restart-strategy.type"),
         ("jobmanager.execution.failover-strategy", "`region`, always"),
         ("execution.batch.adaptive.auto-parallelism.max-parallelism", "adaptive execution"),
+        ("execution.job-listeners", "listeners are its plugins'"),
+        ("web.checkpoints.history", "a batch job has no checkpoints"),
+        ("web.exception-history-size", "jobmanager.execution.attempts-history-size"),
     ],
 )
 def test_a_key_of_flinks_that_means_nothing_here_says_what_does(key: str, hint: str) -> None:

@@ -129,6 +129,43 @@ def test_a_streaming_pipeline_compiles_and_is_not_deployed() -> None:
         describe_regions(compiled)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("execution.checkpointing.interval", "1000"),
+        ("execution.checkpointing.unaligned.enabled", "true"),
+        ("execution.checkpointing.force", "true"),
+    ],
+)
+def test_a_checkpoint_option_would_do_nothing_in_a_batch_job_and_is_refused(
+    key: str, value: str
+) -> None:
+    env = StreamExecutionEnvironment("p", config={key: value})
+    env.from_source(Csv("/in"), "in").sink_to(Parquet("/out"))
+    with pytest.raises(InvalidPipelineError) as refusal:
+        describe_regions(compile_pipeline(env.pipeline()))
+    (problem,) = refusal.value.problems
+    assert problem.message == f"option '{key}' is set, and the job is BATCH"
+    assert str(problem.hint).startswith("a batch job has no checkpoints")
+
+
+def test_the_adaptive_scheduler_is_deployed_where_all_parallelism_is_set() -> None:
+    def described(parallelism: int | None) -> int:
+        env = StreamExecutionEnvironment("p", config={"jobmanager.scheduler": "AdaptiveBatch"})
+        rows = env.from_source(Csv("/in"), "in")
+        sink = rows.sink_to(Parquet("/out"))
+        if parallelism is not None:
+            rows.set_parallelism(parallelism)
+            sink.set_parallelism(parallelism)
+        return len(describe_regions(compile_pipeline(env.pipeline())))
+
+    assert described(2) == 1
+    with pytest.raises(
+        InvalidPipelineError, match="leaves the parallelism of 'Source: in .*' undecided"
+    ):
+        described(None)
+
+
 def test_subtasks_and_partitions_are_those_of_the_execution_graph(
     env: StreamExecutionEnvironment,
 ) -> None:

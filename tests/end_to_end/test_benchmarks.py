@@ -1,4 +1,4 @@
-"""The benchmark of docs/benchmarks.md runs as it is written down there: what nobody runs rots."""
+"""The benchmarks of docs/benchmarks.md run, at their smallest size: what nobody runs rots."""
 
 import json
 import subprocess
@@ -13,10 +13,10 @@ pytestmark = pytest.mark.e2e
 WORDS = ("--rounds", "1", "--orders", "8000", "--variants", "hand", "declared")
 
 
-def test_peers_are_compared(tmp_path: Path) -> None:
-    results = tmp_path / "peers.json"
+def called(*words: str) -> str:
+    """Return what `python -m …` prints; it must succeed."""
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.peers.compare", *WORDS, "--json", str(results)],
+        [sys.executable, "-m", *words],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -24,5 +24,33 @@ def test_peers_are_compared(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_peers_are_compared(tmp_path: Path) -> None:
+    """What `make bench-peers` calls."""
+    results = tmp_path / "peers.json"
+    called("benchmarks.peers.compare", *WORDS, "--json", str(results))
     runs = {run["variant"]: run["applications"] for run in json.loads(results.read_text())["runs"]}
     assert runs == {"start": 1, "hand": 1, "declared": 1}
+
+
+@pytest.mark.long
+def test_a_staged_result_is_measured_with_its_checksum_and_without() -> None:
+    assert "copied" in called("benchmarks.staging_checksum", "--rounds", "1", "--orders", "8000")
+
+
+@pytest.mark.long
+def test_parsing_is_measured() -> None:
+    assert "dags/flights.py" in called("benchmarks.parse_cost", "--rounds", "1")
+
+
+@pytest.mark.long
+def test_compiling_is_measured() -> None:
+    """What `make bench` calls, each once."""
+    assert " passed" in called("pytest", "benchmarks", "-q", "--benchmark-disable")
+
+
+@pytest.mark.browser
+def test_the_first_paint_is_measured() -> None:
+    assert "first paint" in called("benchmarks.first_paint", "--rounds", "1")

@@ -77,6 +77,25 @@ def test_every_command_does_what_it_says(copy: Path, home: Home) -> None:
     assert list((copy / "output/sales/totals").glob("*.parquet"))
 
 
+def test_targets_that_take_no_time_do_what_they_say(copy: Path, home: Home) -> None:
+    environment = home.environment()
+    (copy / "output").mkdir(exist_ok=True)
+
+    def said(command: str) -> str:
+        done = subprocess.run(
+            command.split(), cwd=copy, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    assert "measure compiling and parsing" in said("make help")
+    assert said("make explain").startswith("flights · 24 operators")
+    assert "export AIRFLOW_HOME=" in said("make -s env")  # as `make env`, without make's own words
+    assert "left unchanged" in said("make format")
+    said("make clean")
+    assert not (copy / "output").exists()
+
+
 def starts(command: str, project: Path, environment: dict[str, str]) -> None:
     """Start it, see that it answers, and end it."""
     port = "8080"

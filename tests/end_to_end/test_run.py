@@ -141,6 +141,12 @@ def test_explain_shows_the_plan(home: Home) -> None:
     assert home.cli("explain", "flights").stdout == golden.read_text()
 
 
+def test_a_dry_run_analyses_every_operator(home: Home) -> None:
+    done = home.cli("dry-run", "flights")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("flights: 24 operators ")
+
+
 def test_env_is_a_shell_script(home: Home) -> None:
     lines = home.cli("env").stdout.splitlines()
     assert all(line.startswith("export ") for line in lines)

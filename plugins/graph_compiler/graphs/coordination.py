@@ -29,7 +29,7 @@ class OperatorCoordinatorProvider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputSplitAssigner:
-    """The splits of one source, and who reads them: split i is subtask i's, modulo the parallelism.
+    """The splits of one source, and who reads them: subtask i of n reads the splits i, i + n, i + 2n, ….
 
     In Flink a subtask asks for its next split when it has read one. Here a subtask is a partition of Spark's, and these
     are known before they are read.

@@ -70,7 +70,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "execution.buffer-timeout": "rows are not buffered between tasks: they are staged, or stay in memory",
     "execution.buffer-timeout.": "rows are not buffered between tasks: they are staged, or stay in memory",
     "execution.checkpointing.": _CHECKPOINTS,
-    "execution.job-listeners": "callbacks and listeners are Airflow's: default_args of build_dag",
+    "execution.job-listeners": "callbacks are Airflow's, in default_args= of build_dag; listeners are its plugins'",
     "execution.savepoint.": "clear the tasks that are to run again: they read what others have staged",
     "execution.shutdown-on-attached-exit": "an Airflow task ends its whole Spark application",
     "execution.sorted-inputs.": "Spark sorts where a join or an aggregation needs it",
@@ -130,6 +130,8 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "taskmanager.network.": _SHUFFLE,
     "taskmanager.numberOfTaskSlots": _RESOURCES,
     "web.": _AIRFLOW,
+    "web.checkpoints.": _CHECKPOINTS,
+    "web.exception-history-size": "jobmanager.execution.attempts-history-size: how many attempts `history` shows",
     "yarn.": "spark.yarn.… in spark_conf; the queue is the Airflow connection's",
     "zookeeper.": _AIRFLOW,
 }

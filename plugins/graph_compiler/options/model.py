@@ -42,7 +42,7 @@ class RuntimeMode(StrEnum):
 
 
 class Scheduler(StrEnum):
-    """`jobmanager.scheduler`: Default, ours, decides parallelism at compile time; AdaptiveBatch leaves it open."""
+    """`jobmanager.scheduler`: Default, ours, decides all parallelism; AdaptiveBatch leaves open what is not set."""
 
     DEFAULT = "Default"
     ADAPTIVE_BATCH = "AdaptiveBatch"
@@ -82,7 +82,8 @@ class PipelineOptions(BaseModel):
     scheduler: Scheduler = Field(
         default=Scheduler.DEFAULT,
         alias="jobmanager.scheduler",
-        description="AdaptiveBatch leaves unset parallelism undecided in the graphs; it cannot be deployed.",
+        description="AdaptiveBatch leaves parallelism that no operator sets undecided; "
+        "a pipeline is deployed only where all of it is decided.",
     )
     auto_parallelism: bool = Field(
         default=True,
@@ -132,17 +133,17 @@ class PipelineOptions(BaseModel):
         default=None,
         ge=10,
         alias="execution.checkpointing.interval",
-        description="Milliseconds between checkpoints of a streaming job; none if unset.",
+        description="Milliseconds between checkpoints. Read in STREAMING graphs; refused in BATCH pipelines.",
     )
     unaligned_checkpoints: bool = Field(
         default=False,
         alias="execution.checkpointing.unaligned.enabled",
-        description="Whether checkpoints overtake rows; refused beside custom partitioners.",
+        description="Whether checkpoints overtake rows; read and refused as the interval is.",
     )
     force_checkpointing: bool = Field(
         default=False,
         alias="execution.checkpointing.force",
-        description="Whether checkpoints are taken though an iteration may lose rows in flight.",
+        description="Whether checkpoints may lose rows of an iteration; read and refused as the interval is.",
     )
     restart_strategy: RestartStrategyType | None = Field(
         default=None,

@@ -9,6 +9,8 @@ from graph_compiler.deployment.documents.session import SESSION
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.stream_graph import JobType
+from graph_compiler.options.flink_options import why_without_meaning
+from graph_compiler.options.model import PipelineOptions
 
 
 def check_deployable(compiled: CompiledPipeline) -> None:
@@ -22,6 +24,15 @@ def check_deployable(compiled: CompiledPipeline) -> None:
         raise InvalidPipelineError(compiled.pipeline.name, [problem])
     if pinned := pinned_settings(compiled.job_graph.resource_profiles, SESSION):
         raise InvalidPipelineError(compiled.pipeline.name, pinned)
+
+
+def _checkpointing(options: PipelineOptions) -> str | None:
+    """Return the key of a checkpoint option that is set: Flink's rules read it in STREAMING graphs only."""
+    for name, field in PipelineOptions.model_fields.items():
+        is_set = getattr(options, name) != field.default
+        if is_set and str(field.alias).startswith("execution.checkpointing."):
+            return field.alias
+    return None
 
 
 def _why_not_deployable(compiled: CompiledPipeline) -> Problem | None:
@@ -40,9 +51,16 @@ def _why_not_deployable(compiled: CompiledPipeline) -> Problem | None:
             allowed="BATCH; streaming pipelines cannot be deployed yet",
         )
     if compiled.execution_graph is None:
+        undecided = [v.name for v in compiled.job_graph.vertices if v.parallelism is None]
         return Problem(
-            message="jobmanager.scheduler is AdaptiveBatch",
-            allowed="Default; unset parallelism adapts anyway",
+            message="jobmanager.scheduler is AdaptiveBatch, and it leaves the parallelism of "
+            f"'{undecided[0]}' undecided",
+            allowed="Default, which leaves it to Spark; or .set_parallelism() of every operator",
+        )
+    if key := _checkpointing(compiled.options):
+        return Problem(
+            message=f"option '{key}' is set, and the job is BATCH",
+            hint=why_without_meaning(key),
         )
     if any(data_set.result_type.is_hybrid for data_set in compiled.job_graph.data_sets):
         return Problem(

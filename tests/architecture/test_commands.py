@@ -1,0 +1,108 @@
+"""Every make target and every command of the documents is run somewhere, and CONTRIBUTING.md says where.
+
+    | command | run by | last run |
+    | `make lint` | `.ci/run` | |
+
+What neither CI nor a test runs has the day of its last run.
+"""
+
+import re
+from datetime import date
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from graph_compiler.cli.app import app
+
+ROOT = Path(__file__).parents[2]
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+DOCUMENTS = [
+    *ROOT.glob("*.md"),
+    *(ROOT / "docs").rglob("*.md"),
+    ROOT / "web" / "README.md",
+]
+CI = ".ci/run"
+BY_HAND = "by hand"
+NOT_NOTED = "not noted"
+ROWS = {
+    command: (run_by, day)
+    for command, run_by, day in re.findall(
+        r"^\| `((?:make|python -m|graph-compiler) [^`]+)` \| (.+?) \| (.*?) ?\|$",
+        CONTRIBUTING,
+        re.MULTILINE,
+    )
+}
+COMMAND = re.compile(
+    r"(?<![\w./-])(?:\.venv/bin/)?(?:"
+    r"(?P<make>make(?: -s)?) (?P<target>[a-z][a-z-]*)(?=[`\n\" )]|$)|"
+    r"(?P<program>graph-compiler) (?P<word>[a-z][a-z-]*)(?: (?P<second>[a-z]+))?|"
+    r"python -m (?P<module>(?:benchmarks|tests)[\w.]*)"
+    r")"
+)
+CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+
+
+def targets() -> set[str]:
+    """Return the targets that `make help` shows."""
+    return set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+def cli_commands() -> set[str]:
+    """Return the commands of the command line, those of groups by both words."""
+    found = set[str]()
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        inner = getattr(command, "commands", {})
+        found |= {f"{name} {word}" for word in inner} or {name}
+    return found
+
+
+def commands_of(text: str) -> set[str]:
+    """Return the commands that stand in a text's code, as the table writes them."""
+    found = set[str]()
+    for code in CODE.findall(text):
+        for match in COMMAND.finditer(code):
+            if match["target"]:
+                found.add(f"make {match['target']}")
+            elif match["module"]:
+                found.add(f"python -m {match['module']}")
+            else:
+                both = f"{match['word']} {match['second']}"
+                found.add(f"graph-compiler {both if both in cli_commands() else match['word']}")
+    return found
+
+
+def test_the_table_has_every_target_and_every_command() -> None:
+    expected = {f"make {name}" for name in targets()}
+    expected |= {f"graph-compiler {name}" for name in cli_commands()}
+    assert {row for row in ROWS if not row.startswith("python")} == expected
+
+
+@pytest.mark.parametrize(
+    "document", DOCUMENTS, ids=[str(path.relative_to(ROOT)) for path in DOCUMENTS]
+)
+def test_a_command_of_a_document_is_in_the_table(document: Path) -> None:
+    groups = {name.partition(" ")[0] for name in cli_commands() if " " in name}
+    named = commands_of(document.read_text()) - {f"graph-compiler {name}" for name in groups}
+    assert named <= set(ROWS)
+
+
+@pytest.mark.parametrize("command", ROWS)
+def test_what_runs_a_command_names_it(command: str) -> None:
+    run_by, day = ROWS[command]
+    if run_by == BY_HAND:
+        assert day == NOT_NOTED or date.fromisoformat(day)
+        return
+    *_, last = command.split()
+    for place in re.findall(r"`(.+?)`", run_by):
+        text = (ROOT / place).read_text()
+        if place == CI:
+            assert f"\n{command}\n" in f"{text}\n"
+        else:
+            assert f'"{last}"' in text or command in text, place
+
+
+def test_commands_are_found() -> None:
+    text = "`make test` make lint `.venv/bin/graph-compiler staging gc --all` `make -s env`\n"
+    assert commands_of(text) == {"make test", "graph-compiler staging gc", "make env"}
+    assert len(ROWS) > 40
