@@ -170,7 +170,7 @@ def _alone(marker: Path) -> Iterator[int]:
         except BlockingIOError:
             raise RunningAlreadyError(
                 f"this pipeline is being run in process for the same day\n  found: {marker.parent}\n"
-                "  hint: wait for it to end, or take another --date"
+                "  hint: wait for it to end, or use another --date"
             ) from None
         yield held.fileno()
 

@@ -31,7 +31,9 @@ def read_pipeline(path: Path) -> Pipeline:
     try:
         text = read_bytes(path, most=4 * MAX_CHARACTERS).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        message = f"{path} is no UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}"
+        message = (
+            f"{path} is not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}"
+        )
         raise InvalidPipelineError(name, [Problem(message=message)]) from None
     except ValueError as error:
         problem = Problem(

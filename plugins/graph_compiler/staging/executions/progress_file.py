@@ -60,6 +60,6 @@ class _ProgressFile:
                 try:
                     self.store.put(self.key, to_json(latest).encode())
                 except OSError as error:
-                    LOG.warning("no more progress is told: %s", error)
+                    LOG.warning("progress is no longer reported: %s", error)
                     return
                 written, pause = latest, max(every, RARITY * (time.monotonic() - started))

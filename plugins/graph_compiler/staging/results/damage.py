@@ -51,5 +51,5 @@ def find_damage(
         return get_document(store, layout.damaged(result_id, epoch), DamagedResult)
     except DamagedDocumentError as error:
         raise PartitionNotFoundError(
-            f"epoch {epoch} of {result_id} was found damaged, how cannot be read: {error}"
+            f"epoch {epoch} of {result_id} was found damaged; the record of the damage cannot be read: {error}"
         ) from None

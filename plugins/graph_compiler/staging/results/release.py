@@ -81,7 +81,7 @@ def find_release(
         return get_document(store, layout.released(result_id, epoch), ReleasedResult)
     except DamagedDocumentError as error:
         raise PartitionNotFoundError(
-            f"epoch {epoch} of {result_id} was released, by whom cannot be read: {error}"
+            f"epoch {epoch} of {result_id} was released; the record of the release cannot be read: {error}"
         ) from None
 
 

@@ -57,7 +57,7 @@ class StagingReads:
     def _read(self, read: Callable[[], Found], until: float) -> Found:
         is_hanging = len(self._hanging()) >= self.running
         if is_hanging or not self._turns.acquire(timeout=max(0.0, until - time.monotonic())):
-            raise _no_answer("reads of it do not come back")
+            raise _no_answer("reads of it do not return")
         answer: Future[Found] = Future()
         Thread(target=self._run, args=(read, answer), name="staging-read", daemon=True).start()
         try:
@@ -65,7 +65,7 @@ class StagingReads:
         except StillRunningError:
             if answer.done():  # the read itself has raised it
                 raise
-            raise _no_answer("a read of it does not come back") from None
+            raise _no_answer("a read of it does not return") from None
 
     def _run(self, read: Callable[[], Found], answer: Future[Found]) -> None:
         self._begun[id(answer)] = time.monotonic()

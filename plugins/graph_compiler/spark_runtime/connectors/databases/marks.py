@@ -62,7 +62,7 @@ class Marks:
             if not is_refusal(error):
                 raise
             raise PublicationError(
-                f"it cannot mark in {self.table} what it has published: {database_words(error)}\n"
+                f"it cannot record in {self.table} what it has published: {database_words(error)}\n"
                 f"  allowed: rights to CREATE it, or to SELECT and INSERT where it is there\n"
                 f"  hint: CREATE TABLE {self.table} ({_COLUMNS})"
             ) from None
