@@ -56,7 +56,7 @@ SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Tells what is begun, a line for each step."""
+    """Reports what begins, a line for each step."""
 
     path: Path
 

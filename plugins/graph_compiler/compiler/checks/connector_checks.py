@@ -39,7 +39,7 @@ def not_connectors(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def connectors(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find what is wrong with each connector."""
+    """Find the problems of each connector."""
     for transformation, connector in connectors_of(pipeline):
         yield from _schemas(transformation, connector)
         yield from _secrets(transformation, connector)

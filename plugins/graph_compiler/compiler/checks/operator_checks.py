@@ -120,7 +120,7 @@ def unbounded_in_batch(pipeline: Pipeline, options: PipelineOptions) -> Iterator
 
 
 def job_type(pipeline: Pipeline, options: PipelineOptions) -> JobType:
-    """Return whether the job ends by itself; AUTOMATIC goes by the sources."""
+    """Return whether the job ends by itself; AUTOMATIC depends on the sources."""
     if options.runtime_mode is RuntimeMode.AUTOMATIC:
         return JobType.STREAMING if unbounded_sources(pipeline) else JobType.BATCH
     return JobType.BATCH if options.runtime_mode is RuntimeMode.BATCH else JobType.STREAMING

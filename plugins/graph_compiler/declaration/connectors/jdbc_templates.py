@@ -42,7 +42,7 @@ _HINT = "anyone who can trigger the run could change what the database executes"
 def find_template_problems(
     table: str | None, url: SecretText, options: Mapping[str, SecretText], fixed: Mapping[str, str]
 ) -> Iterator[Problem]:
-    """Return what is wrong with templates as they are declared; `fixed` are texts that are never rendered."""
+    """Return the problems with templates as they are declared; `fixed` are texts that are never rendered."""
     if table is not None and TEMPLATE.search(table) and not holds_a_name(table):
         yield Problem(message=f"its table contains a template in {shown(table)}", allowed=_TABLE)
     if isinstance(url, str) and (reason := _why_no_url(url)):
@@ -65,7 +65,7 @@ def find_template_problems(
 def find_rendering_problems(
     declared: Mapping[str, str], rendered: Mapping[str, str]
 ) -> Iterator[Problem]:
-    """Return what is wrong with rendered texts, by what is declared under the same keys."""
+    """Return the problems with rendered texts, by what is declared under the same keys."""
     for key, text in declared.items():
         found = rendered.get(key, text)
         if not TEMPLATE.search(text):

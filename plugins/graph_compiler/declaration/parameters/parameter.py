@@ -55,7 +55,7 @@ def is_model(params: object) -> bool:
 
 
 def read_parameters(params: Params) -> tuple[tuple[Parameter, ...], tuple[Problem, ...]]:
-    """Return the parameters, and what is wrong with those left out; a Problem's key is `params.<name>`."""
+    """Return the parameters, and the problems with those left out; a Problem's key is `params.<name>`."""
     if not isinstance(params, Mapping) and not is_model(params):
         problem = Problem(
             key="params", message=f"is {params!r}", allowed="a mapping, or a pydantic model"

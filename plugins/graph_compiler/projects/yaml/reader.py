@@ -57,7 +57,7 @@ def parse_pipeline(text: str, file: str) -> Pipeline:
         raise InvalidPipelineError(name, _sorted([*problems, *error.problems])) from None
     problems += refused
     if problems:
-        # Where a parameter is broken, whoever uses it is not to blame.
+        # Where a parameter is broken, anyone who uses it is not to blame.
         is_complete = not any((problem.key or "").startswith("params") for problem in problems)
         declared = env.pipeline() if is_complete else None
         raise IncompletePipelineError(name, _sorted(problems), declared=declared)

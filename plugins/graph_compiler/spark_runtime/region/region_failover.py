@@ -1,4 +1,4 @@
-"""A staged result that is lost is computed again by whoever needs it (decision 11; Flink's region failover).
+"""A staged result that is lost is computed again by anyone who needs it (decision 11; Flink's region failover).
 
     find the producer's descriptor  →  the vertices on the paths to the result  →  run them  →  commit the next epoch
 

@@ -4,7 +4,7 @@
     submission.json   → INITIALIZING → RUNNING
     report.json       the driver's end; the attempt's, where its task has left no word
     outcome.json      the task's end
-    a later attempt   without a word of its own the attempt has died: FAILED
+    a later attempt   without a report the attempt has died: FAILED
 
 A history that no execution can have is not believed: it is shown as a failure, with what contradicts what.
 """

@@ -38,7 +38,7 @@ def told_in(store: StagingStore, key: str, *, every: float = EVERY) -> Iterator[
         file.ended.set()
         writer.join(
             every
-        )  # it may be stuck: whoever waits for this execution need not wait for that
+        )  # it may be stuck: anyone who waits for this execution need not wait for that
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Bring an execution's prepared files into their target, whoever does it, and however often it was begun before.
+"""Bring an execution's prepared files into their target, no matter who does it, or how often it was begun before.
 
     claim      rename the folder with the files to a name of this carrier's own; of several carriers one succeeds
     bring in   exchange it for the folder it replaces, in one step; where the target's store does not promise that, or

@@ -46,7 +46,7 @@ def find_plan(store: StagingStore, layout: StagingLayout, plan_id: str) -> PlanR
 def check_inputs(log: ManifestLog, task: TaskDeploymentDescriptor, plan: PlanRecord) -> None:
     """Raise StaleResultError where a staged result was computed otherwise than the task was compiled for.
 
-    What no task has run for is not looked at: whoever reads it says so.
+    What no task has run for is not looked at: anyone who reads it says so.
     """
     for staged in dict.fromkeys(values_within(task.region, StagedInput)):
         if staged.producer == task.region.region_id:

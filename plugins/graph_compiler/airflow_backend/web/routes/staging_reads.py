@@ -1,7 +1,7 @@
 """Reads of the staging root by the API server: few at once, and none that a request waits for without end.
 
     request ─▶ one of RUNNING threads reads ─▶ answer
-            └▶ WAITING others may wait for a turn; whoever comes then, or waits too long, gets 503
+            └▶ WAITING others may wait for a turn; anyone who comes then, or waits too long, gets 503
 
 A disk that hangs keeps the threads that read it, and nothing else: each read is a thread of its own, which a request
 leaves behind after PATIENCE. While all threads hang, nobody waits at all, so Airflow's own routes keep theirs.

@@ -23,7 +23,7 @@ MAX_DEPTH = 40
 MAX_NODES = 50_000
 """What a file may hold once each alias is replaced by what it stands for."""
 MAX_PROBLEMS = 100
-"""How many are told of one file; whoever has more has one mistake in many places."""
+"""How many are told of one file; anyone who has more has one mistake in many places."""
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MERGE = "<<"
 
