@@ -38,7 +38,7 @@ facts = (
     flown.expect("arrival_is_known", "arr_delay IS NOT NULL")  # diverted flights have none
     .join(weather, on=HOUR_OF_AIRPORT, how="left")
     .name("with_weather")
-    .stage("the join is the dear part; a failure after it must not repeat it")
+    .stage("the join is expensive; do not repeat it when a later step fails")
     .with_columns(
         weather="""
             CASE WHEN temp IS NULL THEN 'unknown' WHEN precip > 0 THEN 'rain or snow' WHEN visib < 5 THEN 'fog'

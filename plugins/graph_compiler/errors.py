@@ -33,7 +33,7 @@
     ├── SourceChangedError          a source changed while it was read; trying again is right
     ├── RepeatedReadError           a source is read more than once, and nothing keeps its rows the same
     ├── PublicationError            a sink's target cannot take what was written for it
-    │   ├── PublicationPendingError     it was decided, and the system refuses a step: whoever comes next goes on
+    │   ├── PublicationPendingError     it was decided, and the system refuses a step: anyone who comes next goes on
     │   └── PublicationConflictError    another execution was first; trying again is right
     │       └── DecisionLostError       it was known before anything was decided
     ├── OperatorFailedError         an operator failed; its cause says how  [spark_runtime.failures.failures]
@@ -198,7 +198,7 @@ class DamagedDocumentError(StagingError):
         self.path, self.why, self.hint = path, why, hint
 
     def __str__(self) -> str:
-        """Name the document, what is wrong with it, and what to do."""
+        """Name the document, the problem with it, and what to do."""
         return f"{self.path} {self.why}" + (f"\n  hint: {self.hint}" if self.hint else "")
 
     def hinting(self, hint: str) -> DamagedDocumentError:

@@ -95,7 +95,9 @@ def why_not_registered(kind: type[Extensible], base: type[Extensible]) -> str | 
         found = find_kind(reference(kind), base)
     except ExtensionError as error:
         return str(error)
-    return None if found is kind else f"'{reference(kind)}' is registered, and is another class"
+    return (
+        None if found is kind else f"'{reference(kind)}' is already registered by a different class"
+    )
 
 
 def package_of(kind: type[Extensible], base: type[Extensible]) -> str | None:
@@ -114,6 +116,6 @@ def load_spark_half(kind: type[Extensible]) -> None:
             import_module(module)
         except ImportError as error:
             raise ExtensionError(
-                f"{module}, which has the Spark half of {kind.__name__}, cannot be imported: {error}\n"
+                f"{module}, which implements on Spark {kind.__name__}, cannot be imported: {error}\n"
                 "  hint: install its package where Spark's driver runs"
             ) from error

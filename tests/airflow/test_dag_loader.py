@@ -80,7 +80,7 @@ def test_a_broken_one_takes_no_other_with_it(folder: Path) -> None:
     assert sorted(found.dags) == ["sales", "stock"]
     ((file, words),) = found.import_errors.items()
     assert Path(file).name == "broken_pipelines.py"
-    assert "sinks.out.from: nothing is called 'order'" in words
+    assert "sinks.out.from: there is no stream called 'order'" in words
     assert f"declared at {folder / 'bad.yaml'}:4:" in words
     assert "pipeline 'bad_mod' has 1 problem\n  it cannot be loaded" in words
     assert "`env.nothing()` raised AttributeError" in words
@@ -98,7 +98,7 @@ def test_what_airflow_refuses_is_told_too(folder: Path) -> None:
     assert sorted(found.dags) == ["sales", "stock"]
     (words,) = found.import_errors.values()
     assert (
-        "orders: '/in/{{ ds }}' asks for ds, and a run that assets trigger has no logical date"
+        "orders: '/in/{{ ds }}' uses ds, but a run triggered by an asset has no logical date"
         in words
     )
     assert "hint: {{ run_date }} is the day in every run" in words

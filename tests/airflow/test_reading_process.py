@@ -165,7 +165,7 @@ def test_a_process_that_says_nonsense_is_an_answer(
         '{"type": "RowsRead", "shown": [], "rows": [[], [], [], [], [], []]}',
     ):  # fmt: skip
         monkeypatch.setattr(row_sample, "_START", f"print({said!r})")
-        with pytest.raises(UnreadableRowsError, match="gave no answer that can be read"):
+        with pytest.raises(UnreadableRowsError, match="returned an unreadable answer"):
             sample(layout)
 
 

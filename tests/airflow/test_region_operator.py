@@ -298,7 +298,7 @@ def test_a_task_that_reads_what_another_plan_computed_fails_at_once(
     operator.places = {
         key: f"/{number}" for number, key in enumerate(find_places(operator._region))
     }
-    with pytest.raises(AirflowFailException, match="the pipeline was changed while this run was"):
+    with pytest.raises(AirflowFailException, match="the pipeline was changed during this run"):
         run(operator, finished(), monkeypatch, execution_id="01a2")
     assert not list(tmp_path.rglob("submission.json"))[1:], "no spark-submit"
     outcome = next(path for path in tmp_path.rglob("outcome.json") if "01a2" in path.parts)

@@ -149,7 +149,7 @@ def test_no_file_is_opened_before_its_rows_are_wanted(layout: StagingLayout) -> 
     manifest = stage_rows(layout, schema_of(("id", "long")), [ids(1, 2), ids(3)])
     Path(manifest.location, manifest.files[1].name).unlink()
     assert sample(layout, 2).rows == (("1",), ("2",))
-    with pytest.raises(PartitionNotFoundError, match="is not there any more"):
+    with pytest.raises(PartitionNotFoundError, match="no longer exists"):
         sample(layout, 3)
 
 
@@ -238,7 +238,7 @@ def test_what_a_manifest_names_is_a_file_in_its_folder(staged: Any, name: str) -
     layout, manifest, path = staged
     (Path(layout.run) / "secret.parquet").write_bytes(path.read_bytes())
     recommit(layout, manifest, files=(replace(manifest.files[0], name=name),))
-    with pytest.raises(StagingError, match="which is no file of a staged result"):
+    with pytest.raises(StagingError, match="which is not a file of a staged result"):
         sample(layout)
 
 
@@ -249,7 +249,7 @@ def test_the_folder_is_named_by_the_run_and_not_by_the_manifest(
     elsewhere = tmp_path / "elsewhere"
     path.parent.rename(elsewhere)
     recommit(layout, manifest, location=str(elsewhere))
-    with pytest.raises(PartitionNotFoundError, match="is not there any more"):
+    with pytest.raises(PartitionNotFoundError, match="no longer exists"):
         sample(layout)
 
 
@@ -347,7 +347,9 @@ def test_a_page_that_was_changed_is_not_shown(layout: StagingLayout) -> None:
 def test_a_record_of_damage_that_cannot_be_read_counts_as_damage(staged: Any) -> None:
     layout, manifest, _ = staged
     LocalStore().put_if_absent(layout.damaged(RESULT, manifest.epoch), b"{")
-    with pytest.raises(PartitionNotFoundError, match="was found damaged, how cannot be read"):
+    with pytest.raises(
+        PartitionNotFoundError, match="was found damaged; the record of the damage cannot be read"
+    ):
         sample(layout)
 
 

@@ -54,7 +54,7 @@ def test_what_is_read_is_given_and_what_it_raises_is_raised() -> None:
 
 def test_a_read_that_hangs_is_left_behind(hang: threading.Event) -> None:
     read = reads(patience=0.05)
-    assert "does not come back" in refused(lambda: read(hang.wait))
+    assert "does not return" in refused(lambda: read(hang.wait))
 
 
 def test_no_more_threads_hang_than_may(hang: threading.Event) -> None:
@@ -67,7 +67,7 @@ def test_no_more_threads_hang_than_may(hang: threading.Event) -> None:
     ]
     assert len(hanging) == 3
     assert refused(lambda: read(lambda: 7)) == (
-        "the staging root does not answer: reads of it do not come back"
+        "the staging root does not answer: reads of it do not return"
     )
 
 

@@ -270,7 +270,7 @@ def test_a_task_whose_input_was_computed_again_while_it_ran_is_tried_again(
 
     run.commit("first", epoch=1, checksum="bb")
     api.succeeded = ["one"]
-    with pytest.raises(AirflowException, match="'two_out' has read was computed again") as error:
+    with pytest.raises(AirflowException, match="'two_out' has read was recomputed") as error:
         run.rerun_stale_consumers("two", "api")
     assert not isinstance(error.value, AirflowFailException)
     assert api.asked[2][2]["task_ids"] == ["one"], "the others are seen to first"

@@ -109,7 +109,9 @@ def test_the_auth_manager_is_asked_for_a_permission_of_its_own(
     monkeypatch.setattr(SimpleAuthManager, "is_authorized_custom_view", refuse)
     answer = operator.get(ROWS)
     assert answer.status_code == 403
-    assert answer.json()["detail"] == "you may not read 'Graph Compiler Row Samples'"
+    assert (
+        answer.json()["detail"] == "you do not have permission to read 'Graph Compiler Row Samples'"
+    )
     assert asked == [("GET", "Graph Compiler Row Samples", "olga")]
     assert operator.get(OF_RESULT).json()["rows_are_shown"] is False
 
@@ -209,7 +211,7 @@ def test_what_is_not_there_is_told_in_words(app: Any, layout: StagingLayout) -> 
     file.write_bytes(bytes(file.stat().st_size))
     assert "the rows cannot be read here: " in refusal(app)
     file.unlink()
-    assert "is not there any more" in refusal(app)
+    assert "no longer exists" in refusal(app)
     Path(layout.manifest(RESULT, 0)).write_text("{}")
     assert "the rows cannot be read here: " in refusal(app)
 

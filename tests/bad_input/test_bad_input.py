@@ -97,10 +97,10 @@ def test_what_is_said_names_the_file_and_nothing_of_the_machine(case: Path) -> N
 
 
 BYTES = {
-    "utf_16": ("name: sales\n".encode("utf-16"), "is no UTF-8 text: byte 0 is 0xff"),
-    "binary": (bytes(range(200, 256)) * 10, "is no UTF-8 text: byte 0 is 0xc8"),
-    "latin_1": ("name: größe\n".encode("latin-1"), "is no UTF-8 text: byte 8 is 0xf6"),
-    "zeros": (b"\0" * 100, "it is no YAML: there is the character #x0000"),
+    "utf_16": ("name: sales\n".encode("utf-16"), "is not UTF-8 text: byte 0 is 0xff"),
+    "binary": (bytes(range(200, 256)) * 10, "is not UTF-8 text: byte 0 is 0xc8"),
+    "latin_1": ("name: größe\n".encode("latin-1"), "is not UTF-8 text: byte 8 is 0xf6"),
+    "zeros": (b"\0" * 100, "not valid YAML: it contains the character #x0000"),
     "too_large": (b"#" * 4_000_001, "it has more than 4000000 bytes"),
     "too_long": (b"name: sales\n" + b"# x\n" * 300_000, "it has 1200012 characters"),
 }
@@ -118,9 +118,9 @@ def test_bytes_that_are_no_pipeline(content: bytes, words: str, project: Path) -
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("env = 1\n".encode("utf-16"), "it is no Python: "),
-        (b"\0\0", "it is no Python: source code "),
-        (b"name = 'gr\xf6\xdfe'\n", "it is no Python: (unicode error) 'utf-8' codec"),
+        ("env = 1\n".encode("utf-16"), "not valid Python: "),
+        (b"\0\0", "not valid Python: source code "),
+        (b"name = 'gr\xf6\xdfe'\n", "not valid Python: (unicode error) 'utf-8' codec"),
     ],
     ids=["utf_16", "zeros", "latin_1"],
 )
@@ -195,7 +195,7 @@ def test_the_document_says_the_same(project: Path) -> None:
         ("paid", None, 5),
         ("paid", None, 5),
         ("both", "steps[1].how", 6),
-        ("behind 'orders'", "steps[3]", 8),
+        ("after 'orders'", "steps[3]", 8),
         ("aggregated", None, 9),
         ("b", None, 12),
         ("c", "sinks.c.mode", 13),

@@ -95,7 +95,7 @@ def test_a_dag_shows_its_plan_and_why_it_is_cut_where_it_is(airflow_page: Page) 
     view.get_by_role("application").press("0")
     staged = view.locator("[data-kind=edge]", has=airflow_page.locator("rect")).first
     staged.hover()
-    expect(view.get_by_role("tooltip")).to_contain_text("a failure after it must not repeat it")
+    expect(view.get_by_role("tooltip")).to_contain_text("do not repeat it when a later step fails")
     staged.click()
     details = view.get_by_role("complementary", name="Details")
     expect(details).to_contain_text("DECLARED: because you asked")

@@ -106,7 +106,7 @@ def test_driver_and_executors_have_this_python(tmp_path: Path) -> None:
     assert found.state is State.FAILED
     assert f"PYSPARK_DRIVER_PYTHON={other} is 2.7" in found.found
     found = driver_python(Programs(environment={"PYSPARK_PYTHON": str(tmp_path / "none")}))
-    assert "is no Python that runs" in found.found
+    assert "is not a working Python" in found.found
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_an_airflow_that_is_right() -> None:
 @pytest.mark.parametrize(
     ("name", "fact", "check", "state", "words"),
     [
-        ("airflow", {"value": "2.10.5"}, "Airflow", State.FAILED, "3.3 is meant"),
+        ("airflow", {"value": "2.10.5"}, "Airflow", State.FAILED, "3.3 is supported"),
         (
             "plugin",
             {"value": {"loaded": [], "errors": {"/p/io.py": "no such module"}}},

@@ -68,4 +68,4 @@ def test_what_is_wrong_is_told_in_words_and_standard_output_is_empty(
 def test_a_shell_is_for_a_person() -> None:
     done = CliRunner().invoke(app, ["replay", "a", "b", "c", "--shell", "--json"])
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "leave out --json" in done.stderr
+    assert "cannot be combined with --json" in done.stderr

@@ -115,14 +115,14 @@ def test_nothing_is_overwritten(there: str, form: list[str], project: Path) -> N
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("class", "Python has that word for itself"),
-        ("Sales", "allowed: small letters"),
-        ("2sales", "allowed: small letters"),
-        ("sales-eu", "allowed: small letters"),
-        ("../sales", "allowed: small letters"),
-        ("_sales", "allowed: small letters"),
-        ("a" * 101, "allowed: small letters"),
-        ("calendar", "there is a module of that name to import"),
+        ("class", "it is a Python keyword"),
+        ("Sales", "allowed: lowercase letters"),
+        ("2sales", "allowed: lowercase letters"),
+        ("sales-eu", "allowed: lowercase letters"),
+        ("../sales", "allowed: lowercase letters"),
+        ("_sales", "allowed: lowercase letters"),
+        ("a" * 101, "allowed: lowercase letters"),
+        ("calendar", "an importable module has this name"),
         ("pipelines", "hint: pipelines_pipeline"),
     ],
 )

@@ -40,9 +40,9 @@ FIRST, SECOND = RegionId("with_weather"), RegionId("late_routes")
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("--limit 3", "--limit and --count are about the rows of --until OPERATOR"),
-        ("--in-process --count", "--limit and --count are about the rows of --until OPERATOR"),
-        ("--until lateness --sort flights", "--sort is for the rows of a sink"),
+        ("--limit 3", "--limit and --count need --until OPERATOR"),
+        ("--in-process --count", "--limit and --count need --until OPERATOR"),
+        ("--until lateness --sort flights", "--sort applies to the rows of a sink"),
         ("--until lateness --limit -1", "for '--limit'"),
         ("--until latenes", "hint: did you mean 'lateness'?"),
         ("--until cancelled_", "has no operator 'cancelled_'"),

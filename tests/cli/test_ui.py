@@ -19,6 +19,6 @@ def test_a_port_that_is_taken_is_told_and_nothing_is_started(
         port = other.getsockname()[1]
         done = CliRunner().invoke(app, ["ui", "--port", str(port)])
     assert done.exit_code == 2
-    assert f"something else listens on 127.0.0.1:{port}" in done.stderr
+    assert f"another process listens on 127.0.0.1:{port}" in done.stderr
     for folder in (".airflow", ".airflow/ui"):
         assert stat.S_IMODE((tmp_path / folder).stat().st_mode) == 0o700

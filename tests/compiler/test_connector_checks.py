@@ -45,7 +45,7 @@ SOURCES: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "template in a schema": (
         lambda: Parquet("/in", schema="{{ params.x }} INT"),
         [
-            "in: its schema '{{ params.x }} INT' holds a template",
+            "in: its schema '{{ params.x }} INT' contains a template",
             "allowed: Spark DDL: carrier STRING NOT NULL, delay INT",
         ],
     ),
@@ -60,14 +60,14 @@ SOURCES: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "a policy for nothing": (
         lambda: Parquet("/in", on_schema_change="fail"),
         [
-            "in: on_schema_change is 'fail', and no schema says what is expected",
+            "in: on_schema_change is 'fail', but no schema is declared",
             "hint: declare schema=, or leave it out",
         ],
     ),
     "files that tell no columns": (
         lambda: Json("/in", schema="a INT", on_schema_change="evolve"),
         [
-            "in: on_schema_change is 'evolve', and json files do not say which columns they have",
+            "in: on_schema_change is 'evolve', but json files do not store their columns",
             "allowed: fail, ignore",
         ],
     ),
@@ -86,22 +86,22 @@ SOURCES: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "template in a query": (
         lambda: Jdbc(URL, query="SELECT * FROM t WHERE d = '{{ ds }}'"),
         [
-            "in: its query holds a template ({{ …)",
+            "in: its query contains a template ({{ …)",
             "allowed: templates in paths and connector options; parameters in expressions",
-            "hint: filter behind the source with a bound parameter: Spark hands the filter to the database",
+            "hint: filter after the source with a bound parameter: Spark pushes the filter down to the database",
         ],
     ),
     "bounds without column": (
         lambda: Jdbc(URL, table="t", lower_bound=0, upper_bound=9, num_partitions=2),
         [
-            "in: it is cut into input splits, without partition_column",
+            "in: lower_bound needs partition_column",
             "allowed: partition_column, lower_bound and upper_bound together (and num_partitions), or none of them",
         ],
     ),
     "a number of partitions alone": (
         lambda: Jdbc(URL, table="t", num_partitions=2),
         [
-            "in: it is cut into input splits, without partition_column, lower_bound and upper_bound",
+            "in: num_partitions needs partition_column, lower_bound and upper_bound",
             "allowed: partition_column, lower_bound and upper_bound together (and num_partitions), or none of them",
         ],
     ),
@@ -128,9 +128,9 @@ SOURCES: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "a password in clear": (
         lambda: Jdbc(URL, table="t", password="hunter2"),
         [
-            "in: its password stands in the declaration",
+            "in: its password is in the declaration in plain text",
             "allowed: Secret('connection id', 'password')",
-            "hint: whoever sees the code, the task or its logs would see it; let Airflow's connection keep it",
+            "hint: anyone who can see the code, the task or its logs could read it; keep it in an Airflow connection",
         ],
     ),
     "a password in a url": (
@@ -138,22 +138,22 @@ SOURCES: dict[str, tuple[Callable[[], Any], list[str]]] = {
         [
             "in: its url holds a password",
             "allowed: Secret('connection id', 'password')",
-            "hint: whoever sees the code, the task or its logs would see it; let Airflow's connection keep it",
+            "hint: anyone who can see the code, the task or its logs could read it; keep it in an Airflow connection",
         ],
     ),
     "a token in an option": (
         lambda: Parquet("/in", options={"fs.s3a.access.key": "AKIA"}),
         [
-            "in: its option 'fs.s3a.access.key' stands in the declaration",
+            "in: option 'fs.s3a.access.key' holds a secret in plain text",
             "allowed: Secret('connection id', 'password')",
-            "hint: whoever sees the code, the task or its logs would see it",
+            "hint: anyone who can see the code, the task or its logs could read it",
         ],
     ),
     "a rendered secret": (
         lambda: Jdbc(URL, table="t", password=Secret("{{ params.conn }}")),
         [
             "in: its password is Secret(conn_id='{{ params.conn }}', field='password'): a secret is never rendered",
-            "allowed: the connection's id as it is",
+            "allowed: a literal connection id",
         ],
     ),
     "a secret of nothing": (
@@ -168,8 +168,8 @@ SOURCES: dict[str, tuple[Callable[[], Any], list[str]]] = {
         [
             "in: its rows have no schema",
             "allowed: Spark DDL: k STRING, v INT",
-            "in: its rows have 1 and 2 cells",
-            "allowed: rows of one length",
+            "in: its rows have different lengths: 1 and 2 cells",
+            "allowed: rows of equal length",
         ],
     ),
     "values of another kind": (
@@ -183,7 +183,7 @@ SOURCES: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "a misspelt parameter in an option": (
         lambda: Parquet("/in", options={"x": "{{ params.inptu }}"}),
         [
-            "in: it uses the parameter 'inptu', which is not declared",
+            "in: parameter 'inptu' is not declared",
             "allowed: run_date",
             "hint: declare it in the pipeline's params",
         ],
@@ -220,7 +220,7 @@ SINKS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
         Files("/out", format="delta"),
         {},
         [
-            "out: a delta table cannot be written: it is a log beside its files (delta, hudi and iceberg are)",
+            "out: a delta table cannot be written as files: it is a log beside its files (delta, hudi and iceberg are)",
             "allowed: Parquet, Orc, Csv, Json, Text, Files, Jdbc with a table, Table",
         ],
     ),
@@ -252,14 +252,14 @@ SINKS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
         Parquet("/out"),
         {"mode": "merge"},
         [
-            "out: its mode is 'merge', and no keys say which row is which",
+            "out: its mode is 'merge', but it has no keys",
             'allowed: names of columns: keys=("id",)',
         ],
     ),
     "keys without merge": (
         Jdbc(URL, table="t"),
         {"mode": "append", "keys": "id"},
-        ["out: keys is set, and its mode is 'append'", "allowed: keys with mode='merge'"],
+        ["out: keys is set, but its mode is 'append'", "allowed: keys with mode='merge'"],
     ),
     "keys that are no names": (
         Parquet("/out"),
@@ -275,14 +275,14 @@ SINKS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
         Parquet("/out"),
         {"mode": "overwrite-partitions"},
         [
-            "out: its mode is 'overwrite-partitions', and it has no partitions",
+            "out: its mode is 'overwrite-partitions', but it has no partitions",
             'hint: name their columns: partition_by=("day",)',
         ],
     ),
     "folders of a database": (
         Jdbc(URL, table="t"),
         {"partition_by": ("day",)},
-        ["out: partition_by is set, and Jdbc writes no files", "allowed: file formats"],
+        ["out: partition_by is set, but Jdbc writes no files", "allowed: file formats"],
     ),
     "folders of no columns": (
         Parquet("/out"),

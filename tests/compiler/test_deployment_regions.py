@@ -144,14 +144,14 @@ def test_pins_that_meet_are_refused(env: StreamExecutionEnvironment, compiled: C
     sink = source.sink_to(Parquet("/out/a")).name("out").task_id("two")
     with pytest.raises(
         InvalidPipelineError,
-        match="a: its task_id is 'one'; that of 'out', which runs in the same task, is 'two'",
+        match="a: its task_id is 'one'; 'out', which runs in the same task, has 'two'",
     ):
         compiled()
     sink.task_id("one")
     env.from_source(Csv("/b"), "b").sink_to(Parquet("/out/b")).name("other").task_id("one")
     with pytest.raises(
         InvalidPipelineError,
-        match="other: its task_id is 'one'; that of 'a', which runs in another task, is the same",
+        match="other: its task_id is 'one'; 'a', which runs in another task, has the same one",
     ):
         compiled()
 

@@ -22,21 +22,25 @@ AT_COMPILE_TIME: list[tuple[str, Declare, str]] = [
     ("nothing renamed", lambda s: s.rename({}), "it names no columns"),
     ("renamed to one name", lambda s: s.rename({"a": "x", "b": "X"}), "are called 'X'"),
     ("nothing cast", lambda s: s.cast(), "it names no columns"),
-    ("a generator into nothing", lambda s: s.flat_map("explode(a)"), "names no columns for what"),
-    ("more than all", lambda s: s.sample(1.5), "its share is 1.5, not 0 to 1"),
-    ("no order", lambda s: s.sort(), "it names no order"),
-    ("top of no order", lambda s: s.top_n(3), "it names no order"),
+    ("a generator into nothing", lambda s: s.flat_map("explode(a)"), "names no output columns"),
+    ("more than all", lambda s: s.sample(1.5), "its fraction is 1.5, not between 0 and 1"),
+    ("no order", lambda s: s.sort(), "it has no order"),
+    ("top of no order", lambda s: s.top_n(3), "it has no order"),
     ("less than nothing", lambda s: s.limit(-1), "it keeps -1 rows"),
-    ("order among equals", lambda s: s.deduplicate(order_by="a"), "it has an order, and no keys"),
+    ("order among equals", lambda s: s.deduplicate(order_by="a"), "it has an order but no keys"),
     (
         "a set of others",
         lambda s: s.key_by("a").grouping_sets("b").aggregate(n="count(*)"),
-        "its grouping sets name b",
+        "its grouping sets use b",
     ),
-    ("a window of nothing", lambda s: s.window_all(HOURS).aggregate(), "it gives no columns"),
-    ("nothing of all", lambda s: s.aggregate(), "it gives no columns"),
-    ("a join of nothing", lambda s: s.join(s), "pairing all rows is how='cross'"),
-    ("a cross join on keys", lambda s: s.join(s, on="a", how="cross"), "a cross join pairs all"),
+    ("a window of nothing", lambda s: s.window_all(HOURS).aggregate(), "it has no columns"),
+    ("nothing of all", lambda s: s.aggregate(), "it has no columns"),
+    ("a join of nothing", lambda s: s.join(s), "to pair all rows, use how='cross'"),
+    (
+        "a cross join on keys",
+        lambda s: s.join(s, on="a", how="cross"),
+        "a cross join takes neither",
+    ),
     ("an input the query ignores", lambda s: s.sql("SELECT 1"), "does not read {input}"),
     (
         "an input that is not there",
@@ -46,14 +50,14 @@ AT_COMPILE_TIME: list[tuple[str, Declare, str]] = [
     (
         "several partitions of one",
         lambda s: s.limit(3).set_parallelism(2),
-        "its parallelism is 2, and all its rows go through one",
+        "its parallelism is 2, but all its rows go through one",
     ),
     ("an empty type", lambda s: s.cast(a=" "), "it has an empty expression"),
-    ("a template in an order", lambda s: s.sort("{{ params.x }}"), "holds the template"),
+    ("a template in an order", lambda s: s.sort("{{ params.x }}"), "contains the template"),
     (
         "a parameter nobody declared",
         lambda s: s.expect("c", "a > :least"),
-        "the parameter 'least', which is not declared",
+        "parameter 'least' is not declared",
     ),
 ]
 
@@ -105,7 +109,7 @@ AT_DECLARATION: list[tuple[str, Declare, str]] = [
         lambda s: s.interval_join(s, [], times=("a", "b"), lower="0", upper="1"),
         "interval_join was given no key",
     ),
-    ("no stream", lambda s: s.environment.sql("SELECT 1"), "sql was given no stream"),
+    ("no stream", lambda s: s.environment.sql("SELECT 1"), "sql needs at least one stream"),
     ("what is no stream", lambda s: s.connect("orders").transform(len), "it was given 'orders'"),  # type: ignore[arg-type]
     (
         "a lambda in a loop",

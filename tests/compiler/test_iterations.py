@@ -49,7 +49,7 @@ def test_in_a_batch_job_it_is_refused_as_in_flink(mode: str) -> None:
         compile_stream_graph(loop(mode))
     (problem,) = refusal.value.problems
     assert problem.message == (
-        "rows flow back into it, and the job is BATCH: iterations are STREAMING, as in Flink"
+        "rows flow back into it, but the job is BATCH: as in Flink, iterations need STREAMING"
     )
     assert problem.hint == INSTEAD
 

@@ -171,37 +171,38 @@ def both(stream: DataStream) -> None:
         (
             BLOCKING,
             cycle,
-            "d: what it reads of 'a' is to be pipelined (\"big\"), and has to be staged, because 'd -> Sink: out' "
+            "d: its input from 'a' is declared pipelined (\"big\"), but has to be staged, because 'd -> Sink: out' "
             "also waits for a staged result that 'Source: in -> a' leads to",
         ),
         (
             "AUTO",
             parted,
-            "d: what it reads of 'a' is to be pipelined (\"big\"), and has to be staged, because 'd -> Sink: out' "
+            "d: its input from 'a' is declared pipelined (\"big\"), but has to be staged, because 'd -> Sink: out' "
             "also waits for a staged result that 'Source: in -> a' leads to",
         ),
         (
             "AUTO",
             contract,
-            "one: what it reads of 'holds' is to be pipelined (\"small\"), and has to be staged, because 2 operators "
-            "read it, and none is to begin before 'holds' holds",
+            "one: its input from 'holds' is declared pipelined (\"small\"), but has to be staged, because 2 operators "
+            "read it, and 'holds' must hold before any of them starts",
         ),
         (
             "ALL_EXCHANGES_PIPELINED",
             groups,
-            "f: what it reads of 'in' is to be pipelined (\"small\"), and has to be staged, because slot sharing "
+            "f: its input from 'in' is declared pipelined (\"small\"), but has to be staged, because slot sharing "
             "group 'default' ends and 'big' begins",
         ),
         (
             "AUTO",
             varying,
-            "one: what it reads of 'some' is to be pipelined (\"small\"), and has to be staged once for its 2 readers, "
-            "because it keeps any rows",
+            "one: its input from 'some' is declared pipelined (\"small\"), but has to be staged "
+            "once for its 2 readers, "
+            "because it keeps arbitrary rows",
         ),
         (
             BLOCKING,
             calling,
-            "one: what it reads of 'newest' is to be pipelined (\"small\"), and has to be staged once for its 2 "
+            "one: its input from 'newest' is declared pipelined (\"small\"), but has to be staged once for its 2 "
             "readers, because of first(…): its value depends on the order",
         ),
         (
@@ -242,5 +243,5 @@ def test_a_detour_that_may_run_in_the_same_task_does_in_auto() -> None:
 
 
 def test_a_reason_is_asked_for(env: StreamExecutionEnvironment) -> None:
-    with pytest.raises(InvalidPipelineError, match=r"pipelined\(\) was given no reason"):
+    with pytest.raises(InvalidPipelineError, match=r"pipelined\(\) needs a reason"):
         env.from_source(Csv("/in"), "in").pipelined(" ")

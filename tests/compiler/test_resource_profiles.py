@@ -61,7 +61,7 @@ def test_an_operator_that_says_nothing_makes_its_chain_unknown_and_explain_names
         None,
         ONE.merge(TWO),
     ]
-    assert "Source: in -> f    [needs: unknown, since 'f' says nothing]" in explain_text(compiled)
+    assert "Source: in -> f    [needs: unknown, since 'f' declares none]" in explain_text(compiled)
 
 
 def test_a_source_taken_into_a_chain_does_not_count_as_in_flink() -> None:
@@ -102,9 +102,9 @@ def test_every_vertex_that_needs_more_than_its_group_gives_is_refused_at_once(
     rows.rebalance().sink_to(Parquet("/b")).name("b").set_resources(gpu)
     hint = "  hint: give the group more, name another group, or split the chain: start_new_chain()"
     assert refusals(env) == [
-        "Source: in -> f -> Sink: a: it needs at least 5 cores (in: 2 cores and 4g; f: 3 cores and 4g; a: nothing), "
-        f"and slot sharing group 'big' gives an executor 4 cores and 8g\n{hint}",
-        "Sink: b: it needs at least 1g off-heap and 1 gpu, and slot sharing group 'big' gives an executor "
+        "Source: in -> f -> Sink: a: it needs at least 5 cores (in: 2 cores and 4g; f: 3 cores "
+        f"and 4g; a: nothing), but slot sharing group 'big' gives an executor 4 cores and 8g\n{hint}",
+        "Sink: b: it needs at least 1g off-heap and 1 gpu, but slot sharing group 'big' gives an executor "
         f"4 cores and 8g\n{hint}",
     ]
 
@@ -129,7 +129,7 @@ def test_two_declarations_of_one_group_are_refused_with_both_places(env: Environ
     rows.filter("x").name("f").slot_sharing_group(small).sink_to(Parquet("/out"))
     (problem,) = refusals(env)
     assert problem.startswith(
-        "f: it declares slot sharing group 'big: driver 1g'; "
+        "f: it declares slot sharing group 'big: driver 1g', but "
         f"'in' declares 'big: driver 2g, executors with 4 cores and 8g' ({__file__}:"
     )
 
@@ -208,8 +208,8 @@ def test_a_group_spark_would_not_start(
         (
             TWO,
             ONE,
-            "it needs at least 2 cores and 4g, and prefers 1 core and 2g\n"
-            "  allowed: preferred resources that are no less than the minimum",
+            "it needs at least 2 cores and 4g, but prefers 1 core and 2g\n"
+            "  allowed: preferred resources of at least the minimum",
         ),
         (
             None,

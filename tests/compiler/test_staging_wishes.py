@@ -257,11 +257,11 @@ def test_marking_an_operator_changes_no_fingerprint() -> None:
 def test_the_words_name_the_operator_and_the_contracts() -> None:
     expensive = compile_in("AUTO", lambda s: out(scored(s).filter("v"), "o"))
     assert [edge.staging.explanation for edge in expensive.job_graph.edges if edge.staging] == [
-        "because 'scored' is expensive: a failure behind it does not repeat it"
+        "because 'scored' is expensive: a later failure does not repeat it"
     ]
     guarded = compile_in("AUTO", lambda s: two(checked(checked(s, "a"), "b")))
     assert {edge.staging.explanation for edge in guarded.job_graph.edges if edge.staging} == {
-        "because 2 operators read it, and none is to begin before 'a' and 'b' hold"
+        "because 2 operators read it, and 'a' and 'b' must hold before any of them starts"
     }
 
 

@@ -34,8 +34,8 @@ def test_two_operators_with_one_uid(env: Environment) -> None:
         compile_pipeline(env.pipeline())
     (problem,) = refusal.value.problems
     first = env.transformation(stream.id)
-    assert problem.message == f"its uid 'same' is already that of 'first' ({first.declared_at})"
-    assert problem.hint == "a uid is the identity of one operator's results; give each its own"
+    assert problem.message == f"its uid 'same' is already used by 'first' ({first.declared_at})"
+    assert problem.hint == "a uid identifies the results of one operator; give each its own"
     assert problem.operator == "second"
 
 
@@ -46,7 +46,7 @@ def test_two_operators_with_one_uid_are_refused_by_the_job_graph_as_in_flink(
     stream.filter("y").name("second").uid("same").sink_to(Parquet("/out"))
     stream_graph = env.get_stream_graph()
     assert [node.settings.uid for node in stream_graph.nodes] == [None, "same", "same", None]
-    with pytest.raises(InvalidPipelineError, match="its uid 'same' is already that of 'first'"):
+    with pytest.raises(InvalidPipelineError, match="its uid 'same' is already used by 'first'"):
         generate_job_graph(stream_graph, PipelineOptions())
 
 
@@ -57,7 +57,7 @@ def test_a_uid_is_told_without_a_place_where_none_is_known(env: Environment) -> 
     unplaced = tuple(replace(one, declared_at=None) for one in declared.transformations)
     pipeline = replace(declared, transformations=unplaced)
     (problem,) = find_problems(pipeline, PipelineOptions())
-    assert str(problem).splitlines()[0] == "second: its uid 'same' is already that of 'in'"
+    assert str(problem).splitlines()[0] == "second: its uid 'same' is already used by 'in'"
 
 
 def test_a_uid_that_two_have_is_told_with_what_else_is_wrong(env: Environment) -> None:
@@ -67,7 +67,7 @@ def test_a_uid_that_two_have_is_told_with_what_else_is_wrong(env: Environment) -
     with pytest.raises(InvalidPipelineError) as refusal:
         compile_pipeline(env.pipeline())
     assert [problem.message for problem in refusal.value.problems] == [
-        f"its uid 'same' is already that of 'in' ({first.declared_at})",
+        f"its uid 'same' is already used by 'in' ({first.declared_at})",
         "it has an empty expression",
     ]
 
@@ -106,7 +106,7 @@ REFUSALS: list[tuple[str, Callable[[Environment], object], list[str]]] = [
             env.from_source(Csv("/in"), "in").filter("day = '{{ params.day }}'").name("today")
         ),
         [
-            "today: the expression 'day = '{{ params.day }}'' holds the template {{ params.day }}",
+            "today: the expression 'day = '{{ params.day }}'' contains the template {{ params.day }}",
             "allowed: templates in paths and connector options; parameters in expressions",
             "hint: declare it in the pipeline's params and write :day, which is bound as a value",
         ],
@@ -135,7 +135,7 @@ REFUSALS: list[tuple[str, Callable[[Environment], object], list[str]]] = [
     (
         "no columns",
         lambda env: env.from_source(Csv("/in"), "in").key_by("k").aggregate().name("f"),
-        ["f: it gives no columns", 'allowed: at least one, by name: flights="count(*)"'],
+        ["f: it has no columns", 'allowed: at least one, by name: flights="count(*)"'],
     ),
     (
         "two sinks with one target",
@@ -145,7 +145,7 @@ REFUSALS: list[tuple[str, Callable[[Environment], object], list[str]]] = [
         ],
         [
             "/out/: it writes /out, and '/out' writes /out",
-            "hint: give each its own target; union(…) brings the rows of two streams into one sink",
+            "hint: give each its own target; union(…) combines two streams into one sink",
         ],
     ),
     (
@@ -159,17 +159,17 @@ REFUSALS: list[tuple[str, Callable[[Environment], object], list[str]]] = [
             )
         ],
         [
-            "all: it uses the parameter 'out', which is not declared",
+            "all: parameter 'out' is not declared",
             "allowed: run_date",
             "hint: declare it in the pipeline's params",
-            "beside: it uses the parameter 'out', which is not declared",
+            "beside: parameter 'out' is not declared",
             "allowed: run_date",
             "hint: declare it in the pipeline's params",
-            "late: it uses the parameter 'out', which is not declared",
+            "late: parameter 'out' is not declared",
             "allowed: run_date",
             "hint: declare it in the pipeline's params",
             "late: it writes /{{ params.out }}/late, and 'all' writes /{{ params.out }}",
-            "hint: give each its own target; union(…) brings the rows of two streams into one sink",
+            "hint: give each its own target; union(…) combines two streams into one sink",
         ],
     ),
     (
@@ -235,9 +235,7 @@ def test_a_literal_of_the_parsers_clock_is_refused(
     env: Environment, expression: str, literal: str
 ) -> None:
     env.from_source(Csv("/in"), "in").filter(expression).name("f").sink_to(Parquet("/out"))
-    assert (
-        words(env)[1] == f"f: the literal {literal}' is the time at which Spark's parser reads it"
-    )
+    assert words(env)[1] == f"f: the literal {literal}' gets its value when Spark parses it"
 
 
 @pytest.mark.parametrize("expression", ["state = 'now'", "DATE '2013-01-01' < d", "today = 'x'"])
@@ -266,7 +264,8 @@ def test_parallelism_over_its_maximum_is_refused_by_the_execution_graph() -> Non
     )
     env.from_source(Csv("/in"), "in").sink_to(Parquet("/out")).name("out")
     with pytest.raises(
-        InvalidPipelineError, match="Source: in -> Sink: out: parallelism 50 is over its maximum 10"
+        InvalidPipelineError,
+        match="Source: in -> Sink: out: parallelism 50 is higher than its maximum of 10",
     ):
         compile_pipeline(env.pipeline())
 
@@ -278,10 +277,10 @@ def test_a_misspelt_parameter_is_found_in_paths_and_expressions() -> None:
         Parquet("/out")
     )
     assert words(env)[1:] == [
-        "in: it uses the parameter 'inptu', which is not declared",
+        "in: parameter 'inptu' is not declared",
         "allowed: input, least and run_date",
         "hint: did you mean 'input'?",
-        "f: it uses the parameter 'leest', which is not declared",
+        "f: parameter 'leest' is not declared",
         "allowed: input, least and run_date",
         "hint: did you mean 'least'?",
     ]

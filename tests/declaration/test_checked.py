@@ -22,13 +22,13 @@ from graph_compiler.declaration.windows import TumblingEventTimeWindows
 
 DECLARATION = Path(graph_compiler.__file__).parent / "declaration"
 WRONG: list[tuple[Checked, list[str]]] = [
-    (Sample(2), ["its share is 2, not 0 to 1"]),
+    (Sample(2), ["its fraction is 2, not between 0 and 1"]),
     (Limit(-1), ["it keeps -1 rows"]),
-    (TopN(-1, ()), ["it keeps -1 rows", "it names no order"]),
+    (TopN(-1, ()), ["it keeps -1 rows", "it has no order"]),
     (Drop(()), ["it names no columns"]),
     (
         WindowAggregate(("k",), TumblingEventTimeWindows("t", "soon"), ()),
-        ["the size of its windows is 'soon'", "it gives no columns"],
+        ["the size of its windows is 'soon'", "it has no columns"],
     ),
     (TumblingEventTimeWindows("t", "soon"), ["the size of its windows is 'soon'"]),
     (Csv(" ", on_schema_change="evolve"), ["its path is empty"]),
@@ -77,7 +77,7 @@ def test_a_problem_gets_the_name_and_the_line_of_its_operator() -> None:
     source = env.pipeline().operators[0]
     (problem,) = problems_at(source, Sample(2))
     assert (problem.operator, problem.declared_at) == ("rows", source.declared_at)
-    assert problem.message == "its share is 2, not 0 to 1"
+    assert problem.message == "its fraction is 2, not between 0 and 1"
     assert source.declared_at is not None
 
 

@@ -159,7 +159,7 @@ def test_a_mode_that_is_none_is_refused_with_those_there_are(
 ) -> None:
     with pytest.raises(InvalidPipelineError) as refusal:
         source(env).sink_to(Parquet("/out"), mode="apend")  # type: ignore[arg-type]
-    assert "there is no mode 'apend'" in str(refusal.value)
+    assert "there is no sink mode 'apend'" in str(refusal.value)
     assert "allowed: append, overwrite, overwrite-partitions, error-if-exists and merge" in str(
         refusal.value
     )

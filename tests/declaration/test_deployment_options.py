@@ -95,15 +95,15 @@ def test_all_that_is_wrong_is_told_at_once_with_where_it_is_set() -> None:
     assert f"option '{PARALLELISM}' is '0'" in words
     assert "did you mean 'staging.ttl'?" in words
     assert f"option '{MODE}' is null" in words
-    assert "option 'state.backend' is Flink's, and has no meaning here" in words
+    assert "option 'state.backend' is a Flink option that is not supported here" in words
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{parallelism: 4}", "it is no JSON: Expecting property name"),
+        ("{parallelism: 4}", "not valid JSON: Expecting property name"),
         ('["a"]', 'it is ["a"]'),
-        ("", "it is no JSON"),
+        ("", "not valid JSON"),
     ],
 )
 def test_what_is_no_object_is_refused(text: str, words: str) -> None:

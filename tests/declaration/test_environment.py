@@ -70,7 +70,7 @@ def test_a_module_that_runs_itself_is_refused_with_what_runs_it(method: str) -> 
     (problem,) = refusal.value.problems
     name = word_count().name
     assert problem.message == (
-        f"{method}() was called, and a pipeline's module only declares what is run; "
+        f"{method}() was called, but a pipeline's module only declares the pipeline; "
         f"the pipeline's name is that of its environment, '{name}'"
     )
     assert problem.declared_at is not None
@@ -110,7 +110,7 @@ def test_settings_change_the_operator_whatever_stream_object_holds_it(
 def test_a_setting_on_a_virtual_stream_is_refused(env: StreamExecutionEnvironment) -> None:
     with pytest.raises(
         InvalidPipelineError,
-        match=r"behind 'in': name can be set on an operator only; this is a partition",
+        match=r"after 'in': name can be set on an operator only; this is a partition",
     ):
         env.from_source(Csv("/in"), "in").rebalance().name("no")
 
@@ -176,20 +176,20 @@ def test_a_stream_of_another_environment_is_refused(
     other = StreamExecutionEnvironment("other").from_source(Csv("/b"), "b")
     with pytest.raises(
         InvalidPipelineError,
-        match="behind 'a': it was given a stream of another environment, 'other'",
+        match="after 'a': it was given a stream of another environment, 'other'",
     ):
         one.join(other, on="k") if how == "join" else one.union(other)
 
 
 def test_mistakes_in_calls_are_refused_where_they_are_made(env: StreamExecutionEnvironment) -> None:
     stream = env.from_source(Csv("/a"), "a")
-    with pytest.raises(InvalidPipelineError, match="there is no join 'outer'"):
+    with pytest.raises(InvalidPipelineError, match="there is no join type 'outer'"):
         stream.join(stream, on="k", how="outer")  # type: ignore[arg-type]
     with pytest.raises(InvalidPipelineError, match=r"key_by was given \['a'\]"):
         stream.key_by(["a"])  # type: ignore[arg-type]
     with pytest.raises(InvalidPipelineError, match="key_by was given nothing"):
         stream.key_by()
-    with pytest.raises(InvalidPipelineError, match=r"stage\(\) was given no reason"):
+    with pytest.raises(InvalidPipelineError, match=r"stage\(\) needs a reason"):
         stream.stage(" ")
 
 
@@ -216,7 +216,7 @@ def test_apply_takes_operators_and_nothing_else(
     env: StreamExecutionEnvironment, given: Any
 ) -> None:
     rows = env.from_source(Csv("/in"), "in")
-    with pytest.raises(InvalidPipelineError, match="behind 'in': apply was given"):
+    with pytest.raises(InvalidPipelineError, match="after 'in': apply was given"):
         rows.apply(given)
 
 

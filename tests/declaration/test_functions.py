@@ -28,7 +28,7 @@ def test_a_lambda_is_refused_with_pipeline_operator_and_the_place_to_move_it_to(
     *words, where = str(refusal.value).splitlines()
     assert words == [
         "pipeline 'sales' has 1 problem",
-        "  behind 'flown': transform cannot take this function: "
+        "  after 'flown': transform cannot take this function: "
         "a lambda has no name; Spark imports functions by name, in another process",
         "    allowed: a function defined with `def` at the top level of an importable module",
         "    hint: move it to a module in pipelines/ and pass it by its name there",
@@ -54,7 +54,7 @@ def test_a_function_of_a_dag_file_is_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_name_that_leads_to_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "module_level", print)
-    with pytest.raises(FunctionNotImportableError, match=":module_level' leads to something else"):
+    with pytest.raises(FunctionNotImportableError, match=":module_level' is a different object"):
         FunctionRef.of(FIRST)
 
 

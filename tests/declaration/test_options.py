@@ -42,7 +42,7 @@ def test_a_first_wait_longer_than_the_longest_is_refused() -> None:
     )
     assert options == PipelineOptions()
     assert problem.message == (
-        f"option '{BACKOFF}.initial-backoff' is 90 s, and '{BACKOFF}.max-backoff' 500 ms"
+        f"option '{BACKOFF}.initial-backoff' is 90 s, but '{BACKOFF}.max-backoff' 500 ms"
     )
     assert problem.allowed == (
         f"'{BACKOFF}.initial-backoff' of at most 500 ms, or a longer '{BACKOFF}.max-backoff'"
@@ -52,7 +52,7 @@ def test_a_first_wait_longer_than_the_longest_is_refused() -> None:
 def test_a_first_wait_is_held_against_the_default_of_the_longest() -> None:
     _, (problem,) = read_options(((f"{BACKOFF}.initial-backoff", "2 min"),))
     assert problem.message.endswith(
-        "is 2 min, and 'restart-strategy.exponential-delay.max-backoff' 1 min"
+        "is 2 min, but 'restart-strategy.exponential-delay.max-backoff' 1 min"
     )
 
 
@@ -85,7 +85,7 @@ def test_a_duration_is_written_as_it_is_read(text: str) -> None:
 )
 def test_a_key_of_flinks_that_means_nothing_here_says_what_does(key: str, hint: str) -> None:
     _, (problem,) = read_options(((key, "x"),))
-    assert problem.message == f"option '{key}' is Flink's, and has no meaning here"
+    assert problem.message == f"option '{key}' is a Flink option that is not supported here"
     assert hint in str(problem.hint)
 
 

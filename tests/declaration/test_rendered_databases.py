@@ -118,7 +118,7 @@ def test_what_a_declaration_writes_itself_keeps_its_meaning(table: str) -> None:
 )
 def test_a_rendered_database_is_a_name(value: str) -> None:
     source = jdbc(url="jdbc:postgresql://db/{{ params.x }}?ssl=true")
-    with pytest.raises(InvalidPipelineError, match="its url is rendered to more than names"):
+    with pytest.raises(InvalidPipelineError, match="its url renders to more than names"):
         filled(source, value)
     assert filled(source, "shop_2").url == "jdbc:postgresql://db/shop_2?ssl=true"  # type: ignore[attr-defined]
 
@@ -140,19 +140,28 @@ def test_a_rendered_option_is_one_line() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"table": "orders WHERE d = {{ params.x }}"}, "its table holds a template in"),
-        ({"table": "({{ params.x }}) t"}, "its table holds a template in"),
-        ({"table": None, "query": "SELECT {{ params.x }}"}, "its query holds a template"),
-        ({"url": "{{ params.x }}"}, "its url holds a template before its database"),
-        ({"url": "jdbc:{{ params.x }}://db/shop"}, "its url holds a template before its database"),
+        ({"table": "orders WHERE d = {{ params.x }}"}, "its table contains a template in"),
+        ({"table": "({{ params.x }}) t"}, "its table contains a template in"),
+        ({"table": None, "query": "SELECT {{ params.x }}"}, "its query contains a template"),
+        ({"url": "{{ params.x }}"}, "its url contains a template before its database"),
+        (
+            {"url": "jdbc:{{ params.x }}://db/shop"},
+            "its url contains a template before its database",
+        ),
         ({"url": "jdbc:postgresql://{{ params.x }}/shop"}, "the password would go to any host"),
-        ({"url": URL + "?{{ params.x }}"}, "its url holds a template among its parameters"),
-        ({"url": URL + "?options={{ params.x }}"}, "its url holds a template among its parameters"),
-        ({"url": URL + "{% if params.x %}2{% endif %}"}, "its url holds a template that is not"),
-        (BOUNDS | {"partition_column": "{{ params.x }}"}, "its partition_column holds a template"),
-        ({"driver": "{{ params.x }}"}, "its driver holds a template"),
+        ({"url": URL + "?{{ params.x }}"}, "its url contains a template among its parameters"),
+        (
+            {"url": URL + "?options={{ params.x }}"},
+            "its url contains a template among its parameters",
+        ),
+        ({"url": URL + "{% if params.x %}2{% endif %}"}, "its url contains a template that is not"),
+        (
+            BOUNDS | {"partition_column": "{{ params.x }}"},
+            "its partition_column contains a template",
+        ),
+        ({"driver": "{{ params.x }}"}, "its driver contains a template"),
         *(
-            ({"options": {option: "{{ params.x }}"}}, f"its option '{option}' holds a template")
+            ({"options": {option: "{{ params.x }}"}}, f"its option '{option}' contains a template")
             for option in (
                 *("sessionInitStatement", "prepareQuery", "customSchema", "socketFactory"),
                 *("createTableOptions", "createTableColumnTypes", "hint", "connectionProvider"),

@@ -105,7 +105,7 @@ def test_owners_are_named_as_people_write_them() -> None:
 
 @pytest.mark.parametrize("owner", ["p@", "p@:g", "p@d:g:x", "p@d:g:-1", "p@d:g:1:2", "p@d:g:²"])
 def test_what_names_no_place_is_refused(owner: str) -> None:
-    with pytest.raises(StagingError, match="names no pipeline in a Dag\n  allowed: PIPELINE, "):
+    with pytest.raises(StagingError, match="is not a pipeline in a Dag\n  allowed: PIPELINE, "):
         RunIdentity.named(owner, "r")
 
 

@@ -99,7 +99,7 @@ def test_missing_input_paths_fail_at_once_and_together_in_words_and_write_nothin
     failure = done.stdout[done.stdout.index("pipeline 'flights'") :].splitlines()
     assert (
         failure[0]
-        == "pipeline 'flights', task 'with_weather': before any data moved, 2 things were wrong"
+        == "pipeline 'flights', task 'with_weather': before any data moved, 2 problems were found"
     )
     assert failure[1] == "  flights: its input file:/nowhere/flights.csv does not exist"
     assert failure[2].startswith("    declared at ")

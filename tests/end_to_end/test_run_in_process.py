@@ -63,7 +63,7 @@ def test_up_to_an_operator_its_rows_are_shown_and_no_sink_is_written(home: Home)
 def test_what_fails_has_the_words_it_has_under_airflow(home: Home, tmp_path: Path) -> None:
     done = home.cli(*call(home, "--in-process", input=str(tmp_path / "nowhere")))
     assert done.returncode == 1
-    assert "before any data moved, 2 things were wrong\n  flights: its input file:" in done.stdout
+    assert "before any data moved, 2 problems were found\n  flights: its input file:" in done.stdout
     assert "task 'with_weather' failed after 1 attempt\n  log: " in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
     assert not home.output.exists()

@@ -129,7 +129,7 @@ def test_a_yaml_file_is_a_dag_that_runs_and_a_broken_one_beside_it_hides_nothing
     assert rows(tmp_path / "stock") == [("eve", 3)]
     ((file, words),) = [(error["filename"], error["stack_trace"]) for error in errors]
     assert file == "bad_jobs.py"
-    assert "sinks.out.from: nothing is called 'man'" in words
+    assert "sinks.out.from: there is no stream called 'man'" in words
     assert f"declared at {folder / 'broken.yaml'}:6:" in words
 
 

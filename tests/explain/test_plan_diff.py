@@ -93,7 +93,7 @@ def test_what_is_changed_before_it_makes_it_again() -> None:
     assert [result.kind for result in found.results] == [ResultChangeKind.RECOMPUTED]
     assert [(task.task, task.reasons) for task in found.tasks] == [
         ("clean", ("changed: clean",)),
-        ("out", ("reads other rows of clean",)),
+        ("out", ("reads different rows of clean",)),
     ]
     assert "condition: x > 0 → x > 1" in diff_text(found)
 
@@ -115,7 +115,7 @@ def test_the_same_rows_under_another_id_are_not_found_again_unless_a_uid_keeps_i
     found = plan_diff(before, now)
     assert kinds(found)["clean"] is OperatorChangeKind.MOVED
     assert [result.kind for result in found.results] == [ResultChangeKind.MOVED]
-    assert "clean is computed again: the same rows, under another id" in diff_text(found)
+    assert "clean is recomputed: same rows, different id" in diff_text(found)
     before, now = (two_sources(other_first=first, uid="rows") for first in (False, True))
     assert [result.kind for result in plan_diff(before, now).results] == [ResultChangeKind.REUSABLE]
 
@@ -161,7 +161,7 @@ def test_another_name_of_the_pipeline_is_another_dag_which_reuses_nothing() -> N
     assert not found.is_empty
     assert [result.kind for result in found.results] == [ResultChangeKind.RECOMPUTED]
     assert diff_summary(found).startswith("sales → sold: 0 of 1 staged results reusable")
-    assert "another name is another Dag" in diff_text(found)
+    assert "a different name is a different Dag" in diff_text(found)
 
 
 def test_tasks_appear_and_vanish_with_cuts() -> None:
@@ -212,4 +212,4 @@ def test_what_a_run_is_given_is_told_though_the_plan_is_the_same() -> None:
         FactChange(fact="schedule.cron", before=None, now="@daily"),
     )
     assert diff_summary(found) == "sales: parameters or schedule changed"
-    assert "what a run is given\n  ~ params.least: 1 → 2" in diff_text(found)
+    assert "parameters and schedule\n  ~ params.least: 1 → 2" in diff_text(found)

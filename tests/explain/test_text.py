@@ -57,7 +57,7 @@ def test_rows_that_may_change_are_said_to_be_staged_once_for_their_readers() -> 
     for name in ("one", "two"):
         some.sink_to(Parquet(f"/out/{name}")).name(name)
     assert (
-        "some: staged once for its 2 readers, because it keeps any rows: top_n(…) keeps the same ones each time"
+        "some: staged once for its 2 readers, because it keeps arbitrary rows: top_n(…) keeps the same ones each time"
         in explain_text(compile_pipeline(env.pipeline()))
     )
 

@@ -46,7 +46,7 @@ def test_a_sink_of_an_operators_name_is_found_as_a_sink(graph: StreamGraph) -> N
         ("linse", "did you mean 'lines'?"),
         ("bad", "did you mean 'kept.bad'?"),
         ("twice", "has 2 operators called 'twice'\n  found: "),
-        ("twice", "hint: give the one that is meant a name, or a uid, of its own"),
+        ("twice", "hint: give the one you mean its own name or uid"),
     ],
 )
 def test_what_is_not_there_or_there_twice_is_told(

@@ -113,7 +113,7 @@ def test_what_is_declared_pipelined_is_in_one_task_or_refused(
         told = [problem.message for problem in refusal.problems]
     else:
         told = []
-    assert all("is to be pipelined" in message for message in told)
+    assert all("is declared pipelined" in message for message in told)
     if told:
         return
     assert not any(edge.stream_edge.pipelining_reason for edge in pipeline.job_graph.staged_edges)

@@ -72,7 +72,7 @@ def test_a_descriptor_imports_nothing_that_is_not_registered(
 
 def test_a_yaml_file_is_told_which_kinds_there_are_where_a_package_is_not_installed() -> None:
     error = in_use("read_yaml", path=None).stderr
-    assert "sources.sales.sqlite: there is no key 'sqlite' here" in error
+    assert "sources.sales.sqlite: unknown key 'sqlite'" in error
     assert "operators of packages that register some; none is installed" in error
 
 
@@ -85,7 +85,7 @@ IS_A_CONNECTOR = "graph_compiler.declaration.connectors.connector:Connector"
         ("sqlite = acme_sqlite.nowhere:Sqlite", "No module named 'acme_sqlite.nowhere'"),
         ("sqlite = acme_sqlite.connector:Problem", "'acme_sqlite.connector:Problem' is not a kind of Connector"),
         ("sqlite = acme_sqlite.connector:Connector", f"which is defined as '{IS_A_CONNECTOR}'"),
-        ("csv = acme_sqlite.connector:Sqlite", "there is no key 'sqlite' here"),
+        ("csv = acme_sqlite.connector:Sqlite", "unknown key 'sqlite'"),
     ],
 )  # fmt: skip
 def test_a_package_that_cannot_be_used_is_told_where_its_key_is_written(

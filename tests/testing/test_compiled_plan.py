@@ -42,10 +42,10 @@ FAILURES: dict[str, tuple[Callable[[CompiledPlan], None], tuple[str, ...]]] = {
         (
             "'flown' is in task with_weather, 'lateness' in task late_routes",
             "flown → arrival_is_known: chained",
-            '  with_weather → facts: forward · staged because you asked: "the join is the dear part; '
-            'a failure after it must not repeat it" (DECLARED) · task with_weather → late_routes',
-            "  facts → lateness: hash(carrier, origin, dest) · in memory; a new vertex, because rows are "
-            "redistributed on the way (NOT_FORWARD)",
+            '  with_weather → facts: forward · staged because you asked: "the join is expensive; '
+            'do not repeat it when a later step fails" (DECLARED) · task with_weather → late_routes',
+            "  facts → lateness: hash(carrier, origin, dest) · in memory; a new vertex, because "
+            "rows are redistributed before it (NOT_FORWARD)",
             "  tasks: with_weather and late_routes",
         ),
     ),

@@ -49,6 +49,6 @@ def test_a_mistake_ends_with_exit_code_2_and_its_line(folder: Path) -> None:
     (folder / "sales.yaml").write_text(SALES.replace("from: orders", "from: order"))
     shown = CliRunner().invoke(app, ["explain", "sales"])
     assert shown.exit_code == 2
-    assert "sinks.out.from: nothing is called 'order'" in shown.output
+    assert "sinks.out.from: there is no stream called 'order'" in shown.output
     assert "hint: did you mean 'orders'?" in shown.output
     assert "declared at pipelines/sales.yaml:3:" in shown.output

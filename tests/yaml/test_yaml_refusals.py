@@ -62,7 +62,7 @@ LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 20)
 )
 TOO_MUCH = {
-    "a billion laughs": (LAUGHS, "it holds too much, its aliases expanded"),
+    "a billion laughs": (LAUGHS, "it is too large after its aliases are expanded"),
     "lists in lists": ("a: " + "[" * 500_000, "it is nested too deeply"),
     "mappings in mappings": ("a: " + "{a: " * 200_000, "it is nested too deeply"),
     "aliases in aliases": ("a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 5000)), "it is nested too deeply"),

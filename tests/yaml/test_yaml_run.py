@@ -109,7 +109,7 @@ params:
     assert "allowed: a whole number and d, h, min, s or ms: 15 min" in found["schedule.every"]
     assert "allowed: a day or a time, as 2026-01-01" in found["schedule.start"]
     assert "did you mean 'Europe/Vienna'?" in found["schedule.timezone"]
-    assert "there is no key 'on' here\n  allowed: cron, every" in found["schedule.on"]
+    assert "unknown key 'on'\n  allowed: cron, every" in found["schedule.on"]
     assert "did you mean 'minimum'?\n  declared at p.yaml:6:23" in found["params.other.minimun"]
 
 

@@ -75,7 +75,7 @@ export function madeUpPlan(pipeline: string, regions: number, size: number, suff
         result: isStaged ? `${from.id}-0` : null,
         is_staged: isStaged,
         reason: isStaged ? 'DECLARED' : null,
-        explanation: isStaged ? `because you asked: it is dear${suffix}` : null,
+        explanation: isStaged ? `because you asked: it is expensive${suffix}` : null,
       })
     }
   }

@@ -45,6 +45,6 @@ async function refusal(response: Response): Promise<string> {
   } catch {
     // An answer that is no JSON says nothing more than its status.
   }
-  if (response.status === 403) return 'You may not read this Dag.'
-  return response.status === 404 ? 'There is no such thing here (404).' : `The server answered ${response.status}.`
+  if (response.status === 403) return 'You do not have permission to read this Dag.'
+  return response.status === 404 ? 'Not found (404).' : `The server answered ${response.status}.`
 }

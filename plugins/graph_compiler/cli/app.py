@@ -24,8 +24,8 @@ from graph_compiler.cli.console import example
 app = typer.Typer(
     help="Compile declared Spark pipelines to Airflow tasks, and run them.\n\n"
     "Run it in the folder that holds pipelines/.",
-    epilog="Exit codes: 0 done; 1 something is left for a person to do; 2 the declaration or the call is wrong. "
-    "COMMAND --help has an example of each.",
+    epilog="Exit codes: 0 success; 1 something needs your attention; 2 the declaration or the "
+    "command line is wrong. COMMAND --help shows examples.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )

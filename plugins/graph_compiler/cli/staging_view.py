@@ -85,7 +85,7 @@ def show_run(run: StagedRun, console: Console) -> None:
     if run.facts.unreadable:
         console.print(Text(f"  {run.facts.unreadable}"), soft_wrap=True)
     for result in run.results:
-        owner = "fixed by one execution for itself" if result.owner is None else result.owner
+        owner = "staged by one execution for itself" if result.owner is None else result.owner
         console.print(Text(f"  {result.id} · {owner}"), soft_wrap=True)
         if result.consumers:
             read = f"; was read by {listing(result.readers)}" if result.readers else ""

@@ -1,6 +1,6 @@
 """Hold calls of the fluent API to their signatures, and tell all that is wrong with a module at once.
 
-    orders.filter(3)   →   behind 'orders': filter was given condition=3
+    orders.filter(3)   →   after 'orders': filter was given condition=3
                              allowed: text
 
 A call that is refused raises where it stands. Inside `collecting_refusals` it is noted, and gives a `Refused`, on which
@@ -149,10 +149,10 @@ def _refuse_shape(
     form = f"{name}({', '.join(_form(parameter) for parameter in takes)})"
     if odd := [key for key in named if key not in known]:
         hint = next((words for key in odd if (words := did_you_mean(key, known))), None)
-        on.refuse(f"{name} takes no {listing(map(repr, odd))}", allowed=form, hint=hint)
+        on.refuse(f"{name} has no parameter {listing(map(repr, odd))}", allowed=form, hint=hint)
     if len(arguments) > len(by_position):
         extra = ", ".join(shown(value) for value in arguments[len(by_position) :])
-        on.refuse(f"{name} was given {extra} too much", allowed=form)
+        on.refuse(f"{name} was given too many arguments: {extra}", allowed=form)
     missing = [
         parameter.name
         for number, parameter in enumerate(takes)

@@ -1,6 +1,6 @@
 """What every declared value answers that can be wrong: `problems()`, and the operator that a problem is of.
 
-    list(Sample(2).problems())                  →  [Problem(message="its share is 2, not 0 to 1", …)]
+    list(Sample(2).problems())                  →  [Problem(message="its fraction is 2, not between 0 and 1", …)]
     list(problems_at(operator, operator.operator))  →  the same, with the operator's name and its line
 
 A value needs the standard library alone to answer. What asks a package (cron expressions, JSON Schemas) is a function

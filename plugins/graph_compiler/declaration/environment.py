@@ -101,7 +101,9 @@ class StreamExecutionEnvironment:
         Raises InvalidPipelineError where there is no stream.
         """
         if not streams:
-            self.refuse("sql was given no stream", allowed='sql("… FROM {orders}", orders=stream)')
+            self.refuse(
+                "sql needs at least one stream", allowed='sql("… FROM {orders}", orders=stream)'
+            )
         for name, stream in streams.items():
             if not isinstance(stream, DataStream):
                 self.refuse(f"sql was given {name}={shown(stream)}", allowed="streams")
@@ -176,9 +178,9 @@ class StreamExecutionEnvironment:
             f"; the pipeline's name is that of its environment, '{self.name}'" if job_name else ""
         )
         self.refuse(
-            f"{method}() was called, and a pipeline's module only declares what is run{named}",
-            allowed="a module that ends behind its last sink_to(…)",
-            hint="take the call away; `graph-compiler run NAME --in-process` runs it here and now, "
+            f"{method}() was called, but a pipeline's module only declares the pipeline{named}",
+            allowed="a module that ends after its last sink_to(…)",
+            hint="remove the call; `graph-compiler run NAME --in-process` runs the pipeline now, "
             "`graph-compiler run NAME` under Airflow, and build_dag(env) on a schedule",
         )
 

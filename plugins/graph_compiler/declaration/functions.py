@@ -77,7 +77,7 @@ def _why_not_importable(function: Callable[..., object]) -> str | None:
 
 def _words(value: object) -> str:
     if inspect.ismethod(value):
-        return f"'{value.__qualname__}', of an object,"
+        return f"the method '{value.__qualname__}'"
     if isinstance(value, str | int | float | None) or inspect.isbuiltin(value):
         return repr(value)
     return f"a {type(value).__name__}"
@@ -90,14 +90,14 @@ def why_not_callable(function: Callable[..., object], arguments: int) -> str | N
         takes.bind(*range(arguments))
     except TypeError:
         form = f"{function.__name__}({', '.join(takes.parameters)})"
-        return f"calls its function with {counted(arguments, 'argument')}, and this is {form}"
+        return f"calls its function with {counted(arguments, 'argument')}, but this is {form}"
     return None
 
 
 def _why_not_found(function: Callable[..., object]) -> str | None:
     module = sys.modules.get(function.__module__)
     if getattr(module, function.__name__, None) is not function:
-        return f"'{function.__module__}:{function.__name__}' leads to something else"
+        return f"'{function.__module__}:{function.__name__}' is a different object"
     file = getattr(module, "__file__", None)
     if file is None or not Path(file).is_file():
         return f"'{function.__module__}' has no file"

@@ -128,7 +128,7 @@ def problem_at(
     allowed: str | None = None,
     hint: str | None = None,
 ) -> Problem:
-    """Describe what is wrong with a transformation, with its name and the line that declared it."""
+    """Describe the problem with a transformation, with its name and the line that declared it."""
     return Problem(
         operator=label(transformation),
         message=message,

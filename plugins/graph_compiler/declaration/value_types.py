@@ -2,7 +2,7 @@
 
     fits(3, str)   →   False        type_words(str)   →   text
 
-Types nobody could say in a few words (functions, streams, connectors) take anything here: whoever uses them looks.
+Types nobody could say in a few words (functions, streams, connectors) take anything here: anyone who uses them looks.
 """
 
 from __future__ import annotations

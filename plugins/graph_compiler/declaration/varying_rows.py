@@ -58,7 +58,7 @@ TYPED_LITERALS = VaryingRows(
 RANDOM = VaryingRows(
     what="rand(), randn(), uuid(), shuffle(), randstr(), uniform(), reflect(), java_method()",
     treatment=Treatment.STAGED,
-    reason="it gives another value each time",
+    reason="its value differs each time",
     calls=(
         *("rand", "random", "randn", "uuid", "shuffle", "randstr", "uniform"),
         *("reflect", "java_method", "try_reflect"),
@@ -67,7 +67,7 @@ RANDOM = VaryingRows(
 PLACES = VaryingRows(
     what="monotonically_increasing_id(), spark_partition_id(), input_file_name(), input_file_block_start()",
     treatment=Treatment.STAGED,
-    reason="it says where a row is computed, and not what it holds",
+    reason="it depends on where a row is computed, not on what it holds",
     calls=(
         *("monotonically_increasing_id", "spark_partition_id", "input_file_name"),
         *("input_file_block_start", "input_file_block_length"),
@@ -95,7 +95,7 @@ ANY_VALUE = VaryingRows(
 TIES = VaryingRows(
     what="max_by(), min_by(), mode() without an order",
     treatment=Treatment.STAGED,
-    reason="of rows that are equal in its order it takes any",
+    reason="it takes an arbitrary row among those that are equal in its order",
     classes=("MaxBy", "MinBy", "MaxMinByK", "Mode"),
     calls=("max_by", "min_by", "mode"),
 )
@@ -123,7 +123,7 @@ CHANGING_SOURCES = VaryingRows(
 DECLARED = VaryingRows(
     what="a function declared with deterministic=False",
     treatment=Treatment.STAGED,
-    reason="its author says so",
+    reason="it is declared so",
 )
 LAST_DIGITS = VaryingRows(
     what="sum(), avg(), stddev(), corr() and other arithmetic over DOUBLE or FLOAT",
@@ -139,7 +139,7 @@ LAST_DIGITS = VaryingRows(
 FUNCTIONS = VaryingRows(
     what="UDFs, mapInPandas, applyInPandas and transform functions that ask a clock, a random number or a service",
     treatment=Treatment.LEFT,
-    reason="nobody can see it from outside: declare deterministic=False, or call .asNondeterministic() on a UDF",
+    reason="it cannot be detected: declare deterministic=False, or call .asNondeterministic() on a UDF",
 )
 SESSION = VaryingRows(
     what="current_user(), current_database(), current_catalog(), current_timezone(), version()",

@@ -86,5 +86,5 @@ def _several(graph: StreamGraph, name: str, found: list[NamedOutput]) -> str:
     return (
         f"pipeline '{graph.job_name}' has {len(found)} operators called '{name}'\n"
         f"  found: {listing(places)}\n"
-        "  hint: give the one that is meant a name, or a uid, of its own"
+        "  hint: give the one you mean its own name or uid"
     )

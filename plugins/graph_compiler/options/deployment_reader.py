@@ -24,7 +24,7 @@ def parse_deployment_options(text: str, origin: str) -> DeploymentOptions:
         found = json.loads(text, object_pairs_hook=lambda pairs: _as_object(pairs, twice))
     except json.JSONDecodeError as error:
         problem = Problem(
-            message=f"it is no JSON: {error.msg} at character {error.pos + 1}",
+            message=f"not valid JSON: {error.msg} at character {error.pos + 1}",
             allowed=f"an object: {_EXAMPLE}",
         )
         raise ConfigurationError(origin, [problem]) from None

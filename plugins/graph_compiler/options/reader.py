@@ -63,7 +63,7 @@ def _disagreements(
         key for key, _ in deployment.values if key in (initial, maximum) and key not in own
     ]
     problem = Problem(
-        message=f"option '{initial}' is {format_duration(first)}, and '{maximum}' {format_duration(longest)}",
+        message=f"option '{initial}' is {format_duration(first)}, but '{maximum}' {format_duration(longest)}",
         allowed=f"'{initial}' of at most {format_duration(longest)}, or a longer '{maximum}'",
         hint=f"'{inherited[0]}' comes from the deployment: {deployment.origin}"
         if inherited and own
@@ -90,7 +90,9 @@ def _problem(key: str, reason: str, value: object) -> Problem:
 def _unknown(key: str) -> Problem:
     is_typo = bool(get_close_matches(key, FIELDS, 1, _TYPO))
     if not is_typo and (hint := why_without_meaning(key)):
-        return Problem(message=f"option '{key}' is Flink's, and has no meaning here", hint=hint)
+        return Problem(
+            message=f"option '{key}' is a Flink option that is not supported here", hint=hint
+        )
     return Problem(
         message=f"there is no option '{key}'",
         allowed=f"{', '.join(get_close_matches(key, FIELDS, _SHOWN, 0))} and others, all in docs/options.md",

@@ -50,7 +50,7 @@ def _problems(schedule: Schedule) -> Iterator[Problem]:
         )
     if schedule.every is not None and schedule.every <= timedelta(0):
         yield Problem(
-            key="schedule.every", message=f"is {schedule.every}", allowed="more than no time"
+            key="schedule.every", message=f"is {schedule.every}", allowed="a positive duration"
         )
     yield from _asset_problems(schedule.assets)
     if schedule.timezone not in available_timezones():
@@ -66,7 +66,8 @@ def _problems(schedule: Schedule) -> Iterator[Problem]:
         start, end = _in_utc(schedule, schedule.start), _in_utc(schedule, schedule.end)
     except OverflowError:
         yield Problem(
-            key="schedule", message=f"from {schedule.start} to {schedule.end} is beyond every clock"
+            key="schedule",
+            message=f"from {schedule.start} to {schedule.end} is out of the supported range",
         )
         return
     if start and end and end < start:
@@ -77,7 +78,7 @@ def _problems(schedule: Schedule) -> Iterator[Problem]:
         yield Problem(
             key="schedule.catchup",
             message="there is no start to catch up from",
-            hint="say 'start', too",
+            hint="also set 'start'",
         )
 
 
@@ -98,7 +99,7 @@ def _asset_problems(places: tuple[str, ...]) -> Iterator[Problem]:
         elif "/" in place and not place.startswith("/") and ":/" not in place:
             yield Problem(
                 key="schedule.assets",
-                message=f"'{place}' begins nowhere",
+                message=f"'{place}' is a relative path",
                 allowed="an absolute path, a URI, or the name of an asset",
             )
 

@@ -56,7 +56,7 @@ def _problem(error: BaseException, file: Path) -> Problem:
     where = own[-1] if own else None
     location = SourceLocation(where.filename, where.lineno or 1) if where else None
     by_way = [f"{frame.filename}:{frame.lineno}" for frame in own[:-1] if frame.name == "<module>"]
-    hint = f"by way of {', '.join(by_way)}" if by_way else None
+    hint = f"via {', '.join(by_way)}" if by_way else None
     if isinstance(error, GraphCompilerError):
         is_function = isinstance(error, FunctionNotImportableError)
         return Problem(
@@ -89,7 +89,7 @@ def _hint_of_attribute(error: AttributeError) -> str | None:
         return None
     public = [name for name in dir(error.obj) if not name.startswith("_")]
     if isinstance(error.obj, DataStreamSink) and hasattr(DataStream, str(error.name)):
-        return "a sink gives no rows: call it on the stream, before sink_to(…)"
+        return "a sink has no output: call it on the stream, before sink_to(…)"
     return did_you_mean(str(error.name), public)
 
 
@@ -108,7 +108,7 @@ def _form_of_call(error: TypeError) -> tuple[str | None, str | None]:
 
 def _no_python(error: SyntaxError, file: Path) -> Problem:
     return Problem(
-        message=f"it is no Python: {error.msg}",
+        message=f"not valid Python: {error.msg}",
         declared_at=SourceLocation(error.filename or str(file), error.lineno or 1),
         column=error.offset,
     )

@@ -57,7 +57,7 @@ def nothing_declared(module: PipelineFile) -> Problem:
     found = f"; its 'env' is a {type(named['env']).__name__}" if "env" in named else ""
     hint = f'env = StreamExecutionEnvironment("{module.file.stem}")'
     if others:
-        hint = f"'{others[0]}' is one: call it 'env'"
+        hint = f"'{others[0]}' is one: rename it to 'env'"
     return Problem(
         message=f"{module.shown} has no StreamExecutionEnvironment called 'env'{found}",
         hint=hint,

@@ -61,7 +61,7 @@ def rows_of(wanted: RowsWanted) -> RowsRead:
 
 def _files(wanted: RowsWanted) -> Iterator[BinaryIO]:
     for descriptor in wanted.descriptors:
-        yield open(descriptor, "rb")  # noqa: SIM115  # it is closed by whoever reads it
+        yield open(descriptor, "rb")  # noqa: SIM115  # it is closed by anyone who reads it
     if wanted.gone is not None:
         raise PartitionNotFoundError(wanted.gone)
 

@@ -56,7 +56,7 @@ SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Tells what is begun, a line for each step."""
+    """Reports what begins, a line for each step."""
 
     path: Path
 
@@ -92,7 +92,7 @@ def run_in_process(
 class _Ended:
     """How an attempt ended, as far as it is known; unless anybody says, it was ended from outside."""
 
-    state, reason = ExecutionState.CANCELED, "it was ended while it ran"
+    state, reason = ExecutionState.CANCELED, "it was stopped while it was running"
 
     def __call__(self, report: ExecutionReport) -> None:
         failure = report.failure

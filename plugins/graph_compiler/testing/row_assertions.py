@@ -1,4 +1,4 @@
-"""Rows are equal in any order, by the columns that are named, doubles within a tolerance; else it is said in words."""
+"""Rows are equal in any order, by the columns that are named, doubles within a tolerance; a message shows the rest."""
 
 from __future__ import annotations
 

@@ -5,6 +5,6 @@ orders = env.from_source(Csv("/in/orders.csv"), "orders")
 orders.join(orders, on="id", how="cross").name("pairs").sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/a_cross_join_with_keys.py: pipeline 'sales' has 1 problem
-#   pairs: a cross join pairs all rows, and it has columns or a condition
-#     allowed: one of the two
+#   pairs: a cross join takes neither columns nor a condition
+#     allowed: how='cross' alone, or keys with another join type
 #     declared at pipelines/a_cross_join_with_keys.py:5

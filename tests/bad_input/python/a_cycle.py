@@ -10,5 +10,5 @@ b.sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/a_cycle.py: pipeline 'sales' has 1 problem
 #   a: it reads its own output: a → b → a
-#     hint: a dataflow goes one way; take one of these inputs away
+#     hint: a dataflow has no cycles; remove one of these inputs
 #     declared at pipelines/a_cycle.py:6

@@ -10,7 +10,7 @@ orders = env.from_source(Csv("/in/orders.csv"), "orders")
 orders.transform(clean(orders)).sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/a_function_called.py: pipeline 'sales' has 1 problem
-#   behind 'orders': transform cannot take this function: None is not a plain function; Spark imports functions by name, in another process
+#   after 'orders': transform cannot take this function: None is not a plain function; Spark imports functions by name, in another process
 #     allowed: a function defined with `def` at the top level of an importable module
 #     hint: move it to a module in pipelines/ and pass it by its name there
 #     declared at pipelines/a_function_called.py:10

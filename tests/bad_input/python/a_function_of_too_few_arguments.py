@@ -10,6 +10,6 @@ orders = env.from_source(Csv("/in/orders.csv"), "orders")
 orders.connect(orders).transform(clean).sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/a_function_of_too_few_arguments.py: pipeline 'sales' has 1 problem
-#   behind 'orders': transform calls its function with 2 arguments, and this is clean(rows)
+#   after 'orders': transform calls its function with 2 arguments, but this is clean(rows)
 #     allowed: a function of 2 arguments
 #     declared at pipelines/a_function_of_too_few_arguments.py:10

@@ -10,6 +10,6 @@ orders = env.from_source(Csv("/in/orders.csv"), "orders")
 orders.transform(clean).sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/a_function_of_too_many_arguments.py: pipeline 'sales' has 1 problem
-#   behind 'orders': transform calls its function with 1 argument, and this is clean(rows, threshold)
+#   after 'orders': transform calls its function with 1 argument, but this is clean(rows, threshold)
 #     allowed: a function of 1 argument
 #     declared at pipelines/a_function_of_too_many_arguments.py:10

@@ -1,5 +1,5 @@
 from pipelines import unreadable
 # graph-compiler validate says:
 # pipelines/a_helper_with_a_syntax_error.py: pipeline 'a_helper_with_a_syntax_error' has 1 problem
-#   it is no Python: '(' was never closed
+#   not valid Python: '(' was never closed
 #     declared at pipelines/unreadable.py:1:10

@@ -7,5 +7,5 @@ orders.join(orders).name("pairs").sink_to(Parquet("/out"))
 # pipelines/a_join_by_accident.py: pipeline 'sales' has 1 problem
 #   pairs: it has neither columns nor a condition
 #     allowed: on="id", or condition="left.a < right.b"
-#     hint: pairing all rows is how='cross'
+#     hint: to pair all rows, use how='cross'
 #     declared at pipelines/a_join_by_accident.py:5

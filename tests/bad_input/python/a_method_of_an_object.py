@@ -11,7 +11,7 @@ orders = env.from_source(Csv("/in/orders.csv"), "orders")
 orders.transform(Cleaner().clean).sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/a_method_of_an_object.py: pipeline 'sales' has 1 problem
-#   behind 'orders': transform cannot take this function: 'Cleaner.clean', of an object, is not a plain function; Spark imports functions by name, in another process
+#   after 'orders': transform cannot take this function: the method 'Cleaner.clean' is not a plain function; Spark imports functions by name, in another process
 #     allowed: a function defined with `def` at the top level of an importable module
 #     hint: move it to a module in pipelines/ and pass it by its name there
 #     declared at pipelines/a_method_of_an_object.py:11

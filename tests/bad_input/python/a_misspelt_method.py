@@ -5,6 +5,6 @@ orders = env.from_source(Csv("/in/orders.csv"), "orders")
 orders.keyby("customer").aggregate(n="count(*)").sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/a_misspelt_method.py: pipeline 'a_misspelt_method' has 1 problem
-#   behind 'orders': it cannot be loaded: `orders.keyby("customer").aggregate(n="count(*)").sink_to(Parquet("/out"))` raised AttributeError: 'DataStream' object has no attribute 'keyby'
+#   after 'orders': it cannot be loaded: `orders.keyby("customer").aggregate(n="count(*)").sink_to(Parquet("/out"))` raised AttributeError: 'DataStream' object has no attribute 'keyby'
 #     hint: did you mean 'key_by'?
 #     declared at pipelines/a_misspelt_method.py:5

@@ -9,7 +9,7 @@ env.execute("Daily sales")
 #   paid: it has an empty expression
 #     allowed: Spark SQL
 #     declared at pipelines/a_module_that_runs_itself.py:4
-#   execute() was called, and a pipeline's module only declares what is run; the pipeline's name is that of its environment, 'sales'
-#     allowed: a module that ends behind its last sink_to(…)
-#     hint: take the call away; `graph-compiler run NAME --in-process` runs it here and now, `graph-compiler run NAME` under Airflow, and build_dag(env) on a schedule
+#   execute() was called, but a pipeline's module only declares the pipeline; the pipeline's name is that of its environment, 'sales'
+#     allowed: a module that ends after its last sink_to(…)
+#     hint: remove the call; `graph-compiler run NAME --in-process` runs the pipeline now, `graph-compiler run NAME` under Airflow, and build_dag(env) on a schedule
 #     declared at pipelines/a_module_that_runs_itself.py:5

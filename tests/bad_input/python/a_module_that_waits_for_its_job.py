@@ -6,7 +6,7 @@ env.execute_async().get_job_execution_result().result()
 
 # graph-compiler validate says:
 # pipelines/a_module_that_waits_for_its_job.py: pipeline 'sales' has 1 problem
-#   execute_async() was called, and a pipeline's module only declares what is run
-#     allowed: a module that ends behind its last sink_to(…)
-#     hint: take the call away; `graph-compiler run NAME --in-process` runs it here and now, `graph-compiler run NAME` under Airflow, and build_dag(env) on a schedule
+#   execute_async() was called, but a pipeline's module only declares the pipeline
+#     allowed: a module that ends after its last sink_to(…)
+#     hint: remove the call; `graph-compiler run NAME --in-process` runs the pipeline now, `graph-compiler run NAME` under Airflow, and build_dag(env) on a schedule
 #     declared at pipelines/a_module_that_waits_for_its_job.py:5

@@ -6,5 +6,5 @@ orders.sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/a_parameter_of_a_bad_name.py: pipeline 'sales' has 1 problem
 #   params.late-after: 'late-after' cannot be a parameter's name
-#     allowed: a name Python could use
+#     allowed: a valid Python name
 #     declared at pipelines/a_parameter_of_a_bad_name.py:3

@@ -5,7 +5,7 @@ orders = env.from_source(Csv("/in/orders.csv"), "orders")
 orders.partition_custom(lambda key, n: key % n, "id").sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/a_partitioner_out_of_a_lambda.py: pipeline 'sales' has 1 problem
-#   behind 'orders': partition_custom cannot take this function: a lambda has no name; Spark imports functions by name, in another process
+#   after 'orders': partition_custom cannot take this function: a lambda has no name; Spark imports functions by name, in another process
 #     allowed: a function defined with `def` at the top level of an importable module
 #     hint: move it to a module in pipelines/ and pass it by its name there
 #     declared at pipelines/a_partitioner_out_of_a_lambda.py:5

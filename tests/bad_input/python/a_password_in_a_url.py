@@ -7,5 +7,5 @@ env.from_source(Jdbc("jdbc:postgresql://etl:hunter2@db/x", table="t"), "customer
 # pipelines/a_password_in_a_url.py: pipeline 'sales' has 1 problem
 #   customers: its url holds a password
 #     allowed: Secret('connection id', 'password')
-#     hint: whoever sees the code, the task or its logs would see it; let Airflow's connection keep it
+#     hint: anyone who can see the code, the task or its logs could read it; keep it in an Airflow connection
 #     declared at pipelines/a_password_in_a_url.py:5

@@ -5,7 +5,7 @@ orders = env.from_source(Csv("/in/orders.csv"), "orders")
 env.from_source(Jdbc("jdbc:x", table="t", password="hunter2"), "customers").sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/a_password_in_the_declaration.py: pipeline 'sales' has 1 problem
-#   customers: its password stands in the declaration
+#   customers: its password is in the declaration in plain text
 #     allowed: Secret('connection id', 'password')
-#     hint: whoever sees the code, the task or its logs would see it; let Airflow's connection keep it
+#     hint: anyone who can see the code, the task or its logs could read it; keep it in an Airflow connection
 #     declared at pipelines/a_password_in_the_declaration.py:5

@@ -6,5 +6,5 @@ env.from_source(Jdbc("jdbc:x", table="t", password=Secret("{{ params.conn }}")),
 # graph-compiler validate says:
 # pipelines/a_secret_that_is_a_template.py: pipeline 'sales' has 1 problem
 #   customers: its password is Secret(conn_id='{{ params.conn }}', field='password'): a secret is never rendered
-#     allowed: the connection's id as it is
+#     allowed: a literal connection id
 #     declared at pipelines/a_secret_that_is_a_template.py:5

@@ -7,5 +7,5 @@ orders.filter("late").sink_to(Parquet("/out/late")).name("late")
 # graph-compiler validate says:
 # pipelines/a_sink_inside_another.py: pipeline 'sales' has 1 problem
 #   late: it writes /out/late, and 'all' writes /out (pipelines/a_sink_inside_another.py:5)
-#     hint: give each its own target; union(…) brings the rows of two streams into one sink
+#     hint: give each its own target; union(…) combines two streams into one sink
 #     declared at pipelines/a_sink_inside_another.py:6

@@ -5,6 +5,6 @@ orders = env.from_source(Csv("/in/orders.csv"), "orders")
 orders.join(orders.sink_to(Parquet("/a")), on="id").sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/a_sink_joined.py: pipeline 'sales' has 1 problem
-#   behind 'orders': it was given a sink, which gives no rows
+#   after 'orders': it was given a sink, which has no output
 #     allowed: streams of this environment
 #     declared at pipelines/a_sink_joined.py:5

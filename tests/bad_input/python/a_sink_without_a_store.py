@@ -20,9 +20,9 @@ orders.sink_to(Parquet("file://{{ var.value.out }}/orders")).name("for_the_run_t
 #   for_each_day: its target is 's3a://lake/{{ ds }}': there is no store for 's3a:'
 #     allowed: an absolute path or a file: URI
 #     declared at pipelines/a_sink_without_a_store.py:7
-#   elsewhere: its target is 'file://host/orders': a file: URI has a whole path: file:///…
+#   elsewhere: its target is 'file://host/orders': a file: URI needs an absolute path: file:///…
 #     allowed: an absolute path or a file: URI
 #     declared at pipelines/a_sink_without_a_store.py:8
-#   upwards: its target is '/out/../orders': it has '..' in it
+#   upwards: its target is '/out/../orders': it contains '..'
 #     allowed: an absolute path or a file: URI
 #     declared at pipelines/a_sink_without_a_store.py:9

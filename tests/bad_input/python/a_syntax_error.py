@@ -4,5 +4,5 @@ env = StreamExecutionEnvironment("sales"
 orders = 1
 # graph-compiler validate says:
 # pipelines/a_syntax_error.py: pipeline 'a_syntax_error' has 1 problem
-#   it is no Python: '(' was never closed
+#   not valid Python: '(' was never closed
 #     declared at pipelines/a_syntax_error.py:3:33

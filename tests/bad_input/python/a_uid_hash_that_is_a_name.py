@@ -6,6 +6,6 @@ orders.filter("x").name("paid").uid_hash("paid").sink_to(Parquet("/out"))
 
 # graph-compiler validate says:
 # pipelines/a_uid_hash_that_is_a_name.py: pipeline 'sales' has 1 problem
-#   behind 'paid': uid_hash was given 'paid'
+#   after 'paid': uid_hash was given 'paid'
 #     allowed: 32 hexadecimal digits
 #     declared at pipelines/a_uid_hash_that_is_a_name.py:5

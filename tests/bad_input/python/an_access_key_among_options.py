@@ -5,7 +5,7 @@ orders = env.from_source(Csv("/in/orders.csv"), "orders")
 orders.sink_to(Parquet("/b/out", options={"fs.s3a.access.key": "AKIA"})).name("report")
 # graph-compiler validate says:
 # pipelines/an_access_key_among_options.py: pipeline 'sales' has 1 problem
-#   report: its option 'fs.s3a.access.key' stands in the declaration
+#   report: option 'fs.s3a.access.key' holds a secret in plain text
 #     allowed: Secret('connection id', 'password')
-#     hint: whoever sees the code, the task or its logs would see it
+#     hint: anyone who can see the code, the task or its logs could read it
 #     declared at pipelines/an_access_key_among_options.py:5

@@ -5,7 +5,7 @@ orders = env.from_source(Csv("/in/orders.csv"), "orders")
 orders.sink_to(Parquet("{{ params.output }}/sales")).name("report")
 # graph-compiler validate says:
 # pipelines/an_unknown_parameter_in_a_path.py: pipeline 'sales' has 1 problem
-#   report: it uses the parameter 'output', which is not declared
+#   report: parameter 'output' is not declared
 #     allowed: out and run_date
 #     hint: did you mean 'out'?
 #     declared at pipelines/an_unknown_parameter_in_a_path.py:5

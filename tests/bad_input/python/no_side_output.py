@@ -6,5 +6,5 @@ orders.get_side_output("rejected").sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/no_side_output.py: pipeline 'sales' has 1 problem
 #   orders: it has no side output 'rejected'
-#     hint: filter(…, rejects="tag") makes one
+#     hint: filter(…, rejects="tag") creates one
 #     declared at pipelines/no_side_output.py:5

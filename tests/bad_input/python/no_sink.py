@@ -5,6 +5,6 @@ orders = env.from_source(Csv("/in/orders.csv"), "orders")
 orders.filter("x")
 # graph-compiler validate says:
 # pipelines/no_sink.py: pipeline 'sales' has 1 problem
-#   it has no sink: nothing would come out
+#   it has no sink, so it would produce nothing
 #     hint: end a stream with sink_to(…)
 #     declared at pipelines/no_sink.py:3

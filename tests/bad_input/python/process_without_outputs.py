@@ -10,6 +10,6 @@ orders = env.from_source(Csv("/in/orders.csv"), "orders")
 orders.process(split).sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/process_without_outputs.py: pipeline 'sales' has 1 problem
-#   behind 'orders': process was called without outputs
+#   after 'orders': process was called without outputs
 #     allowed: process(function, outputs=…, deterministic=True, expensive=False)
 #     declared at pipelines/process_without_outputs.py:10

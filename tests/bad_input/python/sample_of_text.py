@@ -5,6 +5,6 @@ orders = env.from_source(Csv("/in/orders.csv"), "orders")
 orders.sample("10%").sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/sample_of_text.py: pipeline 'sales' has 1 problem
-#   behind 'orders': sample was given fraction='10%'
+#   after 'orders': sample was given fraction='10%'
 #     allowed: a number
 #     declared at pipelines/sample_of_text.py:5

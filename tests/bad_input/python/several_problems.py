@@ -10,23 +10,23 @@ orders.transform(lambda rows: rows).sink_to(Parquet("/b"))
 orders.sink_to(Parquet("/a")).name("to_a_too")
 # graph-compiler validate says:
 # pipelines/several_problems.py: pipeline 'sales' has 6 problems
-#   behind 'orders': filter was given condition=3
+#   after 'orders': filter was given condition=3
 #     allowed: text
 #     declared at pipelines/several_problems.py:5
-#   behind 'orders': there is no join 'outer'
+#   after 'orders': there is no join type 'outer'
 #     allowed: inner, left, right, full, semi, anti and cross
 #     declared at pipelines/several_problems.py:6
-#   a: it uses the parameter 'nobody', which is not declared
-#     allowed: run_date
-#     hint: declare it in the pipeline's params
-#     declared at pipelines/several_problems.py:8
 #   a: parallelism is 0
 #     allowed: a whole number from 1 to 32768, or unset
 #     declared at pipelines/several_problems.py:8
-#   behind 'orders': transform cannot take this function: a lambda has no name; Spark imports functions by name, in another process
+#   a: parameter 'nobody' is not declared
+#     allowed: run_date
+#     hint: declare it in the pipeline's params
+#     declared at pipelines/several_problems.py:8
+#   after 'orders': transform cannot take this function: a lambda has no name; Spark imports functions by name, in another process
 #     allowed: a function defined with `def` at the top level of an importable module
 #     hint: move it to a module in pipelines/ and pass it by its name there
 #     declared at pipelines/several_problems.py:9
 #   to_a_too: it writes /a, and 'to_a' writes /a (pipelines/several_problems.py:8)
-#     hint: give each its own target; union(…) brings the rows of two streams into one sink
+#     hint: give each its own target; union(…) combines two streams into one sink
 #     declared at pipelines/several_problems.py:10

@@ -6,5 +6,5 @@ env.sql("SELECT * FROM {orders}", orders=orders, more=orders).name("query").sink
 # graph-compiler validate says:
 # pipelines/sql_that_leaves_a_stream_out.py: pipeline 'sales' has 1 problem
 #   query: its query does not read {more}
-#     hint: streams stand in braces: FROM {orders}
+#     hint: write the name of a stream in braces: FROM {orders}
 #     declared at pipelines/sql_that_leaves_a_stream_out.py:5

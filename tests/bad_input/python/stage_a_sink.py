@@ -5,6 +5,6 @@ orders = env.from_source(Csv("/in/orders.csv"), "orders")
 orders.sink_to(Parquet("/out")).stage("for all")
 # graph-compiler validate says:
 # pipelines/stage_a_sink.py: pipeline 'stage_a_sink' has 1 problem
-#   behind 'Sink': it cannot be loaded: `orders.sink_to(Parquet("/out")).stage("for all")` raised AttributeError: 'DataStreamSink' object has no attribute 'stage'
-#     hint: a sink gives no rows: call it on the stream, before sink_to(…)
+#   after 'Sink': it cannot be loaded: `orders.sink_to(Parquet("/out")).stage("for all")` raised AttributeError: 'DataStreamSink' object has no attribute 'stage'
+#     hint: a sink has no output: call it on the stream, before sink_to(…)
 #     declared at pipelines/stage_a_sink.py:5

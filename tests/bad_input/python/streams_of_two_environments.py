@@ -6,6 +6,6 @@ other = StreamExecutionEnvironment("other").from_source(Csv("/in"), "customers")
 orders.join(other, on="id").sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/streams_of_two_environments.py: pipeline 'sales' has 1 problem
-#   behind 'orders': it was given a stream of another environment, 'other'
-#     hint: ids count anew in each environment: declare both streams in one
+#   after 'orders': it was given a stream of another environment, 'other'
+#     hint: ids are unique within one environment: declare both streams in the same one
 #     declared at pipelines/streams_of_two_environments.py:6

@@ -7,5 +7,5 @@ orders.filter("x").sink_to(Table("shop.sales")).name("b")
 # graph-compiler validate says:
 # pipelines/two_sinks_into_one_table.py: pipeline 'sales' has 1 problem
 #   b: it writes table shop.sales, and 'a' writes table shop.sales (pipelines/two_sinks_into_one_table.py:5)
-#     hint: give each its own target; union(…) brings the rows of two streams into one sink
+#     hint: give each its own target; union(…) combines two streams into one sink
 #     declared at pipelines/two_sinks_into_one_table.py:6

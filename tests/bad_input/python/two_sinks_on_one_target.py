@@ -7,5 +7,5 @@ orders.filter("y").sink_to(Parquet("file:///out/{{ ds }}/"), mode="append").name
 # graph-compiler validate says:
 # pipelines/two_sinks_on_one_target.py: pipeline 'sales' has 1 problem
 #   b: it writes /out/{{ ds }}, and 'a' writes /out/{{ ds }} (pipelines/two_sinks_on_one_target.py:5)
-#     hint: give each its own target; union(…) brings the rows of two streams into one sink
+#     hint: give each its own target; union(…) combines two streams into one sink
 #     declared at pipelines/two_sinks_on_one_target.py:6

@@ -281,7 +281,7 @@ def test_a_function_source_that_gives_no_dataframe_is_named(
     failure = run_pipeline(env.pipeline())[-1].failure
     assert failure is not None
     assert failure.operator == "rows"
-    assert "no_rows gave a str; it must give a DataFrame" in failure.message
+    assert "no_rows returned a str; it must return a DataFrame" in failure.message
 
 
 def test_a_table_is_read_and_written_and_a_run_appends_once(

@@ -203,7 +203,7 @@ def test_a_worker_that_takes_memory_without_end_stops_at_the_limit_of_its_group(
     assert failure is not None
     assert failure.operator == "bad"
     first, hint, place, _ = failure.message.splitlines()
-    assert first == "MemoryError: its Python worker may take no more memory"
+    assert first == "MemoryError: its Python worker has reached its memory limit"
     assert "spark.executor.pyspark.memory" in hint
     assert "ending_functions.py" in place
     assert not (tmp_path / "out").exists()

@@ -75,7 +75,7 @@ def test_an_operator_whose_spark_half_is_not_installed(
     assert failure.operator == "Elsewhere"
     assert failure.throwable_type == "NON_RECOVERABLE_ERROR"
     assert failure.message == (
-        "acme_elsewhere.spark, which has the Spark half of Elsewhere, cannot be imported: "
+        "acme_elsewhere.spark, which implements on Spark Elsewhere, cannot be imported: "
         "No module named 'acme_elsewhere'\n  hint: install its package where Spark's driver runs"
     )
 
@@ -321,7 +321,7 @@ def test_each_input_of_a_join_is_shown_under_its_producers_name(
         (
             user_functions.gives_nothing,
             "NON_RECOVERABLE_ERROR",
-            "TypeError: tests.spark.user_functions:gives_nothing gave a NoneType; it must give a DataFrame",
+            "TypeError: tests.spark.user_functions:gives_nothing returned a NoneType; it must return a DataFrame",
         ),
         (
             user_functions.misses_a_column,
@@ -349,8 +349,8 @@ def test_each_input_of_a_join_is_shown_under_its_producers_name(
         (
             user_functions.runs_out_of_memory,
             "ENVIRONMENT_ERROR",
-            "MemoryError: its Python worker may take no more memory\n"
-            "  hint: spark.executor.pyspark.memory, in the conf of its slot sharing group, says how much it may take\n"
+            "MemoryError: its Python worker has reached its memory limit\n"
+            "  hint: spark.executor.pyspark.memory, in the conf of its slot sharing group, sets the limit\n"
             "  raised at {file}:{line} in filled\n  while writing 'out'",
         ),
     ],

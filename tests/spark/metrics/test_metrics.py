@@ -266,7 +266,7 @@ def test_progress_that_cannot_be_written_fails_nothing(
     assert report.failure is None
     assert rows_of(report)["out"] == (50, 50)
     said = capsys.readouterr().err
-    assert said.count("graph_compiler: no more progress is told: [Errno 28]") == 1
+    assert said.count("graph_compiler: progress is no longer reported: [Errno 28]") == 1
     assert not [*tmp_path.rglob("*progress.json*")]
 
 

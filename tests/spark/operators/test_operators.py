@@ -215,4 +215,4 @@ def test_a_function_that_gives_no_dataframe_is_named(
     failure = run_pipeline(env.pipeline())[-1].failure
     assert failure is not None
     assert (failure.operator, failure.throwable_type) == ("bad", "NON_RECOVERABLE_ERROR")
-    assert "gave a int; it must give a DataFrame" in failure.message
+    assert "returned a int; it must return a DataFrame" in failure.message

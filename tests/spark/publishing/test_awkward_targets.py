@@ -274,7 +274,7 @@ def test_an_option_that_says_where_files_go_is_refused_when_the_pipeline_is_comp
     env = StreamExecutionEnvironment("p")
     rows = env.from_source(Range(0, 4), "numbers")
     rows.sink_to(Parquet("/out", options={option: "_elsewhere"})).name("out")
-    with pytest.raises(InvalidPipelineError, match=f"option '{option}' cannot be given to a sink"):
+    with pytest.raises(InvalidPipelineError, match=f"option '{option}' is not allowed on a sink"):
         compile_pipeline(env.pipeline())
 
 

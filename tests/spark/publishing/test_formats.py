@@ -144,13 +144,13 @@ def test_the_docs_name_every_type_that_a_format_does_not_take(spark: SparkSessio
         (Csv, "SELECT CAST(NULL AS INT) AS c", "NULL in 1 row"),
         (Text, "SELECT 'a\\nb' AS c", "line breaks in 1 row"),
         (Text, "SELECT CAST(NULL AS STRING) AS c", "NULL in 1 row"),
-        (xml, "SELECT CAST(-2147483648 AS INT) AS c", "the least INT in 1 row"),
-        (xml, "SELECT array(-9223372036854775808L) AS c", "the least BIGINT in 1 row"),
+        (xml, "SELECT CAST(-2147483648 AS INT) AS c", "the smallest INT in 1 row"),
+        (xml, "SELECT array(-9223372036854775808L) AS c", "the smallest BIGINT in 1 row"),
         (xml, "SELECT 'a\\uffffb' AS c", "U\\+FFFE or U\\+FFFF in 1 row"),
         (xml, "SELECT array(1, NULL) AS c", "empty arrays, or NULL in them in 1 row"),
         (xml, "SELECT array(named_struct('a', array())) AS c", "empty arrays, or NULL in them"),
-        (bare_xml, "SELECT ' a' AS c", "blanks around a text in 1 row"),
-        (bare_xml, "SELECT named_struct('a', 'a\\n') AS c", "blanks around a text in 1 row"),
+        (bare_xml, "SELECT ' a' AS c", "leading or trailing blanks in 1 row"),
+        (bare_xml, "SELECT named_struct('a', 'a\\n') AS c", "leading or trailing blanks in 1 row"),
     ],
 )
 def test_a_value_that_would_come_back_as_another_is_refused_and_nothing_is_published(

@@ -194,7 +194,7 @@ def test_every_missing_input_and_every_impossible_target_is_told_at_once(
     assert failure is not None
     assert (failure.operator, failure.throwable_type) == (None, "NON_RECOVERABLE_ERROR")
     told = [line for line in failure.message.splitlines() if "declared at" not in line]
-    assert told[0] == "before any data moved, 4 things were wrong"
+    assert told[0] == "before any data moved, 4 problems were found"
     assert sorted(told[1:]) == [
         f"  inside: its target {tmp_path}/file/out cannot be made: {tmp_path}/file is a file",
         f"  one: its input file:{tmp_path}/one.csv does not exist",

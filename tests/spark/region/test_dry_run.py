@@ -68,7 +68,7 @@ FINDINGS: dict[str, tuple[Callable[[DataStream], DataStream], str]] = {
         lambda s: s.iterate(functions.doubled, max_iterations=50, until="max(z) > 1"),
         "there is no column 'z'",
     ),
-    "a function": (lambda s: s.transform(functions.not_rows), "gave a int"),
+    "a function": (lambda s: s.transform(functions.not_rows), "returned a int"),
     "what Parquet cannot hold": (
         lambda s: s.select(i="make_interval(v)").stage("cut").select(n="1"),
         "parquet files cannot hold",

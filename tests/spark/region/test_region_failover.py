@@ -199,8 +199,8 @@ def test_a_new_copy_that_differs_from_what_others_finished_from_is_not_committed
     report = tasks.run(out)
     assert report.failure is not None
     assert report.failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
-    assert f"{second} finished from another copy of it" in report.failure.message
-    assert "computed again it has other rows" in report.failure.message
+    assert f"{second} already read an earlier copy" in report.failure.message
+    assert "the recomputed one has different rows" in report.failure.message
     date = "2013-01-01T00:00:00+00:00"
     words = f"airflow tasks clear -y -d -s {date} -e {date} -t '^({first}|{second})$' p"
     assert words in report.failure.message
@@ -225,7 +225,7 @@ def test_rows_that_cannot_be_compared_count_as_different(
     remove_data(tasks.data(first)[0])
     failure = tasks.run(two).failure
     assert failure is not None
-    assert "computed again it may differ: it has no checksum" in failure.message
+    assert "the recomputed copy may differ: it has no checksum" in failure.message
 
 
 def test_readers_stay_where_the_operator_is_declared_deterministic(
@@ -292,7 +292,7 @@ def test_a_task_waits_for_one_it_reads_from_that_must_run_again(
     failure = tasks.run(both).failure
     assert failure is not None
     assert failure.throwable_type is ThrowableType.PARTITION_DATA_MISSING_ERROR
-    assert f"{middle} finished from another copy and must run again before" in failure.message
+    assert f"{middle} already read an earlier copy and must run again before" in failure.message
     (manifest, again) = sorted(tasks.manifests(first))
     assert (manifest.name, again.name) == ("0.json", "1.json")
     assert not (tmp_path / "both").exists()
@@ -393,7 +393,7 @@ def test_what_was_computed_again_while_a_task_ran_is_not_published(
     monkeypatch.setattr(RegionFailover, "check_reads", meanwhile)
     failure = tasks.run(second).failure
     assert failure is not None
-    assert "was computed again while this execution ran (epoch 1; it has read 0)" in failure.message
+    assert "was recomputed while this execution ran (epoch 1; it had read 0)" in failure.message
     assert failure.throwable_type is ThrowableType.RECOVERABLE_ERROR
     assert not (tmp_path / "second").exists()
     assert tasks.run(second).failure is None
@@ -417,7 +417,7 @@ def test_who_has_finished_by_way_of_a_result_that_others_computed_again_counts_t
     other_rows(source)
     failure = tasks.run("other_out").failure
     assert failure is not None
-    assert "middle finished from another copy of it" in failure.message
+    assert "middle already read an earlier copy" in failure.message
 
 
 def test_rows_of_a_coin_are_not_taken_over_from_another_execution(
@@ -556,7 +556,7 @@ def test_rows_that_would_be_others_are_not_computed_again(
     failure = tasks.run(second).failure
     assert failure is not None
     assert failure.throwable_type is ThrowableType.PARTITION_DATA_MISSING_ERROR
-    assert "what computes them is not deterministic" in failure.message
+    assert "its operators are not deterministic" in failure.message
     assert f"clear the task '{first}'" in failure.message
 
 

@@ -166,7 +166,7 @@ def test_what_spark_finds_damaged_counts_as_lost_for_the_next_attempt(
     failure = staged.tasks.run(staged.second).failure
     assert failure is not None
     assert failure.throwable_type is ThrowableType.PARTITION_DATA_MISSING_ERROR
-    assert "the next attempt computes it again" in failure.message
+    assert "the next attempt recomputes it" in failure.message
     assert staged.reasons() == ["its bytes do not match their checksums, from byte 512 on"]
     assert not (tmp_path / "out").exists()
     report = staged.tasks.run(staged.second)

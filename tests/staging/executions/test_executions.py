@@ -112,7 +112,7 @@ def leave(layout: StagingLayout, number: int, **documents: object) -> None:
                 "outcome": Outcome(state=ExecutionState.FINISHED, ended=7, reason=None),
             },
             ExecutionState.FAILED,
-            "its documents say what no execution can do: its task has FINISHED, and its driver has FAILED: no",
+            "its documents contradict each other: its task has FINISHED, but its driver has FAILED: no",
         ),
         (
             {
@@ -120,7 +120,7 @@ def leave(layout: StagingLayout, number: int, **documents: object) -> None:
                 "outcome": Outcome(state=ExecutionState.SCHEDULED, ended=7, reason=None),
             },
             ExecutionState.FAILED,
-            "its documents say what no execution can do: it ends as SCHEDULED, and was RUNNING",
+            "its documents contradict each other: it ends as SCHEDULED, and was RUNNING",
         ),
     ],
 )

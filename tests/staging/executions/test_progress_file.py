@@ -75,7 +75,7 @@ def test_a_folder_that_cannot_be_written_to_is_said_once_and_fails_nothing(
         for operator in ("flown", "lateness"):
             tell(at(operator))
             time.sleep(0.2)
-    assert capsys.readouterr().err.count("graph_compiler: no more progress is told: ") == 1
+    assert capsys.readouterr().err.count("graph_compiler: progress is no longer reported: ") == 1
 
 
 def test_a_document_that_cannot_take_its_name_leaves_nothing(tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ def test_people_see_each_under_the_name_by_which_they_ask_for_it() -> None:
         assert shown.startswith(f"{run.owner} · r · ")
         assert f"execution first-{number}\n" in shown
         assert call("history", run.owner, "r").stdout.startswith(f"{run.owner} · r\n")
-    assert "names no pipeline in a Dag" in call("history", "p@", "r", exit_code=2).stderr
+    assert "is not a pipeline in a Dag" in call("history", "p@", "r", exit_code=2).stderr
 
 
 def test_gc_names_and_removes_each(root: Path) -> None:

@@ -159,7 +159,7 @@ def test_a_step_that_is_refused_says_where_and_is_done_once_the_cause_is_gone(
             with pytest.raises(PublicationPendingError, match=os.strerror(code)) as refusal:
                 carry_out(intent)
     assert str(target) in str(refusal.value)
-    assert "whoever writes the target next finishes it" in str(refusal.value)
+    assert "the next execution that writes the target finishes it" in str(refusal.value)
     carry_out(intent)
     assert seen(target) == OLD | NEW
     assert not Path(intent.prepared).parent.exists()

@@ -55,9 +55,9 @@ export function failureWords(plan: ViewPlan, region: string): string[] {
   const cost = plan.regions.find((found) => found.id === region)?.failure_cost
   if (!cost) return []
   const lines = [`A failure repeats ${counted(cost.repeated.length, 'operator')}: ${named(cost.repeated)}`]
-  if (cost.expensive.length) lines.push(`Of these are dear: ${named(cost.expensive)}`)
+  if (cost.expensive.length) lines.push(`Expensive among these: ${named(cost.expensive)}`)
   if (cost.reread.length) lines.push(`It reads staged results again: ${named(cost.reread)}`)
-  if (cost.spared) lines.push(`Staging spares it ${counted(cost.spared, 'operator')}`)
+  if (cost.spared) lines.push(`Staging saves ${counted(cost.spared, 'operator')}`)
   return lines
 }
 

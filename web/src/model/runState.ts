@@ -21,7 +21,7 @@ export interface Marks {
 /** Says that more tasks have left something than a request reads, null where all of it was read. */
 export function leftOutWords(run: ViewRun): string | null {
   if (run.tasks_read >= run.tasks) return null
-  return `Attempts of ${figure(run.tasks_read)} of ${counted(run.tasks, 'task')} are read here; the others have Airflow's states alone.`
+  return `Attempts of ${figure(run.tasks_read)} of ${counted(run.tasks, 'task')} are read here; the others show only Airflow's states.`
 }
 
 /** The attempt that a task's state is of; none while it waits for another, as when it was cleared. */

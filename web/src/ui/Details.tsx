@@ -113,7 +113,7 @@ function VertexDetails({ plan, run, id, theme, onSelect, kind }: Properties & { 
                 <td>{rowsWords(operator.rows_in)}</td>
                 <td>
                   {rowsWords(operator.rows_out)}
-                  {operator.may_be_too_high && <span title="counted in tasks that ran twice, too: it may be too high"> ≤</span>}
+                  {operator.may_be_too_high && <span title="also counts tasks that ran twice: it may be too high"> ≤</span>}
                   {operator.side_rows.map(([tag, rows]) => (
                     <div key={tag} className="faint">
                       {tag}: {rowsWords(rows)}
@@ -167,7 +167,7 @@ function RegionDetails({ plan, run, id, theme, onSelect }: Properties & { id: st
     return (
       <>
         <h2>{id}</h2>
-        <p className="faint">The plan that is drawn has no such task: another version of the Dag had it.</p>
+        <p className="faint">The plan shown here does not have this task: it belongs to another version of the Dag.</p>
         {regionRun && <Attempts region={regionRun} theme={theme} />}
       </>
     )

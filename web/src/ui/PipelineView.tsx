@@ -39,7 +39,7 @@ export function ServedPipeline({ address, theme, onGo }: { address: Address; the
   return (
     <>
       {(plan.error ?? run.error) && <p role="alert">{plan.error ?? run.error}</p>}
-      {!plan.error && (!plan.document || isWaiting) && <p role="status">Asking for the plan …</p>}
+      {!plan.error && (!plan.document || isWaiting) && <p role="status">Loading the plan …</p>}
       {plan.document && !isWaiting && <PipelineView plan={plan.document} run={run.document} runs={runs.document?.runs ?? []} address={address} theme={theme} onGo={onGo} />}
     </>
   )

@@ -13,8 +13,8 @@ const POLL_SECONDS = 10
 export function Pipelines({ theme, onOpen }: { theme: Theme; onOpen: (dagId: string, runId: string | null) => void }) {
   const { document: found, error } = usePolled<PipelineList>(apiPath(['pipelines']), POLL_SECONDS, () => false)
   if (error && !found) return <p role="alert">{error}</p>
-  if (!found) return <p role="status">Asking for the pipelines …</p>
-  if (!found.pipelines.length) return <p>There is no compiled pipeline here that you may read.</p>
+  if (!found) return <p role="status">Loading the pipelines …</p>
+  if (!found.pipelines.length) return <p>There is no compiled pipeline that you have permission to read.</p>
   return (
     <main className="page">
       <h1>Pipelines</h1>

@@ -49,8 +49,8 @@ export function RunView({ plan, run, marks, now, theme, selection, onSelect }: P
             {hint}
           </span>
         ))}
-        {!run.reasons_are_shown && <span className="faint">Why attempts failed is in the tasks' logs, which you may not read.</span>}
-        {!run.has_documents && <span className="faint">This server does not see the staging root: states are Airflow's, and there are no figures.</span>}
+        {!run.reasons_are_shown && <span className="faint">Why attempts failed is in the tasks' logs, which you do not have permission to read.</span>}
+        {!run.has_documents && <span className="faint">This server cannot see the staging root: states come from Airflow, and there are no metrics.</span>}
         {leftOutWords(run) && <span className="faint">{leftOutWords(run)}</span>}
       </div>
       <GraphPane plan={plan} run={run} kind="job" marks={marks} theme={theme} selection={selection} onSelect={onSelect} />

@@ -13,9 +13,9 @@ export function VersionsView({ dagId, theme }: { dagId: string; theme: Theme }) 
   const { document: found, error } = useDocument<VersionList>(apiPath(['dags', dagId, 'versions']))
   const [chosen, setChosen] = useState<{ old: number; now: number } | null>(null)
   if (error) return <p role="alert">{error}</p>
-  if (!found) return <p role="status">Asking for the versions …</p>
+  if (!found) return <p role="status">Loading the versions …</p>
   const [latest, before] = found.versions
-  if (!latest || !before) return <p className="page">There is one version only: nothing to compare.</p>
+  if (!latest || !before) return <p className="page">There is only one version: nothing to compare.</p>
   const { old, now } = chosen ?? { old: before.number, now: latest.number }
   const choice = (label: string, value: number, choose: (version: number) => void) => (
     <label>
@@ -85,7 +85,7 @@ function Changes({ diff }: { diff: PlanDiff }) {
   return (
     <>
       <Facts title="Session" facts={diff.session} />
-      <Facts title="What a run is given" facts={diff.run} />
+      <Facts title="Parameters and schedule" facts={diff.run} />
       {diff.operators.length > 0 && <h2>Operators</h2>}
       <ul>
         {diff.operators.map((change, at) => (

@@ -20,7 +20,7 @@ from graph_compiler.projects.project_folder import YAML
 
 
 class BrokenPipelinesError(GraphCompilerError):
-    """Some pipelines cannot be loaded; the message is what is wrong with each."""
+    """Some pipelines cannot be loaded; the message has the problems of each."""
 
 
 def load_dags(folder: str | Path) -> dict[str, DAG]:
@@ -32,7 +32,7 @@ def load_dags(folder: str | Path) -> dict[str, DAG]:
 
 
 def report_broken(folder: str | Path) -> None:
-    """Raise BrokenPipelinesError with what is wrong with each pipeline below a folder, if anything is."""
+    """Raise BrokenPipelinesError with the problems of each pipeline below a folder, if anything is."""
     if problems := _load(Path(folder), None)[1]:
         raise BrokenPipelinesError("\n\n".join(problems))
 

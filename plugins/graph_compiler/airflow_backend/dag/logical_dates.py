@@ -45,8 +45,8 @@ def _asking(compiled: CompiledPipeline, templates: Environment) -> Iterator[Prob
             if asked := variables_in(text, templates) & NEEDS_LOGICAL_DATE:
                 yield Problem(
                     operator=node.declared_name,
-                    message=f"'{text}' asks for {listing(sorted(asked))}, and a run that assets trigger has no "
-                    "logical date",
+                    message=f"'{text}' uses {listing(sorted(asked))}, but a run triggered by an "
+                    "asset has no logical date",
                     hint=f"{{{{ {RUN_DATE} }}}} is the day in every run",
                     declared_at=node.declared_at,
                 )

@@ -74,7 +74,7 @@ def _decompressed(packed: bytes) -> bytes:
     reader = bz2.BZ2Decompressor()
     found = reader.decompress(packed, _MOST_BYTES)
     if not reader.eof:
-        raise ValueError(f"it has no end, or more than {_MOST_BYTES} bytes")
+        raise ValueError(f"it is truncated, or larger than {_MOST_BYTES} bytes")
     return found
 
 

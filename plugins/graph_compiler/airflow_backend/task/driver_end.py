@@ -11,7 +11,7 @@ from graph_compiler.deployment.documents.report import ThrowableType
 
 _ENDED_ITSELF = (
     "Spark's driver ended with exit code 0 before its work was done, and left no report\n"
-    "  hint: does a function end the process, with os._exit or in another way? It is to give rows, or to raise an error"
+    "  hint: check whether a function ends the process (os._exit or similar); it must return rows or raise an error"
 )
 
 

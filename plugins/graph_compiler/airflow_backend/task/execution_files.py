@@ -24,8 +24,8 @@ def deploy(task: TaskDeploymentDescriptor) -> str:
     descriptor = task.layout.descriptor(task.region.region_id, task.attempt.execution_id)
     if not begin(store_of(task.staging_root), task):
         raise AirflowException(
-            f"execution {task.attempt.execution_id} of '{task.region.region_id}' was begun before, and may be alive: "
-            f"this one leaves everything to it\n  found: {descriptor}"
+            f"execution {task.attempt.execution_id} of '{task.region.region_id}' was started "
+            f"before and may still be running: this one does nothing\n  found: {descriptor}"
         )
     return descriptor
 
@@ -55,7 +55,7 @@ def read_report(task: TaskDeploymentDescriptor) -> ExecutionReport:
     try:
         report = get_document(store_of(task.staging_root), key, ExecutionReport, version=VERSION)
     except StagingError as error:
-        raise AirflowException(f"what the Spark driver reported cannot be read: {error}") from None
+        raise AirflowException(f"the Spark driver's report cannot be read: {error}") from None
     if report is None:
         raise AirflowException(f"the Spark driver ended without a report: there is no {key}")
     return report

@@ -209,7 +209,9 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             self.application_args
         ):  # the supervisor may kill this process before it comes to an end by itself
             leave_outcome(
-                self.application_args[0], ExecutionState.CANCELED, "it was ended while it ran"
+                self.application_args[0],
+                ExecutionState.CANCELED,
+                "it was stopped while it was running",
             )
         if self._hook is None or not end_driver(self._hook):
             super().on_kill()

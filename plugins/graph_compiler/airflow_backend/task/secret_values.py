@@ -33,9 +33,10 @@ def check_way_to_driver(hook: SparkSubmitHook) -> None:
     if hook._is_yarn or hook._is_kubernetes or mode == "cluster":
         raise SecretError(
             f"this pipeline uses secrets, and the Spark connection has master '{master}'"
-            f" and deploy mode '{mode or 'client'}': there, variables for the driver become arguments or are lost\n"
+            f" and deploy mode '{mode or 'client'}': there, environment variables of the driver "
+            "are lost, or appear as arguments\n"
             "  allowed: local, or spark://… with deploy mode client\n"
-            "  hint: let the cluster keep the credentials (a keytab, a secret of Kubernetes) and name no Secret"
+            "  hint: keep the credentials in the cluster (a keytab, a Kubernetes secret) instead of using Secret"
         )
 
 
@@ -52,7 +53,7 @@ def _value(secret: Secret) -> str:
     if found is None or found == "":
         raise SecretError(
             f"the Airflow connection '{secret.conn_id}' has no {secret.field}\n"
-            f"  allowed: {', '.join(CONNECTION_FIELDS)}, or a key of its extra"
+            f"  allowed: {', '.join(CONNECTION_FIELDS)}, or a key in its extra"
         )
     value = str(found)
     mask_secret(value)

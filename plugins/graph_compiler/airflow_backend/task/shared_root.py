@@ -22,7 +22,7 @@ def see_run(task: TaskDeploymentDescriptor) -> None:
     root = task.staging_root
     store = store_of(root)
     if task.attempt.attempt_number and not store.folders(root):  # an earlier attempt was here
-        found = "an empty folder, though this task has run before: as a file system leaves it that is not mounted"
+        found = "an empty folder, though this task has run before: perhaps its file system is not mounted"
         error = not_shared(root, socket.gethostname(), found)
         raise AirflowException(f"pipeline '{task.region.pipeline}': {error}")
     marker = RunMarker.of(task, host=socket.gethostname(), time=time.time())

@@ -36,8 +36,8 @@ def rerun_stale_consumers(
         _rerun(others, task, operator, conn_id, log)
     if own in stale:
         raise AirflowException(
-            f"what '{own}' has read was computed again while it ran, and has or may have other rows: "
-            "the next attempt reads these"
+            f"what '{own}' has read was recomputed while it ran, and may have different rows: the "
+            "next attempt reads the new ones"
         )
 
 
@@ -50,14 +50,14 @@ def _rerun(
 ) -> None:
     if conn_id is None:
         log.info(
-            "graph_compiler: %s finished from rows that are others now; unless cleared already: %s",
+            "graph_compiler: %s finished from rows that have changed since; unless already cleared: %s",
             listing(stale),
             clear_command(task, stale),
         )
         return
     tasks = _with_downstream(stale, task.identity, operator)
     names = listing(each.task_id for each in tasks)
-    log.info("graph_compiler: %s run again: what they read has other rows now", names)
+    log.info("graph_compiler: %s run again: their inputs have different rows now", names)
     AirflowApi(conn_id=conn_id, run=task.identity).clear(tasks)
 
 

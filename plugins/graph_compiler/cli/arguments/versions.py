@@ -51,7 +51,7 @@ def summary_of(version: str) -> PlanSummary:
         if not (folder / path).is_file():
             raise VersionNotFoundError(
                 f"there is no file '{path}' in revision '{revision}'\n"
-                "  hint: the path begins at the top of the repository"
+                "  hint: paths start at the top of the repository"
             )
         return _summarize(version, pipeline_at(folder / path), _as_of(folder, repository))
 
@@ -115,7 +115,9 @@ def _git(folder: Path, *arguments: str) -> str:
             ["git", *arguments], cwd=folder, capture_output=True, text=True, check=False
         )
     except FileNotFoundError:
-        raise VersionNotFoundError("git is needed for a revision, and is not installed") from None
+        raise VersionNotFoundError(
+            "git is required to read a revision, but is not installed"
+        ) from None
     if done.returncode:
         raise VersionNotFoundError(f"git {arguments[0]}: {done.stderr.strip()}")
     return done.stdout.strip()

@@ -22,10 +22,10 @@ def diff(
     new: Annotated[str, typer.Argument(help=f"The version now: {Version}.")],
     as_json: AsJson = False,
     summary: Annotated[
-        bool, typer.Option("--summary", help="Print the first line alone, for a pull request.")
+        bool, typer.Option("--summary", help="Print only the first line, for a pull request.")
     ] = False,
     exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="End with 1 where they differ.")
+        bool, typer.Option("--exit-code", help="Exit with code 1 if they differ.")
     ] = False,
 ) -> None:
     """Compare two versions of a pipeline: operators, staged results that stay reusable, tasks.
@@ -33,7 +33,7 @@ def diff(
     Each version is imported in a process of its own; a revision is unpacked into a temporary folder first.
     """
     if summary and as_json:
-        raise typer.BadParameter("--json has the summary, too: leave one of them out")
+        raise typer.BadParameter("--json includes the summary: use only one of them")
     with speaking_plainly():
         found = plan_diff(summary_of(old), summary_of(new))
     if as_json:

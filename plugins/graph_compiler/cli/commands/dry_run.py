@@ -27,12 +27,13 @@ from graph_compiler.deployment.documents.dry_run import ANSWER, REQUEST, DryRunA
 from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
+from graph_compiler.identifiers import counted
 
 _PROGRAM = Path(graph_compiler.__file__).parent / "spark_runtime" / "dry_run.py"
 _RUN = "dry_run"
 
 Plans = Annotated[
-    bool, typer.Option("--spark", help="Show Spark's physical plan of each job vertex, too.")
+    bool, typer.Option("--spark", help="Also show Spark's physical plan of each job vertex.")
 ]
 
 
@@ -78,9 +79,9 @@ def analyse(
         region_id = compiled.deployment.regions[0].id
         console.print(Text(finding.words(compiled.pipeline.name, region_id)), soft_wrap=True)
     operators = len(compiled.stream_graph.nodes)
-    found = f"{len(answer.findings)} found wrong" if answer.findings else "nothing found wrong"
+    found = counted(len(answer.findings), "problem") if answer.findings else "no problems"
     console.print(
-        f"{compiled.pipeline.name}: {operators} operators analysed, {found}", highlight=False
+        f"{compiled.pipeline.name}: {operators} operators analyzed, {found} found", highlight=False
     )
     return len(answer.findings)
 

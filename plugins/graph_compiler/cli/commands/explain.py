@@ -26,7 +26,7 @@ def explain(
     format: Annotated[
         Format | None,
         typer.Option(
-            help="How it is written; html: a page to look around in; flink: for Flink's visualizer. [default: text]",
+            help="Output format; html: an interactive page; flink: for Flink's plan visualizer. [default: text]",
             show_default=False,
         ),
     ] = None,
@@ -39,7 +39,7 @@ def explain(
     form = Format.JSON if as_json else format or Format.TEXT
     if spark and (form is not Format.TEXT or graph):
         raise typer.BadParameter(
-            "--spark shows text: leave it out, or --json, --format and --graph"
+            "--spark prints text: it cannot be combined with --json, --format or --graph"
         )
     if form is Format.HTML and graph:
         raise typer.BadParameter("the page has every graph: leave --graph out")

@@ -20,7 +20,7 @@ class ExportForm(StrEnum):
 
 def export(
     pipeline: PipelineName,
-    to: Annotated[ExportForm, typer.Option(help="What to write it as.")] = ExportForm.YAML,
+    to: Annotated[ExportForm, typer.Option(help="Output format.")] = ExportForm.YAML,
 ) -> None:
     """Print a pipeline as YAML that declares the same: the same operators, ids and fingerprints."""
     # Imported when called: making models of the whole API takes longer than most commands.

@@ -46,7 +46,7 @@ def new(
         f"Next:  {program()} explain {name}    shows the tasks it becomes\n"
         f"       {program()} run {name}        runs it, with rows of its own\n"
         f"       {python()} -m pytest tests/test_{name}.py\n"
-        f"       then make {next(iter(files))} yours"
+        f"       then edit {next(iter(files))}"
     )
 
 
@@ -55,15 +55,13 @@ def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
         raise ParameterError(
             f"a pipeline cannot be called '{name}'\n"
-            "  allowed: small letters, digits and '_', a letter first, at most 100 of them"
+            "  allowed: lowercase letters, digits and '_', starting with a letter, at most 100 characters"
         )
     if keyword.iskeyword(name):
-        raise ParameterError(
-            f"a pipeline cannot be called '{name}': Python has that word for itself"
-        )
+        raise ParameterError(f"a pipeline cannot be called '{name}': it is a Python keyword")
     if name in sys.stdlib_module_names or name in _IMPORTED:
         raise ParameterError(
-            f"a pipeline cannot be called '{name}': there is a module of that name to import\n"
+            f"a pipeline cannot be called '{name}': an importable module has this name\n"
             f"  hint: {name}_pipeline"
         )
 
@@ -74,7 +72,7 @@ def _check_free(name: str, files: Mapping[str, str]) -> None:
     taken = [path for path in dict.fromkeys((*files, *others)) if Path(path).exists()]
     if taken:
         raise ParameterError(
-            f"there is already {listing(taken)}; nothing was written\n  hint: another name"
+            f"there is already {listing(taken)}; nothing was written\n  hint: use another name"
         )
 
 

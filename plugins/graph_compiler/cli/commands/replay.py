@@ -65,13 +65,11 @@ def replay(
     task: Annotated[str, typer.Argument(help="Task id.")],
     attempt: Annotated[
         int | None,
-        typer.Option(
-            help="Number of the attempt, from 1, as history has it; the last if not given."
-        ),
+        typer.Option(help="Number of the attempt, as `history` shows it; default: the last."),
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option(help="Folder for what it writes; a new temporary one if not given."),
+        typer.Option(help="Folder for its output; default: a new temporary one."),
     ] = None,
     shell: Annotated[
         bool,
@@ -84,7 +82,7 @@ def replay(
     With --shell, open a PySpark session instead in which each of its operators is a DataFrame.
     """
     if shell and as_json:
-        raise typer.BadParameter("--shell is for a person: leave out --json")
+        raise typer.BadParameter("--shell is interactive: it cannot be combined with --json")
     with speaking_plainly():
         layout = layout_of(dag, run_id)
         store = store_of(layout.root)
@@ -105,7 +103,7 @@ def replay(
     if as_json:
         typer.echo(json.dumps(_outcome_json(found, exit_code), indent=1))
     else:
-        typer.echo(f"what it wrote: {shlex.quote(str(found.scratch))}")
+        typer.echo(f"its output: {shlex.quote(str(found.scratch))}")
     raise typer.Exit(exit_code)
 
 

@@ -53,10 +53,11 @@ def run(  # its parameters are the command's options
         ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=0, help=f"Rows to show of --until. [default: {LIMIT}]")
+        int | None, typer.Option(min=0, help=f"How many rows --until shows. [default: {LIMIT}]")
     ] = None,
     count: Annotated[
-        bool, typer.Option("--count", help="Count the rows of --until, too: computes all of them.")
+        bool,
+        typer.Option("--count", help="Also count all rows of --until; this computes all of them."),
     ] = False,
     sort: Annotated[
         str | None, typer.Option(help="Column to sort the preview by, largest first.")
@@ -69,10 +70,10 @@ def run(  # its parameters are the command's options
     (--in-process), or only as far as one operator (--until), whose rows are shown.
     """
     if until is None and (limit is not None or count):
-        raise typer.BadParameter("--limit and --count are about the rows of --until OPERATOR")
+        raise typer.BadParameter("--limit and --count need --until OPERATOR")
     if until is not None and sort is not None:
         raise typer.BadParameter(
-            "--sort is for the rows of a sink; --until shows them as they come"
+            "--sort applies to the rows of a sink; --until shows rows in the order they arrive"
         )
     console = standard_error() if as_json else standard_output()
     with speaking_plainly():

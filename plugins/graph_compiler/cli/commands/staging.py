@@ -86,14 +86,17 @@ def gc(
     older_than: Annotated[
         str | None,
         typer.Option(
-            help="Remove runs whose last change is older: 7 d, 12 h. Each pipeline's staging.ttl if not given."
+            help="Remove runs whose last change is older, such as 7 d or 12 h; default: each pipeline's staging.ttl."
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say it, and do nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be removed, and remove nothing.")
+    ] = False,
     tables_dropped: Annotated[
         bool,
         typer.Option(
-            "--tables-dropped", help="The tables an earlier gc named are dropped: forget them."
+            "--tables-dropped",
+            help="Confirm that the tables listed by an earlier gc have been dropped.",
         ),
     ] = False,
     as_json: AsJson = False,

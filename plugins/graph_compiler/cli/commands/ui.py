@@ -64,9 +64,11 @@ class Standalone:
 
 
 def ui(
-    port: Annotated[int, typer.Option(help="Port of 127.0.0.1; nothing else can reach it.")] = 8080,
+    port: Annotated[
+        int, typer.Option(help="Port on 127.0.0.1; other machines cannot reach it.")
+    ] = 8080,
 ) -> None:
-    """Start Airflow's UI with the pipelines, ready to be triggered; Ctrl-C ends it.
+    """Start Airflow's UI with the pipelines, ready to be triggered; Ctrl-C stops it.
 
     It has a home and a database of its own, since `run` may run beside it. Its settings are those of `run`, and it
     stages where `run` does: `history` and `replay` know its runs.
@@ -96,7 +98,7 @@ def ui(
             with console.status("starting Airflow (half a minute; the first time more)"):
                 _wait(server, process, log)
             console.print(f"{server.url}   user {USER}, password {PASSWORD}", highlight=False)
-            console.print(f"Logs: {log}\nCtrl-C ends it.", highlight=False, soft_wrap=True)
+            console.print(f"Logs: {log}\nCtrl-C stops it.", highlight=False, soft_wrap=True)
             process.wait()
         except KeyboardInterrupt:
             console.print("ending")
@@ -110,7 +112,7 @@ def _refuse_taken(port: int) -> None:
         asking.settimeout(_SECONDS_TO_ANSWER)
         if asking.connect_ex((_LOOPBACK, port)) == 0:
             raise AirflowFailedError(
-                f"something else listens on {_LOOPBACK}:{port}\n  hint: end it, or take another --port"
+                f"another process listens on {_LOOPBACK}:{port}\n  hint: stop it, or use another --port"
             )
 
 

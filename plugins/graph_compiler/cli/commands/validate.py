@@ -57,7 +57,7 @@ def validate(
         list[str] | None,
         typer.Argument(
             metavar="[PATH]...",
-            help=f"Files, folders or names of modules; all of {PIPELINES}/ if not given.",
+            help=f"Files, folders or names of modules; default: all of {PIPELINES}/.",
         ),
     ] = None,
     as_json: AsJson = False,

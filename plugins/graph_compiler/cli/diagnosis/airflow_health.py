@@ -77,9 +77,9 @@ class AskingAirflow(AbstractContextManager["AskingAirflow"]):
         try:
             said, errors = self._process.communicate(timeout=_SECONDS)
         except subprocess.TimeoutExpired:
-            return self._silent(f"it said nothing in {_SECONDS} s")
+            return self._silent(f"it did not answer within {_SECONDS} s")
         if self._process.returncode:
-            return self._silent((errors.strip().splitlines() or ["it said nothing"])[-1])
+            return self._silent((errors.strip().splitlines() or ["it printed nothing"])[-1])
         facts = json.loads(said.strip().splitlines()[-1])
         return AirflowHealth(facts=facts, staging_root=self._staging_root)
 
@@ -102,10 +102,10 @@ class AskingAirflow(AbstractContextManager["AskingAirflow"]):
 def airflow_version(health: AirflowHealth) -> Finding:
     """Look whether Airflow starts, and which it is."""
     if health.silence is not None:
-        return failed(f"it could not be asked: {health.silence}", f"{_INSTALL}; airflow version")
+        return failed(f"it did not answer: {health.silence}", f"{_INSTALL}; airflow version")
     found = str(health.value("airflow"))
     major, minor = (int(number) for number in found.split(".")[:2])
-    return ok(found) if (major, minor) == (3, 3) else failed(f"{found}; 3.3 is meant", _INSTALL)
+    return ok(found) if (major, minor) == (3, 3) else failed(f"{found}; 3.3 is supported", _INSTALL)
 
 
 def spark_provider(_: AirflowHealth) -> Finding:
@@ -143,7 +143,7 @@ def settings(health: AirflowHealth) -> Finding:
     except LookupError as error:
         return failed(
             str(error),
-            "mend section [graph_compiler] in airflow.cfg, or its variable: docs/options.md",
+            "fix section [graph_compiler] in airflow.cfg, or its variable: docs/options.md",
         )
     if theirs != health.staging_root:
         return warning(
@@ -182,7 +182,7 @@ def api_connection(health: AirflowHealth) -> Finding:
         return failed(str(error), f"airflow connections add, or unset {variable_of('api_conn_id')}")
     conn_id, problem = found["conn_id"], found["problem"]
     if conn_id is None:
-        return ok("none is set; a task that must have others run again says how to")
+        return ok("none is set; a task that needs others to run again logs the command for it")
     if problem is None:
         return ok(f"{conn_id}: one can log in")
     return failed(

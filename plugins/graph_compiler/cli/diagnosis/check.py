@@ -72,5 +72,5 @@ def _look(check: Check[Seen], seen: Seen) -> Finding:
     except Exception as error:  # whatever it is, the next check is to be heard
         return failed(
             f"the check itself failed: {type(error).__name__}: {error}",
-            "tell us, with this line: it is a mistake of ours",
+            "please report this line: it is a bug in graph_compiler",
         )

@@ -13,7 +13,7 @@ def configuration(airflow: EmbeddedAirflow) -> Finding:
     try:
         root = airflow.staging_root
     except ConfigurationError as error:
-        return failed(error.summary, f"mend {error.origin}: docs/options.md")
+        return failed(error.summary, f"fix {error.origin}: docs/options.md")
     except StagingError as error:
         found = airflow.setting("staging_root")
         assert found is not None, "what is built in is a folder"
@@ -27,7 +27,7 @@ def options(airflow: EmbeddedAirflow) -> Finding:
     try:
         found = airflow.options
     except ConfigurationError as error:
-        return failed(error.summary, f"mend {error.origin}: docs/options.md")
+        return failed(error.summary, f"fix {error.origin}: docs/options.md")
     if not found.values:
         return ok("none are set for all pipelines")
     return ok(f"{counted(len(found.values), 'option')} for all pipelines, {found.origin}")

@@ -69,7 +69,7 @@ def driver_python(programs: Programs) -> Finding:
             [program, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], programs
         )
         if theirs.strip() != ours:
-            what = theirs.strip() if _MINOR.fullmatch(theirs.strip()) else "no Python that runs"
+            what = theirs.strip() if _MINOR.fullmatch(theirs.strip()) else "not a working Python"
             odd.append(f"{variable}={program} is {what}")
     if odd:
         return failed(
@@ -94,7 +94,7 @@ def judge_pyspark(found: str | None, *, has_client: bool) -> Finding:
             f'pip uninstall -y pyspark-client && pip install --force-reinstall --no-deps "pyspark=={found}"',
         )
     if not (4, 1) <= _numbers(found) < (5,):
-        return failed(f"{found}; 4.1 to below 5 is meant", 'pip install "pyspark>=4.1,<5"')
+        return failed(f"{found}; from 4.1 to below 5 is supported", 'pip install "pyspark>=4.1,<5"')
     return ok(found)
 
 

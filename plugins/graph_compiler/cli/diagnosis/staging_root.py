@@ -69,7 +69,7 @@ def private(root: StagingRoot) -> Finding:
     mode = root.folder.stat().st_mode & 0o777
     if mode & 0o077:
         return warning(
-            f"its mode is {mode:04o}: others may enter; what tasks make below is shut, names are not",
+            f"its mode is {mode:04o}: other users can enter it and see names; what tasks write below it is private",
             f"chmod 700 {root.folder}",
         )
     return ok(f"mode {mode:04o}")
@@ -89,10 +89,10 @@ def commits(root: StagingRoot) -> Finding:
             )
         if given != [True, False] or store.get(key) != b"first":
             return failed(
-                "a name was given twice: two writers could both commit",
+                "a file was created twice under one name: two writers could both commit",
                 "choose a staging_root on another file system",
             )
-    return ok("a name is given to one writer only")
+    return ok("of two writers, only one can create a file")
 
 
 def renames(root: StagingRoot) -> Finding:
@@ -103,7 +103,7 @@ def renames(root: StagingRoot) -> Finding:
         (folder / "prepared").rename(folder / "published")
         if (folder / "published" / "part").read_bytes() != b"rows":
             return failed("a renamed folder lost its file", "choose another staging_root")
-    return ok("a folder moves in one step")
+    return ok("a folder is renamed in one step")
 
 
 def clock(root: StagingRoot) -> Finding:

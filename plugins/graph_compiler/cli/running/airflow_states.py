@@ -42,7 +42,7 @@ def ask_airflow(airflow: EmbeddedAirflow, runs: Iterable[RunIdentity]) -> Airflo
         check=False,
     )
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
         return AirflowWord(states={}, silence=last)
     found = zip(asked, json.loads(done.stdout.strip().splitlines()[-1]), strict=True)
     return AirflowWord(

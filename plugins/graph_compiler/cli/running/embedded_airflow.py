@@ -58,7 +58,7 @@ class EmbeddedAirflow:
 
     @property
     def spark_conf(self) -> dict[str, str]:
-        """Return the `--conf` pairs of every application; raises ConfigurationError for what is no JSON object."""
+        """Return the `--conf` pairs of every application; raises ConfigurationError for what is not a JSON object."""
         found = self.setting("spark_conf") or Setting(
             value=_SETTINGS["spark_conf"], origin="this program"
         )

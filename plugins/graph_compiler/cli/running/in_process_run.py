@@ -139,7 +139,7 @@ def _tasks(
 def _place_problems(
     tasks: Sequence[TaskDeploymentDescriptor], folders: Sequence[OwnFolder]
 ) -> list[Problem]:
-    """Return what is wrong with the places of a run, before any of its tasks begins."""
+    """Return the problems with the places of a run, before any of its tasks begins."""
     return [
         problem
         for number, task in enumerate(tasks)
@@ -163,14 +163,14 @@ def _announce(tasks: Sequence[TaskDeploymentDescriptor], described: PipelineDesc
 
 @contextmanager
 def _alone(marker: Path) -> Iterator[int]:
-    """Hold a run's marker, and give its descriptor: whoever inherits it holds it, too, until the last one ends."""
+    """Hold a run's marker, and give its descriptor: anyone who inherits it holds it, too, until the last one ends."""
     with marker.open() as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise RunningAlreadyError(
                 f"this pipeline is being run in process for the same day\n  found: {marker.parent}\n"
-                "  hint: wait for it to end, or take another --date"
+                "  hint: wait for it to end, or use another --date"
             ) from None
         yield held.fileno()
 

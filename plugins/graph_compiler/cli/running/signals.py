@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _ENDS = (signal.SIGTERM, signal.SIGHUP)
-"""What whoever cancels a job sends, and what a terminal sends when it is closed."""
+"""What anyone who cancels a job sends, and what a terminal sends when it is closed."""
 
 
 @contextmanager

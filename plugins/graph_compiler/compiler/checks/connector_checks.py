@@ -39,7 +39,7 @@ def not_connectors(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def connectors(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find what is wrong with each connector."""
+    """Find the problems of each connector."""
     for transformation, connector in connectors_of(pipeline):
         yield from _schemas(transformation, connector)
         yield from _secrets(transformation, connector)
@@ -52,7 +52,7 @@ def _schemas(operator: PhysicalTransformation, connector: Connector) -> Iterator
     if schema is not None and not schema.strip():
         yield problem_at(operator, "its schema is empty", allowed=example)
     elif schema is not None and _TEMPLATE.search(schema):
-        yield problem_at(operator, f"its schema '{schema}' holds a template", allowed=example)
+        yield problem_at(operator, f"its schema '{schema}' contains a template", allowed=example)
     if policy is not None and policy not in set(OnSchemaChange):
         yield problem_at(
             operator,
@@ -63,7 +63,7 @@ def _schemas(operator: PhysicalTransformation, connector: Connector) -> Iterator
     elif policy is not None and schema is None and isinstance(operator.operator, Source):
         yield problem_at(
             operator,
-            f"on_schema_change is '{policy}', and no schema says what is expected",
+            f"on_schema_change is '{policy}', but no schema is declared",
             hint="declare schema=, or leave it out",
         )
 
@@ -77,12 +77,12 @@ def _secrets(operator: PhysicalTransformation, connector: Connector) -> Iterator
             )
         elif any(_TEMPLATE.search(name) for name in names):
             message = f"its {field} is {secret!r}: a secret is never rendered"
-            yield problem_at(operator, message, allowed="the connection's id as it is")
+            yield problem_at(operator, message, allowed="a literal connection id")
     for field in connector.texts():
         if field.startswith("options.") and _SENSITIVE.search(field):
             yield problem_at(
                 operator,
-                f"its option '{field.removeprefix('options.')}' stands in the declaration",
+                f"option '{field.removeprefix('options.')}' holds a secret in plain text",
                 allowed="Secret('connection id', 'password')",
-                hint="whoever sees the code, the task or its logs would see it",
+                hint="anyone who can see the code, the task or its logs could read it",
             )

@@ -38,7 +38,7 @@ def templates_in_expressions(pipeline: Pipeline) -> Iterator[Problem]:
                 bound = f":{name}" if name.isidentifier() else ":name"
                 yield problem_at(
                     operator,
-                    f"the expression '{expression}' holds the template {found[0]}",
+                    f"the expression '{expression}' contains the template {found[0]}",
                     allowed="templates in paths and connector options; parameters in expressions",
                     hint=f"declare it in the pipeline's params and write {bound}, which is bound as a value",
                 )
@@ -51,9 +51,9 @@ def clocks_in_literals(pipeline: Pipeline) -> Iterator[Problem]:
             if found := _CLOCK_LITERAL.search(expression):
                 yield problem_at(
                     operator,
-                    f"the literal {found[0]}' is the time at which Spark's parser reads it",
+                    f"the literal {found[0]}' gets its value when Spark parses it",
                     allowed="current_timestamp(), current_date(): one value for the whole run",
-                    hint="the day a run is for is :run_date",
+                    hint="for the date of the run, use :run_date",
                 )
 
 
@@ -65,7 +65,7 @@ def unknown_parameters(pipeline: Pipeline) -> Iterator[Problem]:
             if name not in known:
                 yield problem_at(
                     operator,
-                    f"it uses the parameter '{name}', which is not declared",
+                    f"parameter '{name}' is not declared",
                     allowed=listing(known),
                     hint=did_you_mean(name, known) or "declare it in the pipeline's params",
                 )

@@ -38,8 +38,8 @@ def repeated_uids(
         other, place = first[uid]
         yield Problem(
             operator=name,
-            message=f"its uid '{uid}' is already that of '{other}'{f' ({place})' if place else ''}",
-            hint="a uid is the identity of one operator's results; give each its own",
+            message=f"its uid '{uid}' is already used by '{other}'{f' ({place})' if place else ''}",
+            hint="a uid identifies the results of one operator; give each its own",
             declared_at=declared_at,
         )
 
@@ -51,8 +51,8 @@ def missing_uids(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Probl
         if not options.auto_generate_uids and ids == (None, None):
             yield problem_at(
                 operator,
-                "it has neither uid nor uid hash, and pipeline.auto-generate-uids is false",
-                hint='give it one, .uid("…"), or leave the option out',
+                "it has neither uid nor uid hash, but pipeline.auto-generate-uids is false",
+                hint='set .uid("…"), or remove the option',
             )
 
 
@@ -74,13 +74,13 @@ def parallelism(pipeline: Pipeline) -> Iterator[Problem]:
         elif parallelism is not None and most is not None and parallelism > most:
             yield problem_at(
                 operator,
-                f"parallelism {parallelism} is over its maximum {most}",
+                f"parallelism {parallelism} is higher than its maximum of {most}",
                 hint="raise the maximum, or lower the parallelism",
             )
         if operator.operator.is_non_parallel and parallelism != 1:
             yield problem_at(
                 operator,
-                f"its parallelism is {parallelism}, and all its rows go through one partition",
+                f"its parallelism is {parallelism}, but all its rows go through one partition",
                 allowed="1, or unset",
             )
 
@@ -114,13 +114,13 @@ def unbounded_in_batch(pipeline: Pipeline, options: PipelineOptions) -> Iterator
         for source in unbounded_sources(pipeline):
             yield problem_at(
                 source,
-                "it never ends, and execution.runtime-mode is BATCH",
+                "it never ends, but execution.runtime-mode is BATCH",
                 allowed="STREAMING or AUTOMATIC",
             )
 
 
 def job_type(pipeline: Pipeline, options: PipelineOptions) -> JobType:
-    """Return whether the job ends by itself; AUTOMATIC goes by the sources."""
+    """Return whether the job ends by itself; AUTOMATIC depends on the sources."""
     if options.runtime_mode is RuntimeMode.AUTOMATIC:
         return JobType.STREAMING if unbounded_sources(pipeline) else JobType.BATCH
     return JobType.BATCH if options.runtime_mode is RuntimeMode.BATCH else JobType.STREAMING

@@ -37,9 +37,9 @@ def differing_profiles(pipeline: Pipeline) -> Iterator[Problem]:
         if other.settings.resource_profile != group:
             yield problem_at(
                 operator,
-                f"it declares slot sharing group '{group}'; "
+                f"it declares slot sharing group '{group}', but "
                 f"'{other.name}' declares '{other.settings.resource_profile}' ({other.declared_at})",
-                hint="declare a group once, and name it elsewhere; or give the second a name of its own",
+                hint="declare a group once and refer to it by name, or use a different name for the second",
             )
 
 
@@ -61,6 +61,6 @@ def resources(pipeline: Pipeline) -> Iterator[Problem]:
         elif least and preferred and (over := exceeding(least, preferred.amounts())):
             yield problem_at(
                 operator,
-                f"it needs at least {amount_words(over)}, and prefers {preferred}",
-                allowed="preferred resources that are no less than the minimum",
+                f"it needs at least {amount_words(over)}, but prefers {preferred}",
+                allowed="preferred resources of at least the minimum",
             )

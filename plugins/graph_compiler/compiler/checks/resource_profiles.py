@@ -35,7 +35,7 @@ def unmet_minimums(stream_graph: StreamGraph, graph: JobGraph) -> Iterator[Probl
             yield Problem(
                 operator=vertex.name,
                 message=f"it needs at least {amount_words(over)}{_shares(vertex, stream_graph)}, "
-                f"and slot sharing group '{group.name}' gives an executor {amount_words(known)}",
+                f"but slot sharing group '{group.name}' gives an executor {amount_words(known)}",
                 hint="give the group more, name another group, or split the chain: start_new_chain()",
                 declared_at=stream_graph.node[
                     vertex.node_ids[-len(vertex.operator_ids)]

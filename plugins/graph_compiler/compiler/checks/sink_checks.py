@@ -24,7 +24,7 @@ from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 
 _BEGINS_WITH_TEMPLATE = re.compile(r"(file:(//)?)?\{[{%#]", re.IGNORECASE)
-_FROM_A_FILE = "a parameter's default may be made from where the file lies: Path(__file__), or format: path in YAML"
+_FROM_A_FILE = "a parameter's default can be built from the file's location: Path(__file__), or format: path in YAML"
 _FIRST_PARAMETER = re.compile(r"^\{\{\s*params\.(\w+)\s*\}\}")
 
 
@@ -56,7 +56,7 @@ def targets_that_meet(pipeline: Pipeline) -> Iterator[Problem]:
                 yield problem_at(
                     transformation,
                     f"it writes {connector.place}, and '{other.name}' writes {there.place} ({other.declared_at})",
-                    hint="give each its own target; union(…) brings the rows of two streams into one sink",
+                    hint="give each its own target; union(…) combines two streams into one sink",
                 )
         for other, there in endpoints:
             if isinstance(other.operator, Source) and connector.meets(there):
@@ -102,7 +102,7 @@ def _mode(
     elif sink.mode is SinkMode.OVERWRITE_PARTITIONS and not sink.partition_by:
         yield problem_at(
             transformation,
-            "its mode is 'overwrite-partitions', and it has no partitions",
+            "its mode is 'overwrite-partitions', but it has no partitions",
             hint='name their columns: partition_by=("day",)',
         )
 
@@ -114,13 +114,13 @@ def _keys(transformation: PhysicalTransformation, sink: Sink) -> Iterator[Proble
         if keys:
             yield problem_at(
                 transformation,
-                f"keys is set, and its mode is '{sink.mode}'",
+                f"keys is set, but its mode is '{sink.mode}'",
                 allowed="keys with mode='merge'",
             )
     elif not keys:
         yield problem_at(
             transformation,
-            "its mode is 'merge', and no keys say which row is which",
+            "its mode is 'merge', but it has no keys",
             allowed=allowed,
         )
     elif not all(isinstance(key, str) and key.strip() for key in keys):
@@ -137,7 +137,7 @@ def _folders(
         kind = type(connector).__name__
         setting = "partition_by" if folders else "files"
         yield problem_at(
-            transformation, f"{setting} is set, and {kind} writes no files", allowed="file formats"
+            transformation, f"{setting} is set, but {kind} writes no files", allowed="file formats"
         )
     if not all(isinstance(column, str) and column.strip() for column in folders):
         yield problem_at(

@@ -54,7 +54,7 @@ def cycles(pipeline: Pipeline) -> Iterator[Problem]:
     except CycleError as error:
         cycle = [by_id[id] for id in reversed(error.cycle) if isinstance(id, int)]
         path = " → ".join(label(transformation) for transformation in cycle)
-        hint = "a dataflow goes one way; take one of these inputs away"
+        hint = "a dataflow has no cycles; remove one of these inputs"
         yield problem_at(cycle[0], f"it reads its own output: {path}", hint=hint)
 
 
@@ -67,7 +67,7 @@ def iterations(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem
         if kind is JobType.BATCH:
             yield problem_at(
                 transformation,
-                "rows flow back into it, and the job is BATCH: iterations are STREAMING, as in Flink",
+                "rows flow back into it, but the job is BATCH: as in Flink, iterations need STREAMING",
                 hint=INSTEAD_OF_ITERATIONS,
             )
         if not transformation.feedback:
@@ -93,6 +93,7 @@ def side_outputs(pipeline: Pipeline) -> Iterator[Problem]:
                 operator=label(producer),
                 message=f"it has no side output '{transformation.tag}'",
                 allowed=listing(tags) if tags else None,
-                hint=did_you_mean(transformation.tag, tags) or 'filter(…, rejects="tag") makes one',
+                hint=did_you_mean(transformation.tag, tags)
+                or 'filter(…, rejects="tag") creates one',
                 declared_at=transformation.declared_at,
             )

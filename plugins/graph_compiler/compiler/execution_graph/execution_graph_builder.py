@@ -43,7 +43,7 @@ def build_execution_graph(graph: JobGraph) -> ExecutionGraph | None:
     problems = [
         Problem(
             operator=vertex.name,
-            message=f"parallelism {vertex.parallelism} is over its maximum {vertex.max_parallelism}",
+            message=f"parallelism {vertex.parallelism} is higher than its maximum of {vertex.max_parallelism}",
         )
         for vertex in vertices
         if vertex.parallelism > vertex.max_parallelism

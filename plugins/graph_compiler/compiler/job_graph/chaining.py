@@ -22,19 +22,17 @@ from graph_compiler.options.model import PipelineOptions
 class ChainBreak(StrEnum):
     """Why the two ends of an edge are in different chains; the value completes "a new vertex, because …"."""
 
-    NO_FACTORY = "an end of an iteration stands alone"
-    YIELDS_BEHIND_LEGACY_SOURCE = (
-        "it may wait, and a source that pushes its rows must not be held up"
-    )
+    NO_FACTORY = "the head or tail of an iteration is never chained"
+    YIELDS_BEHIND_LEGACY_SOURCE = "it can block, and a legacy source must never be blocked"
     SEVERAL_INPUTS = "it has several inputs"
     CHAINING_DISABLED = "pipeline.operator-chaining.enabled is false"
-    SLOT_SHARING_GROUP_DIFFERS = "its slot sharing group is another"
+    SLOT_SHARING_GROUP_DIFFERS = "it is in a different slot sharing group"
     PRODUCER_NEVER_CHAINS = "the operator before it disables chaining"
     CONSUMER_STARTS_A_CHAIN = "it starts a chain"
-    MAX_PARALLELISM_DIFFERS = "its maximum parallelism is another"
-    PARALLELISM_DIFFERS = "its parallelism is another"
-    NOT_FORWARD = "rows are redistributed on the way"
-    STAGED = "what it reads is staged"
+    MAX_PARALLELISM_DIFFERS = "it has a different maximum parallelism"
+    PARALLELISM_DIFFERS = "it has a different parallelism"
+    NOT_FORWARD = "rows are redistributed before it"
+    STAGED = "its input is staged"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Decide for an edge between two chains where its data lives: the result type.
 
 What the declaration says holds (BATCH, PIPELINED, HYBRID_*, `.stage(reason)`, `.expensive()`, contracts); what it
-leaves open goes by `execution.batch-shuffle-mode`. AUTO leaves it in memory: what has to be staged for other reasons,
+leaves open follows `execution.batch-shuffle-mode`. AUTO leaves it in memory: what has to be staged for other reasons,
 `deployment_regions` finds.
 """
 

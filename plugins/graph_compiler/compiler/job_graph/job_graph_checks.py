@@ -32,7 +32,7 @@ def check_job_graph(stream_graph: StreamGraph, graph: JobGraph) -> None:
     problems = [
         Problem(
             operator=graph.vertex[data_set.producer_id].name,
-            message=f"its result is {data_set.result_type}, and the job is STREAMING",
+            message=f"its result is {data_set.result_type}, but the job is STREAMING",
             allowed="hybrid results in BATCH jobs: execution.runtime-mode",
         )
         for data_set in hybrid
@@ -41,7 +41,7 @@ def check_job_graph(stream_graph: StreamGraph, graph: JobGraph) -> None:
     problems += [
         Problem(
             operator=vertex.name,
-            message=f"its slot sharing group is '{vertex.slot_sharing_group}', and the job has hybrid results",
+            message=f"its slot sharing group is '{vertex.slot_sharing_group}', but the job has hybrid results",
             allowed="the default slot sharing group beside hybrid results",
         )
         for vertex in graph.vertices
@@ -66,7 +66,7 @@ def _checkpoint_problems(graph: StreamGraph, options: PipelineOptions) -> Iterat
         if options.unaligned_checkpoints and edge.partitioner.is_custom:
             yield Problem(
                 operator=graph.node[edge.target_id].declared_name,
-                message="its input is partitioned by hand, and unaligned checkpoints cannot be rescaled then",
+                message="its input has a custom partitioner, which unaligned checkpoints do not support",
                 hint="unset execution.checkpointing.unaligned.enabled",
             )
 
@@ -79,6 +79,6 @@ def _consecutive_hash_problems(graph: StreamGraph) -> Iterator[Problem]:
         ):
             yield Problem(
                 operator=graph.node[edge.target_id].declared_name,
-                message="its input is forward in place of a hash, and the graph is not dynamic",
+                message="its input is forward in place of a hash, but the graph is not dynamic",
                 allowed="a hash; or jobmanager.scheduler: AdaptiveBatch",
             )

@@ -55,11 +55,11 @@ def _shared_though_pipelined(graph: StreamGraph) -> Iterator[Problem]:
 
 def _pipelined_problem(edge: StreamEdge, graph: StreamGraph, words: str) -> Problem:
     source, target = graph.node[edge.source_id], graph.node[edge.target_id]
-    asked = f"what it reads of '{source.declared_name}' is to be pipelined (\"{edge.pipelining_reason}\")"
+    asked = f"its input from '{source.declared_name}' is declared pipelined (\"{edge.pipelining_reason}\")"
     return Problem(
         operator=target.declared_name,
-        message=f"{asked}, and {words}",
-        hint="take pipelined(…) away, or what makes staging necessary",
+        message=f"{asked}, but {words}",
+        hint="remove pipelined(…), or what makes staging necessary",
         declared_at=target.declared_at,
     )
 

@@ -54,9 +54,9 @@ def _check_pins(pinned: list[StreamNode], pins: dict[str, StreamNode], pipeline:
     other = next(differing, None) or pins.get(called)
     if other is not None:
         theirs = (
-            f"that of '{other.declared_name}', which runs in another task, is the same"
+            f"'{other.declared_name}', which runs in another task, has the same one"
             if other.settings.task_id == called
-            else f"that of '{other.declared_name}', which runs in the same task, is '{other.settings.task_id}'"
+            else f"'{other.declared_name}', which runs in the same task, has '{other.settings.task_id}'"
         )
         problem = Problem(
             operator=first.declared_name,

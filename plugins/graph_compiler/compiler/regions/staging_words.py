@@ -28,13 +28,13 @@ def staging_words(
             words = f'you asked: "{asked}"' if asked else "its exchange mode is BATCH"
         case StagingReason.EXPENSIVE:
             operator = stream_graph.node[edge.stream_edge.source_id].declared_name
-            words = f"'{operator}' is expensive: a failure behind it does not repeat it"
+            words = f"'{operator}' is expensive: a later failure does not repeat it"
         case StagingReason.CONTRACT:
             words = _contract_words(edge.stream_edge, stream_graph)
         case StagingReason.ALL_EXCHANGES_BLOCKING:
             words = "execution.batch-shuffle-mode is ALL_EXCHANGES_BLOCKING"
         case StagingReason.OUTPUT_ONLY_AFTER_END:
-            words = f"'{source.name}' gives out nothing before all its input is in"
+            words = f"'{source.name}' produces no rows until it has read all its input"
         case StagingReason.SLOT_SHARING_GROUP_DIFFERS:
             one, other = source.slot_sharing_group, target.slot_sharing_group
             words = f"slot sharing group '{one}' ends and '{other}' begins"
@@ -52,7 +52,4 @@ def _contract_words(edge: StreamEdge, graph: StreamGraph) -> str:
         if each.output_tag == edge.output_tag
     }
     contracts = [f"'{contract}'" for contract in contracts_before(edge.source_id, graph)]
-    hold = "holds" if len(contracts) == 1 else "hold"
-    return (
-        f"{len(readers)} operators read it, and none is to begin before {listing(contracts)} {hold}"
-    )
+    return f"{len(readers)} operators read it, and {listing(contracts)} must hold before any of them starts"

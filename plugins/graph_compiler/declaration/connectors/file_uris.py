@@ -22,7 +22,7 @@ def why_no_store(uri: str) -> str | None:
     if local_path(uri) is not None:
         return None
     if uri[:5].lower() == "file:":
-        return "a file: URI has a whole path: file:///…"
+        return "a file: URI needs an absolute path: file:///…"
     scheme = _SCHEME.match(uri)
     return f"there is no store for '{scheme[1]}:'" if scheme else RELATIVE
 
@@ -30,4 +30,4 @@ def why_no_store(uri: str) -> str | None:
 def why_no_target(uri: str) -> str | None:
     """Return why nothing can be published to a folder, None where something can."""
     path = local_path(uri)
-    return "it has '..' in it" if path is not None and ".." in path.parts else why_no_store(uri)
+    return "it contains '..'" if path is not None and ".." in path.parts else why_no_store(uri)

@@ -116,7 +116,7 @@ class FileConnector(Connector):
         """Return why a sink cannot have its options: those that say where files go would take them elsewhere."""
         wrong = [name for name, _ in as_pairs(self.options) if name.lower() in _SAY_WHERE]
         return (
-            f"option '{wrong[0]}' cannot be given to a sink: it says where files go"
+            f"option '{wrong[0]}' is not allowed on a sink: it changes where files are written"
             if wrong
             else None
         )
@@ -139,7 +139,7 @@ class FileConnector(Connector):
             yield Problem(message="its path is empty", allowed="a path or a URI")
         evolves = self.on_schema_change == OnSchemaChange.EVOLVE
         if evolves and self.schema_in_files is SchemaInFiles.NOTHING:
-            message = f"on_schema_change is 'evolve', and {self.spark_format} files do not say which columns they have"
+            message = f"on_schema_change is 'evolve', but {self.spark_format} files do not store their columns"
             yield Problem(message=message, allowed="fail, ignore")
 
 
@@ -295,4 +295,5 @@ class Files(FileConnector):
         """Refuse table formats."""
         if self.format.lower() not in TABLE_FORMATS:
             return FileConnector.why_not_writable(self)
-        return f"a {self.format} table cannot be written: it is a log beside its files ({listing(TABLE_FORMATS)} are)"
+        tables = listing(TABLE_FORMATS)
+        return f"a {self.format} table cannot be written as files: it is a log beside its files ({tables} are)"

@@ -110,7 +110,7 @@ class Jdbc(Connector):
         return (same_database(self.url), table)
 
     def asset_uri(self, fill: Callable[[str], str]) -> str | None:
-        """Return the table's; a query has none, nor has a database whose url is a secret or holds a template."""
+        """Return the table's; a query has none, nor has a database whose url is a secret or contains a template."""
         if self.table is None or not isinstance(self.url, str):
             return None
         table = lasting(fill(self.table))
@@ -184,15 +184,18 @@ class Jdbc(Connector):
             yield Problem(message=f"its {given[0]} is empty", allowed="table= or query=")
         if template := TEMPLATE.search(self.query or ""):
             yield Problem(
-                message=f"its query holds a template ({template[0]} …)",
+                message=f"its query contains a template ({template[0]} …)",
                 allowed="templates in paths and connector options; parameters in expressions",
-                hint="filter behind the source with a bound parameter: Spark hands the filter to the database",
+                hint="filter after the source with a bound parameter: Spark pushes the filter down to the database",
             )
 
     def _bounds(self) -> Iterator[Problem]:
         missing = [name for name in _SPLITS if getattr(self, name) is None]
         if missing and (len(missing) < len(_SPLITS) or self.num_partitions is not None):
-            message = f"it is cut into input splits, without {listing(missing)}"
+            given = next(
+                name for name in (*_SPLITS, "num_partitions") if getattr(self, name) is not None
+            )
+            message = f"{given} needs {listing(missing)}"
             allowed = f"{listing(_SPLITS)} together (and num_partitions), or none of them"
             yield Problem(message=message, allowed=allowed)
         elif self.num_partitions is not None and not _is_count(self.num_partitions):
@@ -207,11 +210,11 @@ class Jdbc(Connector):
     def _clear_passwords(self) -> Iterator[Problem]:
         found = []
         if isinstance(self.password, str):
-            found.append("its password stands in the declaration")
+            found.append("its password is in the declaration in plain text")
         if isinstance(self.url, str) and _IN_URL.search(self.url):
             found.append("its url holds a password")
         allowed = f"{Secret.__name__}('connection id', 'password')"
-        hint = "whoever sees the code, the task or its logs would see it; let Airflow's connection keep it"
+        hint = "anyone who can see the code, the task or its logs could read it; keep it in an Airflow connection"
         for message in found:
             yield Problem(message=message, allowed=allowed, hint=hint)
 

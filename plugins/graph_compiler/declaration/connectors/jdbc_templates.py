@@ -36,36 +36,36 @@ _OWN_FIELDS = {
     "upperbound": "upper_bound=",
 }
 _TABLE = 'one table\'s name, its parts between dots: orders, sales.orders, "Sales"."Orders"'
-_HINT = "who triggers the run would say what the database is told"
+_HINT = "anyone who can trigger the run could change what the database executes"
 
 
 def find_template_problems(
     table: str | None, url: SecretText, options: Mapping[str, SecretText], fixed: Mapping[str, str]
 ) -> Iterator[Problem]:
-    """Return what is wrong with templates as they are declared; `fixed` are texts that are never rendered."""
+    """Return the problems with templates as they are declared; `fixed` are texts that are never rendered."""
     if table is not None and TEMPLATE.search(table) and not holds_a_name(table):
-        yield Problem(message=f"its table holds a template in {shown(table)}", allowed=_TABLE)
+        yield Problem(message=f"its table contains a template in {shown(table)}", allowed=_TABLE)
     if isinstance(url, str) and (reason := _why_no_url(url)):
-        allowed = "templates behind the host (the database), {{ conn.… }}, {{ var.… }}, Secret(…)"
-        yield Problem(message=f"its url holds a template {reason}", allowed=allowed, hint=_HINT)
+        allowed = "templates after the host (the database), {{ conn.… }}, {{ var.… }}, Secret(…)"
+        yield Problem(message=f"its url contains a template {reason}", allowed=allowed, hint=_HINT)
     for key, value in options.items():
         if own := _OWN_FIELDS.get(key.lower()):
             yield Problem(message=f"its options hold '{key}'", allowed=f"{own} of the connector")
         elif isinstance(value, str) and _is_from_outside(value) and not _may_be_rendered(key):
             yield Problem(
-                message=f"its option '{key}' holds a template",
+                message=f"its option '{key}' contains a template",
                 allowed=f"templates in {listing(_OPTIONS)}; {{{{ conn.… }}}} and {{{{ var.… }}}} in any",
                 hint=_HINT,
             )
     for name, text in fixed.items():
         if found := TEMPLATE.search(text):
-            yield Problem(message=f"its {name} holds a template ({found[0]} …)", allowed="none")
+            yield Problem(message=f"its {name} contains a template ({found[0]} …)", allowed="none")
 
 
 def find_rendering_problems(
     declared: Mapping[str, str], rendered: Mapping[str, str]
 ) -> Iterator[Problem]:
-    """Return what is wrong with rendered texts, by what is declared under the same keys."""
+    """Return the problems with rendered texts, by what is declared under the same keys."""
     for key, text in declared.items():
         found = rendered.get(key, text)
         if not TEMPLATE.search(text):
@@ -77,10 +77,10 @@ def find_rendering_problems(
         elif key == "url" and not _fits(text, found):
             allowed = "letters, digits, '_', '-' and '.' where its templates are"
             # Not shown: it may hold a password.
-            yield Problem(message="its url is rendered to more than names", allowed=allowed)
+            yield Problem(message="its url renders to more than names", allowed=allowed)
         elif key.startswith("options.") and not _LINE.fullmatch(found):
             message = f"its option '{key.removeprefix('options.')}' is rendered as {shown(found)}"
-            yield Problem(message=message, allowed="one line of at most 200 letters")
+            yield Problem(message=message, allowed="one line of at most 200 characters")
 
 
 def _why_no_url(url: str) -> str | None:

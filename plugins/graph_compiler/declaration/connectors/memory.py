@@ -47,8 +47,8 @@ class Values(Connector):
             yield Problem(message="its rows have no schema", allowed="Spark DDL: k STRING, v INT")
         if len({len(row) for row in self.rows}) > 1:
             lengths = sorted({len(row) for row in self.rows})
-            words = f"its rows have {listing(map(str, lengths))} cells"
-            yield Problem(message=words, allowed="rows of one length")
+            words = f"its rows have different lengths: {listing(map(str, lengths))} cells"
+            yield Problem(message=words, allowed="rows of equal length")
         cells = [cell for row in self.rows for cell in row]
         odd = [cell for cell in cells if not isinstance(cell, bool | int | float | str | None)]
         if odd:

@@ -49,14 +49,16 @@ class Join(Operator):
         """Refuse a cross join by accident, and one with a condition."""
         if self.how is JoinType.CROSS:
             has_keys = self.on or self.condition is not None
-            message = "a cross join pairs all rows, and it has columns or a condition"
+            message = "a cross join takes neither columns nor a condition"
             if has_keys:
-                yield Problem(message=message, allowed="one of the two")
+                yield Problem(
+                    message=message, allowed="how='cross' alone, or keys with another join type"
+                )
         elif not self.on and self.condition is None:
             yield Problem(
                 message="it has neither columns nor a condition",
                 allowed='on="id", or condition="left.a < right.b"',
-                hint="pairing all rows is how='cross'",
+                hint="to pair all rows, use how='cross'",
             )
 
 
@@ -132,4 +134,6 @@ class Sql(Operator):
         unread = [name for name in self.names if f"{{{name}}}" not in self.query]
         if unread:
             message = f"its query does not read {{{unread[0]}}}"
-            yield Problem(message=message, hint="streams stand in braces: FROM {orders}")
+            yield Problem(
+                message=message, hint="write the name of a stream in braces: FROM {orders}"
+            )

@@ -26,7 +26,9 @@ class FunctionOperator(Operator):
 
     def why_unrepeatable(self) -> str | None:
         """As its author declared."""
-        return None if self.deterministic else f"{self.function} is declared not deterministic"
+        return (
+            None if self.deterministic else f"{self.function} is declared with deterministic=False"
+        )
 
 
 @dataclass(frozen=True, slots=True)

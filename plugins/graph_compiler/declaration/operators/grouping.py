@@ -11,7 +11,7 @@ from graph_compiler.declaration.windows import Window
 from graph_compiler.errors import Problem
 
 _NO_AGGREGATES = Problem(
-    message="it gives no columns", allowed='at least one, by name: flights="count(*)"'
+    message="it has no columns", allowed='at least one, by name: flights="count(*)"'
 )
 
 
@@ -36,7 +36,7 @@ class Aggregate(Operator):
         odd = sorted({key for keys in self.grouping_sets or () for key in keys} - set(self.keys))
         if odd:
             yield Problem(
-                message=f"its grouping sets name {', '.join(odd)}, which key_by does not",
+                message=f"its grouping sets use {', '.join(odd)}, which key_by does not name",
                 allowed=f"sets of {', '.join(self.keys)}",
             )
         if not self.aggregates:
@@ -102,12 +102,14 @@ class Deduplicate(Operator):
         """Refuse an order among equal rows."""
         if self.order_by and not self.keys:
             yield Problem(
-                message="it has an order, and no keys: rows that are equal in all columns have no order",
-                hint='name the keys of which one row is kept: deduplicate("user", order_by="seen DESC")',
+                message="it has an order but no keys: rows that are equal in all columns have no order",
+                hint='name the keys, to keep one row of each: deduplicate("user", order_by="seen DESC")',
             )
 
     def why_unrepeatable(self) -> str | None:
         """Without an order, another row each time."""
         if self.keys and not self.order_by:
-            return "it keeps any row of a key: give an order to keep the same one each time"
+            return (
+                "it keeps an arbitrary row of each key: set order_by to keep the same one each time"
+            )
         return None

@@ -10,7 +10,7 @@ from graph_compiler.declaration.operators.base_operator import Operator
 from graph_compiler.errors import Problem
 
 _NO_ORDER = Problem(
-    message="it names no order", allowed='columns or expressions: "mean_delay DESC NULLS LAST"'
+    message="it has no order", allowed='columns or expressions: "mean_delay DESC NULLS LAST"'
 )
 
 
@@ -53,7 +53,7 @@ class TopN(Operator):
 
     def why_unrepeatable(self) -> str | None:
         """Rows that are equal in the order may change places."""
-        return "of rows that are equal in its order it keeps any"
+        return "it keeps arbitrary rows among those that are equal in its order"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Limit(Operator):
 
     def why_unrepeatable(self) -> str | None:
         """Other rows each time."""
-        return "it keeps any rows: top_n(…) keeps the same ones each time"
+        return "it keeps arbitrary rows: top_n(…) keeps the same ones each time"
 
 
 def _count_problems(n: int) -> Iterator[Problem]:

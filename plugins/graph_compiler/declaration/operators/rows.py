@@ -44,7 +44,7 @@ class ColumnOperator(Operator):
     def problems(self) -> Iterator[Problem]:
         """Refuse no columns, and a name given twice."""
         if not self.columns:
-            yield Problem(message="it gives no columns", allowed='at least one: late="delay > 15"')
+            yield Problem(message="it has no columns", allowed='at least one: late="delay > 15"')
         yield from _twice([name for name, _ in self.columns])
 
 
@@ -125,7 +125,7 @@ class FlatMap(Operator):
     def problems(self) -> Iterator[Problem]:
         """Refuse no columns, and a name given twice."""
         if not self.columns:
-            yield Problem(message="it names no columns for what it makes", allowed=_COLUMNS)
+            yield Problem(message="it names no output columns", allowed=_COLUMNS)
         yield from _twice(self.columns)
 
 
@@ -141,8 +141,8 @@ class Sample(Operator):
         """Refuse what is no share."""
         if not 0 <= self.fraction <= 1:
             yield Problem(
-                message=f"its share is {self.fraction}, not 0 to 1",
-                allowed="0.1 for a tenth of the rows",
+                message=f"its fraction is {self.fraction}, not between 0 and 1",
+                allowed="a number from 0 to 1, such as 0.1 for a tenth of the rows",
             )
 
     def why_unrepeatable(self) -> str | None:
@@ -176,7 +176,7 @@ def _twice(names: list[str] | tuple[str, ...]) -> Iterator[Problem]:
         if name.lower() in seen:
             yield Problem(
                 message=f"two of its columns are called '{name}'",
-                hint="Spark takes names for one that differ in case at most",
+                hint="Spark treats names that differ only in case as the same",
             )
             return
         seen.add(name.lower())

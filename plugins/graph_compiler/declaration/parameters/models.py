@@ -37,14 +37,14 @@ def read_model(model: Any) -> tuple[dict[str, tuple[Any, dict[str, Any]]], tuple
     except Exception as error:  # whatever pydantic says of a type that JSON has no word for
         return {}, (_no_parameters(model, words_of(error)),)
     if schema.get("type") != "object":
-        return {}, (_no_parameters(model, "it is no mapping of fields"),)
+        return {}, (_no_parameters(model, "it is not a mapping of fields"),)
     required = schema.get("required", ())
     if required:
         return {}, tuple(
             Problem(
                 key=f"params.{name}",
                 message=f"the field of {model.__name__} has no default",
-                hint="a run that nobody triggers by hand, such as a scheduled one, needs a value",
+                hint="a scheduled run needs a value",
             )
             for name in required
         )
@@ -62,8 +62,8 @@ def read_model(model: Any) -> tuple[dict[str, tuple[Any, dict[str, Any]]], tuple
         Problem(
             key=f"params.{name}",
             message=f"its default is {shown(defaults[name])}, and {shown(again[name])} the next time",
-            allowed="the same whenever it is read",
-            hint="what differs at each reading would make a new version of the Dag each time",
+            allowed="a default that is always the same",
+            hint="a default that changes would make a new version of the Dag each time it is read",
         )
         for name in fields
         if name in defaults and defaults[name] != again[name]
@@ -78,7 +78,7 @@ def read_model(model: Any) -> tuple[dict[str, tuple[Any, dict[str, Any]]], tuple
 def _no_parameters(model: Any, reason: str) -> Problem:
     return Problem(
         key="params",
-        message=f"{model.__name__} does not give its fields and defaults: {reason}",
+        message=f"the fields and defaults of {model.__name__} cannot be read: {reason}",
         allowed="a pydantic model of fields, all with defaults that it accepts",
     )
 

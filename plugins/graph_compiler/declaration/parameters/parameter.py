@@ -55,7 +55,7 @@ def is_model(params: object) -> bool:
 
 
 def read_parameters(params: Params) -> tuple[tuple[Parameter, ...], tuple[Problem, ...]]:
-    """Return the parameters, and what is wrong with those left out; a Problem's key is `params.<name>`."""
+    """Return the parameters, and the problems with those left out; a Problem's key is `params.<name>`."""
     if not isinstance(params, Mapping) and not is_model(params):
         problem = Problem(
             key="params", message=f"is {params!r}", allowed="a mapping, or a pydantic model"
@@ -100,10 +100,10 @@ def _wrong_name(key: str, name: object) -> Problem | None:
         return Problem(
             key=key,
             message=f"'{name}' cannot be a parameter's name",
-            allowed="a name Python could use",
+            allowed="a valid Python name",
         )
     if name == RUN_DATE:
-        return Problem(key=key, message="every run has it, without being declared")
+        return Problem(key=key, message="it is built in: every run has it")
     if hasattr(dict, name):
         return Problem(
             key=key,
@@ -124,7 +124,8 @@ def _wrong_default(key: str, default: object, schema: Mapping[str, Any]) -> Prob
         return Problem(
             key=key,
             message="it is a secret",
-            hint="Airflow shows parameters to whoever may see the run: use Secret(…) where the connector takes one",
+            hint="Airflow shows parameters to everyone who can see the run: use Secret(…) where "
+            "the connector takes one",
         )
     if type(default) not in JSON_TYPES:
         return Problem(key=key, message=f"its default is {shown(default)}", allowed=_ALLOWED)
@@ -132,7 +133,7 @@ def _wrong_default(key: str, default: object, schema: Mapping[str, Any]) -> Prob
         return Problem(
             key=key,
             message=f"its default is {shown(default)}",
-            allowed="a whole number of 64 bits" if isinstance(default, int) else "a finite number",
+            allowed="a 64-bit whole number" if isinstance(default, int) else "a finite number",
         )
     return None
 
@@ -150,13 +151,13 @@ def _odd_word(key: str, schema: Mapping[str, Any]) -> Problem | None:
         if keyword not in KEYWORDS:
             return Problem(
                 key=key,
-                message=f"there is no '{keyword}' to say of a parameter",
+                message=f"a parameter has no keyword '{keyword}'",
                 allowed=", ".join(["default", *KEYWORDS]),
                 hint=did_you_mean(str(keyword), KEYWORDS),
             )
         if not _is_json(said):
             return Problem(
-                key=key, message=f"its '{keyword}' is {shown(said)}", allowed="what JSON has"
+                key=key, message=f"its '{keyword}' is {shown(said)}", allowed="a JSON value"
             )
     return None
 

@@ -37,7 +37,7 @@ class ResourceSpec:
     extended_resources: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        """Take a copy of the mapping, sorted: equal needs are equal values, whoever changes theirs later."""
+        """Take a copy of the mapping, sorted: equal needs are equal values, no matter who changes theirs later."""
         extended = self.extended_resources
         # What is no mapping is refused as a count, with the operator.
         given = extended if isinstance(extended, Mapping) else {"extended_resources": extended}

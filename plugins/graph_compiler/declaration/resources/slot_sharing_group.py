@@ -41,7 +41,7 @@ SPARK_SETTINGS: Mapping[str, str] = {
 }
 """Each setting of a group, and what Spark calls it."""
 
-# Where an application runs is the Airflow connection's to say: one place, whoever wrote the pipeline.
+# Where an application runs is the Airflow connection's to say: one place, no matter who wrote the pipeline.
 _OF_THE_CONNECTION = ("spark.master", "spark.submit.deployMode")
 _EXTENDED = "spark.executor.resource."
 _AMOUNT = ".amount"

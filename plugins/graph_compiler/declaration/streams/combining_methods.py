@@ -50,7 +50,7 @@ class CombiningMethods(Stream):
         """
         if how not in set(JoinType):
             self.refuse(
-                f"there is no join '{how}'",
+                f"there is no join type '{how}'",
                 allowed=listing(JoinType),
                 hint=did_you_mean(how, JoinType),
             )

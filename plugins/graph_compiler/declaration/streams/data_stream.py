@@ -88,7 +88,7 @@ class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMeth
         """
         if mode not in set(SinkMode):
             self.refuse(
-                f"there is no mode '{mode}'",
+                f"there is no sink mode '{mode}'",
                 allowed=listing(SinkMode),
                 hint=did_you_mean(mode, SinkMode),
             )

@@ -62,7 +62,7 @@ class FunctionMethods(Stream):
         """
         if batches not in set(Batches):
             self.refuse(
-                f"there are no batches of '{batches}'",
+                f"there are no batches of type '{batches}'",
                 allowed=listing(Batches),
                 hint=did_you_mean(batches, Batches),
             )

@@ -33,9 +33,7 @@ class PartitioningMethods(Stream):
         `reason` is shown wherever the cut is. Only ALL_EXCHANGES_PIPELINED, which asks for one task, overrides it.
         """
         if not reason.strip():
-            self.refuse(
-                "stage() was given no reason", allowed="words for whoever asks why the cut is there"
-            )
+            self.refuse("stage() needs a reason", allowed="text that explains why the cut is there")
         return self._partition(None, staging_reason=reason)
 
     def pipelined(self, reason: str) -> DataStream:
@@ -46,8 +44,8 @@ class PartitioningMethods(Stream):
         """
         if not reason.strip():
             self.refuse(
-                "pipelined() was given no reason",
-                allowed="words for whoever asks why the rows are not staged",
+                "pipelined() needs a reason",
+                allowed="text that explains why the rows are not staged",
             )
         return self._partition(None, pipelining_reason=reason)
 

@@ -117,7 +117,7 @@ class RowMethods(Stream):
     def cache(
         self, level: Literal["MEMORY_ONLY", "MEMORY_AND_DISK", "DISK_ONLY"] = "MEMORY_AND_DISK"
     ) -> DataStream:
-        """Keep the rows in the application, where several operators read them and computing them again is dearer."""
+        """Keep the rows in the application, where several operators read them and recomputing them costs more."""
         if level not in set(StorageLevel):
             self.refuse(
                 f"there is no storage level '{level}'",

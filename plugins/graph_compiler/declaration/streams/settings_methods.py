@@ -128,7 +128,7 @@ class Declared:
         transformation = self.environment.transformation(self.id)
         while not isinstance(transformation, PhysicalTransformation) and transformation.inputs:
             transformation = self.environment.transformation(transformation.inputs[0])
-        return f"behind '{label(transformation)}'"
+        return f"after '{label(transformation)}'"
 
     def refuse(
         self, message: str, *, allowed: str | None = None, hint: str | None = None

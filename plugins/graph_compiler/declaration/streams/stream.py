@@ -135,7 +135,7 @@ class Stream(Declared):
             if other.environment is not self.environment:
                 self.refuse(
                     f"it was given a stream of another environment, '{other.environment.name}'",
-                    hint="ids count anew in each environment: declare both streams in one",
+                    hint="ids are unique within one environment: declare both streams in the same one",
                 )
 
     def _gathered(self) -> Stream:
@@ -154,8 +154,8 @@ class Stream(Declared):
 def _words(value: object) -> str:
     """Call what is no stream by what it is, if it is one of ours."""
     kinds = {
-        "DataStreamSink": "a sink, which gives no rows",
-        "WindowedStream": "rows in windows, which wait for aggregate",
-        "ConnectedStreams": "connected streams, which wait for transform",
+        "DataStreamSink": "a sink, which has no output",
+        "WindowedStream": "windowed rows, which need aggregate",
+        "ConnectedStreams": "connected streams, which need transform",
     }
     return kinds.get(type(value).__name__, shown(value))

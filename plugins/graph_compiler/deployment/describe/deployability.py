@@ -19,7 +19,8 @@ def check_deployable(compiled: CompiledPipeline) -> None:
         raise InvalidPipelineError(compiled.pipeline.name, [reason])
     if not any(isinstance(node.operator, Sink) for node in compiled.stream_graph.nodes):
         problem = Problem(
-            message="it has no sink: nothing would come out", hint="end a stream with sink_to(…)"
+            message="it has no sink, so it would produce nothing",
+            hint="end a stream with sink_to(…)",
         )
         raise InvalidPipelineError(compiled.pipeline.name, [problem])
     if pinned := pinned_settings(compiled.job_graph.resource_profiles, SESSION):

@@ -56,7 +56,7 @@ class RunIdentity:
         dag_id, group_path, index, *more = [*map(_unquoted, place.split(":")), "", ""]
         if not dag_id or any(more) or (index and not (index.isascii() and index.isdecimal())):
             raise StagingError(
-                f"'{owner}' names no pipeline in a Dag\n"
+                f"'{owner}' is not a pipeline in a Dag\n"
                 "  allowed: PIPELINE, PIPELINE@DAG, PIPELINE@DAG:GROUP, PIPELINE@DAG:GROUP:MAP_INDEX"
             )
         return cls(

@@ -103,7 +103,7 @@ class PlanDiff:
 
     @property
     def is_empty(self) -> bool:
-        """Whether both versions are the same to whoever runs them."""
+        """Whether both versions are the same to anyone who runs them."""
         changed = self.session or self.run or self.operators or self.tasks
         return not changed and self.pipeline == self.pipeline_before
 

@@ -21,7 +21,7 @@ _OPERATOR_WORDS = {
     OperatorChangeKind.CHANGED: "changed",
     OperatorChangeKind.AFFECTED: "affected",
     OperatorChangeKind.RENAMED: "renamed",
-    OperatorChangeKind.MOVED: "with another id",
+    OperatorChangeKind.MOVED: "with a different id",
 }
 _TASK_WORDS = {
     TaskChangeKind.ADDED: "added",
@@ -30,8 +30,8 @@ _TASK_WORDS = {
 }
 _RESULT_WORDS = {
     ResultChangeKind.REUSABLE: "stays reusable",
-    ResultChangeKind.MOVED: "is computed again: the same rows, under another id; its head's uid or uid_hash keeps it",
-    ResultChangeKind.RECOMPUTED: "is computed again: its fingerprint differs",
+    ResultChangeKind.MOVED: "is recomputed: same rows, different id; to keep it, set uid or uid_hash on its head",
+    ResultChangeKind.RECOMPUTED: "is recomputed: its fingerprint differs",
     ResultChangeKind.ADDED: "is staged now",
     ResultChangeKind.REMOVED: "is no longer staged",
 }
@@ -65,12 +65,12 @@ def diff_text(diff: PlanDiff) -> str:
 def _lines(diff: PlanDiff) -> Iterator[str]:
     yield diff_summary(diff)
     if diff.pipeline != diff.pipeline_before:
-        yield "  another name is another Dag: it finds no staged result of the first one"
+        yield "  a different name is a different Dag: staged results of the old one are not reused"
     if diff.session:
         yield from ("", "session")
         yield from (f"  ~ {change}" for change in diff.session)
     if diff.run:
-        yield from ("", "what a run is given")
+        yield from ("", "parameters and schedule")
         yield from (f"  ~ {change}" for change in diff.run)
     if diff.operators:
         yield from ("", "operators")
@@ -99,9 +99,9 @@ def _operator_lines(changes: Sequence[OperatorChange]) -> Iterator[str]:
         if kind not in _SIGN
     }
     words = {
-        OperatorChangeKind.AFFECTED: "affected by what is before them",
+        OperatorChangeKind.AFFECTED: "affected by changes before them",
         OperatorChangeKind.RENAMED: "renamed",
-        OperatorChangeKind.MOVED: "with another id",
+        OperatorChangeKind.MOVED: "with a different id",
     }
     for kind, names in silent.items():
         if names:

@@ -66,8 +66,8 @@ def _read_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Itera
     moved = [
         now for before, now in kept if before.fingerprint == now.fingerprint and before.id != now.id
     ]
-    yield from _said("reads other rows of", map(pairing.now.result_name, other))
-    yield from _said("reads under another id:", map(pairing.now.result_name, moved))
+    yield from _said("reads different rows of", map(pairing.now.result_name, other))
+    yield from _said("reads under a different id:", map(pairing.now.result_name, moved))
 
 
 def _came_and_went(

@@ -17,7 +17,7 @@ from graph_compiler.options.flink_options import FLINK_DEFAULTS
 from graph_compiler.options.model import PipelineOptions
 from graph_compiler.options.text import as_text
 
-_HEAD = ("key", "allowed", "default", "in Flink", "what it says")
+_HEAD = ("key", "allowed", "default", "in Flink", "meaning")
 _NOUNS = {int: "a whole number", float: "a number", timedelta: "a duration"}
 _BOUNDS = {"ge": "from {}", "gt": "above {}", "le": "to {}"}
 _NOTHING = timedelta(0)

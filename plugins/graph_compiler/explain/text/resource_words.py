@@ -37,8 +37,8 @@ def vertex_words(vertex: JobVertex, compiled: CompiledPipeline) -> str:
     silent = [f"'{node.declared_name}'" for node in nodes if node.settings.min_resources is None]
     if len(silent) == len(nodes):
         return ""
-    return f"    [needs: unknown, since {listing(silent)} {_say(len(silent))} nothing]"
+    return f"    [needs: unknown, since {listing(silent)} {_declare(len(silent))} none]"
 
 
-def _say(speakers: int) -> str:
-    return "says" if speakers == 1 else "say"
+def _declare(operators: int) -> str:
+    return "declares" if operators == 1 else "declare"

@@ -27,11 +27,11 @@ from graph_compiler.projects.yaml.syntax.tree import Node
 from graph_compiler.projects.yaml.values import Form, SqlFile
 
 _WHAT = {
-    "DataStream": "rows that are not by key",
+    "DataStream": "rows without keys",
     "KeyedStream": "rows by key",
-    "WindowedStream": "rows in windows, which wait for aggregate",
-    "ConnectedStreams": "connected streams, which wait for transform",
-    "DataStreamSink": "a sink, which gives nothing",
+    "WindowedStream": "windowed rows, which need aggregate",
+    "ConnectedStreams": "connected streams, which need transform",
+    "DataStreamSink": "a sink, which has no output",
 }
 Written = Mapping[str, Any]
 
@@ -82,8 +82,8 @@ class Calls:
         operation = OPERATIONS[key]
         method = getattr(on, operation.method.__name__, None)
         if method is None:
-            hint = "say which: key_by: [columns]" if isinstance(on, DataStream) else None
-            raise self.refused((*path, key), f"it stands behind {_what(on)}", hint=hint)
+            hint = "add the columns: key_by: [columns]" if isinstance(on, DataStream) else None
+            raise self.refused((*path, key), f"it cannot follow {_what(on)}", hint=hint)
         if key == "select":
             return method(**_selected(written[key]))
         arguments: list[Any] = []
@@ -113,7 +113,7 @@ class Calls:
                     (*path, there[0]), f"it is set on {_what(on)}", allowed="operators"
                 )
             if there[0] != key:
-                raise self.refused((*path, there[0]), f"it stands without '{key}'", allowed="both")
+                raise self.refused((*path, there[0]), f"it needs '{key}'", allowed="both")
             takes = bool(parameters(method))
             setter(*(value_of(written[word], str) for word in there if takes))
 
@@ -132,9 +132,9 @@ class Calls:
             return self.streams[name]
         hint = did_you_mean(name, self.streams)
         if name in self.later:
-            hint = "it is declared further down, and a step reads what stands above it"
+            hint = "it is declared further down; a step can only read what is declared above it"
         allowed = listing(self.streams)
-        raise self.refused(path, f"nothing is called '{name}'", allowed=allowed, hint=hint)
+        raise self.refused(path, f"there is no stream called '{name}'", allowed=allowed, hint=hint)
 
     def _argument(self, parameter: Parameter, path: KeyPath, written: Written) -> Any:
         kind, found = parameter.annotation, written[str(path[-1])]

@@ -143,7 +143,9 @@ class _Declaring:
             return calls.env.from_source(connector, written["name"])
         if key == "sql" and "streams" in written:
             if "from" in written:
-                raise calls.refused((*path, "from"), "it is beside 'streams'", allowed="one")
+                raise calls.refused(
+                    (*path, "from"), "it cannot be combined with 'streams'", allowed="one"
+                )
             return calls.call(None, key, written, path)
         on = self._input(written, path)
         for prefix in PREFIXES:
@@ -163,7 +165,7 @@ class _Declaring:
 
     def _name(self, name: str, given: object | None, path: KeyPath) -> None:
         if name in self.calls.streams:
-            message, hint = f"'{name}' is there twice", "'as' gives a step a name to be read by"
+            message, hint = f"'{name}' is declared twice", "'as' gives a step a name to be read by"
             self.problems.append(
                 problem_in(self.calls.tree, self.calls.file, path, message, hint=hint)
             )

@@ -1,6 +1,6 @@
 """Connectors and operators of other packages in YAML: the key is the entry point's name, the form the class' signature.
 
-A package that cannot be imported, or whose class has no form, spoils no file that does not use it: whoever writes its
+A package that cannot be imported, or whose class has no form, spoils no file that does not use it: the author of its
 key is told why.
 """
 

@@ -31,7 +31,9 @@ def read_pipeline(path: Path) -> Pipeline:
     try:
         text = read_bytes(path, most=4 * MAX_CHARACTERS).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        message = f"{path} is no UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}"
+        message = (
+            f"{path} is not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}"
+        )
         raise InvalidPipelineError(name, [Problem(message=message)]) from None
     except ValueError as error:
         problem = Problem(
@@ -55,7 +57,7 @@ def parse_pipeline(text: str, file: str) -> Pipeline:
         raise InvalidPipelineError(name, _sorted([*problems, *error.problems])) from None
     problems += refused
     if problems:
-        # Where a parameter is broken, whoever uses it is not to blame.
+        # Where a parameter is broken, anyone who uses it is not to blame.
         is_complete = not any((problem.key or "").startswith("params") for problem in problems)
         declared = env.pipeline() if is_complete else None
         raise IncompletePipelineError(name, _sorted(problems), declared=declared)

@@ -112,7 +112,7 @@ def _problem(path: KeyPath, errors: list[ErrorDetails], tree: Node, file: str) -
             STEP_FORMS if path[:1] == ("steps",) and len(path) == len(("steps", 0, "key")) else ()
         )
         hint = _of_package({key: value}) or did_you_mean(str(key), [*known, *calls])
-        return say(f"there is no key '{key}' here", listing(known), hint)
+        return say(f"unknown key '{key}'", listing(known), hint)
     if kind == "union_tag_not_found":
         return _no_kind(path, value, tree, file)
     if kind == "literal_error":
@@ -141,11 +141,11 @@ def _no_choice(path: KeyPath, error: ErrorDetails, tree: Node, file: str) -> Pro
 def _no_kind(path: KeyPath, value: object, tree: Node, file: str) -> Problem:
     noun, known = _kinds_at(path)
     if not isinstance(value, dict):
-        message, allowed = f"is {shown(value)}", f"a mapping with a key that names {noun}"
+        message, allowed = f"is {shown(value)}", f"a mapping with a key for {noun}"
         return problem_in(tree, file, path, message, allowed=allowed, hint=_template_hint(value))
     there = [str(key) for key in value if key in known]
     if there:
-        message = f"there are {len(there)} keys that each name {noun}: {listing(there)}"
+        message = f"there are {len(there)} keys for {noun}: {listing(there)}"
         return problem_in(tree, file, path, message, allowed="one")
     # What is a key of other steps, a name above all, is not a misspelt one.
     settings = {key for form in STEP_FORMS.values() for key in _keys_of(form)} - set(known)
@@ -154,7 +154,7 @@ def _no_kind(path: KeyPath, value: object, tree: Node, file: str) -> Problem:
         tree,
         file,
         path,
-        f"no key names {noun}; found {listing(map(str, value)) if value else 'an empty mapping'}",
+        f"there is no key for {noun}; found {listing(map(str, value)) if value else 'an empty mapping'}",
         allowed=", ".join(known),
         hint=next((hint for hint in (_of_package(value), *hints) if hint), None),
     )
@@ -177,7 +177,7 @@ def _kinds_at(path: KeyPath) -> tuple[str, list[str]]:
         return "an operator of a package", list(OPERATORS)
     if path[-1] in ("window", "window_all"):
         return "a window", list(WINDOWS)
-    return "how rows travel", list(INLINE_FORMS)
+    return "a way to distribute rows", list(INLINE_FORMS)
 
 
 def _known(location: tuple[Any, ...]) -> list[str]:
@@ -203,4 +203,4 @@ def _hint(value: object, allowed: list[str]) -> str | None:
 
 def _template_hint(value: object) -> str | None:
     is_braces = isinstance(value, dict) and len(value) == 1 and list(value.values()) == [None]
-    return "a value that begins with {{ must stand in quotes" if is_braces else None
+    return "a value that begins with {{ must be in quotes" if is_braces else None

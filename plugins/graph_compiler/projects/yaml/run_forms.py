@@ -22,7 +22,7 @@ from graph_compiler.projects.yaml.values import (
 )
 
 PATH = "path"
-"""The format, ours, of a default that is a path: one that begins nowhere begins at the project."""
+"""The format, ours, of a default that is a path: one that is relative starts at the project."""
 
 
 class ParameterForm(Form):

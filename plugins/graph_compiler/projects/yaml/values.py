@@ -71,7 +71,7 @@ def _pair(value: object) -> list[str]:
 def _columns(value: object) -> dict[str, str]:
     if not _is_columns(value):
         raise refused(
-            f"is {shown(value)}", "a mapping of names to texts; a number or a truth value in quotes"
+            f"is {shown(value)}", "a mapping of names to texts; numbers and booleans in quotes"
         )
     return dict(value)  # type: ignore[call-overload, no-any-return]  # just checked
 

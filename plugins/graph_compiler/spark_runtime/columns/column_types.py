@@ -72,7 +72,7 @@ def check_names(schema: StructType) -> None:
     if twice := [name for name, count in counts.items() if count > 1]:
         raise PublicationError(
             f"it would write {listing(twice)} more than once\n"
-            "  hint: Spark's names differ in more than case; rename or leave out one of each"
+            "  hint: Spark treats names that differ only in case as the same; rename or drop one of each"
         )
 
 
@@ -130,7 +130,7 @@ def _keys(schema: StructType, format: str) -> Iterator[str]:
     """Name columns with keys that are no text, where a format's keys are."""
     for field in schema if format == "json" else ():
         if any(not isinstance(key, StringType) for key in _all_keys(field.dataType)):
-            yield f"column '{field.name}' is {type_words(field.dataType)}; keys of JSON are texts"
+            yield f"column '{field.name}' is {type_words(field.dataType)}; keys of JSON are strings"
 
 
 def _all_keys(data_type: DataType) -> Iterator[DataType]:

@@ -168,7 +168,7 @@ def _refusal(refused: list[SchemaChange], expectation: Expectation) -> str:
     )
     kinds = {change.kind for change in refused}
     if expectation.policy is OnSchemaChange.FAIL and kinds <= expectation.evolves:
-        lines.append("  hint: on_schema_change='evolve' takes these changes")
+        lines.append("  hint: on_schema_change='evolve' accepts these changes")
     elif expectation.policy is not OnSchemaChange.IGNORE:
         lines.append("  hint: on_schema_change='ignore' keeps exactly the expected columns")
     return "\n".join(lines)

@@ -34,6 +34,6 @@ def _(connector: FunctionSource, reading: Reading) -> Found:
     rows = call_function(connector.function.load(), reading.spark)
     if not isinstance(rows, DataFrame):
         raise TypeError(
-            f"{connector.function} gave a {type(rows).__name__}; it must give a DataFrame"
+            f"{connector.function} returned a {type(rows).__name__}; it must return a DataFrame"
         )
     return Found(rows=rows, schema=rows.schema)

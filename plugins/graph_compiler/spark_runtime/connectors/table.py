@@ -104,7 +104,7 @@ class TableSink:
             _carry_out(publication, self.connector, self.spark, self.ledger)
         except (
             PySparkException
-        ):  # Spark has refused the rows, and would again: nobody shall wait for them
+        ):  # Spark has refused the rows, and would again: do not make later runs wait for them
             self.ledger.give_up(publication)
             raise
 

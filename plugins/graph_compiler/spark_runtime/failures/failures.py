@@ -102,7 +102,7 @@ def _before_any_data_moved(error: InitializeOnMasterError) -> Failure:
         throwable_type=ThrowableType.NON_RECOVERABLE_ERROR,
         operator=None if others else first.operator,
         declared_at=None if others else first.declared_at,
-        message=f"before any data moved, {len(error.problems)} things were wrong\n{listed}"
+        message=f"before any data moved, {len(error.problems)} problems were found\n{listed}"
         if others
         else first.message,
     )
@@ -250,17 +250,17 @@ def _of_kind(cause: Cause) -> list[str]:
     if cause.kind == "SystemExit":
         return [
             f"its function ended the program, as sys.exit({cause.message}) does",
-            "allowed: to give rows, or to raise an error",
+            "allowed: to return rows, or to raise an error",
         ]
     if cause.kind == "StackOverflowError":
         return [
-            "StackOverflowError: its expression, or the plan it stands in, is nested too deep",
-            "hint: stage(…) begins a new plan",
+            "StackOverflowError: its expression, or the plan that contains it, is nested too deeply",
+            "hint: stage(…) starts a new plan",
         ]
     if cause.is_of_a_worker and cause.kind.endswith("MemoryError"):
         return [
-            f"{cause.kind}: {cause.message or 'its Python worker may take no more memory'}",
-            f"hint: {_WORKER_MEMORY} says how much it may take",
+            f"{cause.kind}: {cause.message or 'its Python worker has reached its memory limit'}",
+            f"hint: {_WORKER_MEMORY} sets the limit",
         ]
     if cause.is_lost_worker:
         return [

@@ -3,8 +3,8 @@
     with metrics.running(sink, "prepare"):     Spark's jobs are called "flights · late_routes: prepare"
         publisher.prepare(…)
 
-Everything in there is marked by thread (Spark's local properties, Catalyst's current origin): whoever runs actions side
-by side starts them in threads of pyspark's InheritableThread and enters `running` in each.
+Everything in there is marked by thread (Spark's local properties, Catalyst's current origin): to run actions side
+by side, start them in threads of pyspark's InheritableThread and enter `running` in each.
 """
 
 from __future__ import annotations

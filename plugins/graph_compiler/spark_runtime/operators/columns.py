@@ -24,7 +24,7 @@ class ColumnsError(GraphCompilerError):
 
 
 def require_columns(rows: DataFrame, names: Iterable[str], of: str = "its input") -> None:
-    """Raise ColumnsError where a column is not there; names differ in more than case."""
+    """Raise ColumnsError where a column is not there; names that differ only in case are the same."""
     known = {name.lower() for name in rows.columns}
     missing = [name for name in names if name.lower() not in known]
     if missing:

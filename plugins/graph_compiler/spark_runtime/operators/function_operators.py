@@ -68,12 +68,12 @@ def _process(operator: Process, inputs: list[DataFrame]) -> dict[str | None, Dat
     given = call_function(operator.function.load(), *inputs)
     if not (isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], dict)):
         raise TypeError(
-            f"{operator.function} gave a {type(given).__name__}; it must give (DataFrame, {{tag: DataFrame}})"
+            f"{operator.function} returned a {type(given).__name__}; it must return (DataFrame, {{tag: DataFrame}})"
         )
     main, sides = given
     if set(sides) != set(operator.tags):
         raise ColumnsError(
-            f"{operator.function} gave the side outputs {listing(sides)}",
+            f"{operator.function} returned the side outputs {listing(sides)}",
             f"process(…, outputs=…) names {listing(operator.tags)}",
         )
     return {None: _dataframe(main, operator.function)} | {
@@ -89,5 +89,5 @@ def _holds(condition: str, state: DataFrame, scope: Scope) -> bool:
 
 def _dataframe(given: object, function: FunctionRef) -> DataFrame:
     if not isinstance(given, DataFrame):
-        raise TypeError(f"{function} gave a {type(given).__name__}; it must give a DataFrame")
+        raise TypeError(f"{function} returned a {type(given).__name__}; it must return a DataFrame")
     return given

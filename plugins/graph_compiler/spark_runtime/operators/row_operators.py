@@ -47,7 +47,7 @@ def _(operator: Select, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 @main_output.register
 def _(operator: WithColumns, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     new = {name.lower(): (name, expression) for name, expression in operator.columns}
-    # Spark's names differ in more than case; a replaced column keeps its place
+    # Spark treats names that differ only in case as the same; a replaced column keeps its place
     kept = [
         named((new.pop(name.lower()),)) if name.lower() in new else quoted(name)
         for name in inputs[0].columns

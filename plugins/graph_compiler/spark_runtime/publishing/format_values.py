@@ -5,9 +5,9 @@
     text   a line break, NULL               two lines; the line of an empty text
     orc    a date or time from 1582-10-05 to 14        another one: the Julian calendar has no such days
            a time in the last second before 1970  a second later
-    xml    blanks around a text             readers take them away, unless ignoreSurroundingSpaces says otherwise
+    xml    leading or trailing blanks             readers take them away, unless ignoreSurroundingSpaces says otherwise
            NULL in an array, an empty array an element that is missing, and one is NULL
-           the least INT or BIGINT          Spark's reader fails
+           the smallest INT or BIGINT          Spark's reader fails
 
 What the columns alone say is refused before (`column_types.py`); what an option can mend has that option
 (`FileConnector.write_options`).
@@ -141,10 +141,10 @@ def _of_xml(columns: list[StructField], options: _Options) -> Iterator[Doubt]:
     blanks_hint = "options={'ignoreSurroundingSpaces': 'false'}, which readers need too"
     for field in columns:
         for kind, found, condition, hint in (
-            *(() if keeps_blanks else ((StringType, "blanks around a text", _is_trimmed, blanks_hint),)),
-            (StringType, "the letters U+FFFE or U+FFFF", _has_no_letter, "replace them, or write Parquet"),
-            (IntegerType, "the least INT", _is_least_int, "a column of BIGINT, or write Parquet"),
-            (LongType, "the least BIGINT", _is_least_bigint, "a column of DECIMAL(20,0), or write Parquet"),
+            *(() if keeps_blanks else ((StringType, "leading or trailing blanks", _is_trimmed, blanks_hint),)),
+            (StringType, "the characters U+FFFE or U+FFFF", _has_no_letter, "replace them, or write Parquet"),
+            (IntegerType, "the smallest INT", _is_least_int, "a column of BIGINT, or write Parquet"),
+            (LongType, "the smallest BIGINT", _is_least_bigint, "a column of DECIMAL(20,0), or write Parquet"),
             (ArrayType, "empty arrays, or NULL in them", _has_gap, "NULL, or an array without NULL"),
         ):  # fmt: skip
             if where := _anywhere(quoted(field.name), field.dataType, kind, condition):

@@ -19,7 +19,7 @@ def key_columns(keys: tuple[str, ...], schema: StructType) -> tuple[str, ...]:
     known = {name.lower(): name for name in schema.names}
     if unknown := [key for key in keys if key.lower() not in known]:
         raise PublicationError(
-            f"it merges by {listing(unknown)}, and its rows have no such column\n"
+            f"it merges by {listing(unknown)}, but its rows have no such column\n"
             f"  allowed: {listing(schema.names)}"
         )
     return tuple(known[key.lower()] for key in keys)

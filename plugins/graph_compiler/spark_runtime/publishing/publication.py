@@ -111,7 +111,7 @@ class Publisher:
         )
         if mode is SinkMode.ERROR_IF_EXISTS and (old := ticket.old_files):
             raise PublicationError(
-                f"its target {target} holds {len(old)} files of others ({old[0]}, …)\n"
+                f"its target {target} holds {len(old)} files from elsewhere ({old[0]}, …)\n"
                 "  allowed: nothing, since its mode is 'error-if-exists'"
             )
         return ticket

@@ -53,7 +53,7 @@ def find_in_the_way(
             if name in remove or not os.path.lexists(place) or place.is_dir():
                 continue
             if not _is_replaced(name, {partition_of(folder) for folder in replaces}):
-                what = "a link that leads nowhere" if place.is_symlink() else "a file"
+                what = "a broken link" if place.is_symlink() else "a file"
                 raise PublicationError(
                     f"its target has {what} where the partition folder {folder} must be: {place}\n"
                     "  hint: remove it, or write to another path"

@@ -115,7 +115,7 @@ def _compare(
     depth = len(format.partition_by)
     if odd := [file for file in files if file.name.count("/") != depth]:
         raise PublicationError(
-            f"{format.name} files came where no reader of its folders looks: {odd[0].name} (in {folder})\n"
+            f"{format.name} files were written where readers do not look: {odd[0].name} (in {folder})\n"
             "  hint: an option or setting gives files other names"
         )
     count_rows = _ROWS_IN_FOOTERS.get(format.name.lower())

@@ -40,7 +40,7 @@ _NAME = re.compile(rf"[{_FIRST}][{_FIRST}\-.0-9\u00b7\u0300-\u036f\u203f\u2040]*
 
 
 def why_not_xml(columns: StructType, options: Mapping[str, str]) -> Iterator[str]:
-    """Yield what is wrong with each column of a file; `options` are the writer's."""
+    """Yield the problems with each column of a file; `options` are the writer's."""
     known = {key.lower(): value for key, value in options.items()}
     marks = (known.get("attributeprefix", "_"), known.get("valuetag", "_VALUE"))
     for column in columns:

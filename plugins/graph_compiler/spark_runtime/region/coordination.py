@@ -219,7 +219,7 @@ class OperatorCoordinators:
             if isinstance(other, SinkCommitter) and other.target() == target:
                 raise PublicationError(
                     f"its target {target} is also written by '{operator.name}'\n"
-                    "  hint: give each its own target; union(…) brings the rows of two streams into one sink"
+                    "  hint: give each its own target; union(…) combines two streams into one sink"
                 )
 
     def committer(self, sink: OperatorDescriptor) -> SinkCommitter:

@@ -1,4 +1,4 @@
-"""A staged result that is lost is computed again by whoever needs it (decision 11; Flink's region failover).
+"""A staged result that is lost is computed again by anyone who needs it (decision 11; Flink's region failover).
 
     find the producer's descriptor  →  the vertices on the paths to the result  →  run them  →  commit the next epoch
 
@@ -56,7 +56,9 @@ from graph_compiler.staging.results.restarts import RestartSet, restarts
 
 LOG = program_log.logger(__name__)
 
-_NOT_DETERMINISTIC = "its rows would be others: what computes them is not deterministic"
+_NOT_DETERMINISTIC = (
+    "recomputing it could return different rows: its operators are not deterministic"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +79,7 @@ class LostCopy:
     def cannot(self, reason: str) -> PartitionNotFoundError:
         """Say why it cannot be computed again by this application."""
         return PartitionNotFoundError(
-            f"{self.words}\n  it cannot be computed again here: {reason}\n"
+            f"{self.words}\n  it cannot be recomputed here: {reason}\n"
             f"  hint: clear the task '{self.staged.producer}', with its downstream tasks"
         )
 
@@ -133,8 +135,8 @@ class RegionFailover:
             latest = None if newest == manifest.epoch else self.area.log.latest(result_id)
             if newest != manifest.epoch and not (latest and latest.replaces(manifest)):
                 raise StaleReadError(
-                    f"{result_id} was computed again while this execution ran (epoch {newest}; it has read "
-                    f"{manifest.epoch}), and has or may have other rows: the next attempt reads these"
+                    f"{result_id} was recomputed while this execution ran (epoch {newest}; it had "
+                    f"read {manifest.epoch}), and may have different rows: the next attempt reads the new ones"
                 )
 
     def _rows(self, manifest: Manifest, partitions: int | None) -> DataFrame:
@@ -242,8 +244,8 @@ class RegionFailover:
         readers = [region_id for region_id, spared in verdicts.items() if spared is None]
         if readers and not self.task.clears_others:
             raise ConsumersMustRerunError(
-                f"{copy.lost}\n  {listing(readers)} finished from another copy of it, "
-                f"and computed again it {_how_it_differs(manifest)}\n"
+                f"{copy.lost}\n  {listing(readers)} already read an earlier copy, and the "
+                f"recomputed one {_how_it_differs(manifest)}\n"
                 f"  hint: {clear_command(self.task, [copy.staged.producer, *readers])}"
             )
 
@@ -253,8 +255,8 @@ class RegionFailover:
         upstream = copy.restarts.upstream
         if found := [id for id, spared in verdicts.items() if spared is None and id in upstream]:
             raise UpstreamMustRerunError(
-                f"{copy.words}\n  computed again it {_how_it_differs(manifest)}; {listing(found)} finished from "
-                "another copy and must run again before this task"
+                f"{copy.words}\n  the recomputed copy {_how_it_differs(manifest)}; "
+                f"{listing(found)} already read an earlier copy and must run again before this task"
             )
 
 
@@ -273,4 +275,4 @@ def _result(producer: TaskDeploymentDescriptor, copy: LostCopy) -> ResultDescrip
 
 
 def _how_it_differs(manifest: Manifest) -> str:
-    return "may differ: it has no checksum" if manifest.checksum is None else "has other rows"
+    return "may differ: it has no checksum" if manifest.checksum is None else "has different rows"

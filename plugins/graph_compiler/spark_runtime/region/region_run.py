@@ -62,7 +62,7 @@ class RegionRun:
             yield _staged_output(operator, result.output_tag, manifest)
 
     def _check_adopted(self, manifest: Manifest, *, varies: bool) -> None:
-        """Raise StagingError where another execution's rows were committed that may be others than these.
+        """Raise StagingError where another execution's rows were committed that may differ from these.
 
         What else this execution writes would not go with them.
         """

@@ -45,7 +45,8 @@ class ListedFiles:
         """Raise SourceChangedError where a file is not as it was listed any more."""
         if words := self.why_changed():
             raise SourceChangedError(
-                f"its input changed while it was read: {words}\n  nothing was published; the next attempt lists anew"
+                f"its input changed while it was read: {words}\n  nothing was published; the next "
+                "attempt lists its files again"
             )
 
     def why_changed(self) -> str | None:

@@ -1,4 +1,4 @@
-"""Why the rows of a plan may be others when Spark computes it again: the one place that judges a plan (decision 9).
+"""Why the rows of a plan may differ when Spark computes it again: the one place that judges a plan (decision 9).
 
 Catalyst's own word comes first. It holds aggregates, windows and limits to be deterministic, so the nodes that an
 operator adds to its inputs' plans are looked at for what `declaration/varying_rows.py` lists.
@@ -40,7 +40,7 @@ _COLLECTS = ("CollectList", "CollectSet")
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """Why rows may be others: a row of the table, and what of it was found.
+    """Why rows may differ: a row of the table, and what of it was found.
 
     `is_certain`: Catalyst or the declaration says so; else it depends on rows nobody has looked at (are there ties?).
     """

@@ -42,7 +42,7 @@ def _data_file(store: StagingStore, file: StoredFile, name: str, rows: int) -> D
     checksums = store.digest(file.key)
     if checksums is None:
         raise StagingError(
-            f"{file.key} was written without checksums: nothing would vouch for its bytes\n"
+            f"{file.key} was written without checksums: its bytes could not be verified\n"
             "  hint: a commit protocol or an output committer of your own does not keep them"
         )
     return DataFile(name=name, rows=rows, bytes=file.bytes, checksums=checksums)

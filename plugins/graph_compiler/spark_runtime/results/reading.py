@@ -53,7 +53,7 @@ def pinned_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSes
 
 
 def _check_listing(rows: DataFrame, manifest: Manifest, files: Collection[DataFile]) -> None:
-    """Raise where Spark's listing lacks a file, or has another size: a filter of a cluster's may have hidden it."""
+    """Raise where a file is missing from Spark's listing, or has another size: a filter of the cluster may hide it."""
     found = listed_files(rows)
     wanted = len(files), sum(file.bytes for file in files)
     if found != wanted:

@@ -178,7 +178,7 @@ class StagingArea:
             return error
         record_damage(self.log.store, self.layout, damaged)
         return PartitionNotFoundError(
-            f"{damaged.words()}\n  it counts as lost from now on: the next attempt computes it again"
+            f"{damaged.words()}\n  it now counts as lost: the next attempt recomputes it"
         )
 
     def drop(self, manifest: Manifest) -> None:

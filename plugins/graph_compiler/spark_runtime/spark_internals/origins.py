@@ -7,7 +7,7 @@ tags of what they replace on to what they put there. Origins are for error messa
     of an executed plan's nodes   who has a part in them
 
 and a tag on the node an operator ends with says whose output comes out there. Spark does not promise any of this to
-programs outside of it: whoever reads it must do without. `Origin` with eleven fields, `TreeNodeTag`: 4.3.
+programs outside of it: anyone who reads it must do without. `Origin` with eleven fields, `TreeNodeTag`: 4.3.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     submission.json   → INITIALIZING → RUNNING
     report.json       the driver's end; the attempt's, where its task has left no word
     outcome.json      the task's end
-    a later attempt   without a word of its own the attempt has died: FAILED
+    a later attempt   without a report the attempt has died: FAILED
 
 A history that no execution can have is not believed: it is shown as a failure, with what contradicts what.
 """
@@ -23,7 +23,7 @@ from graph_compiler.graphs.execution import (
     transition,
 )
 
-DIED = "it ended without a word: its worker was killed, or lost"
+DIED = "it died without a report: its worker was killed or lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,7 @@ def folded_state(
     if end is None:
         return FoldedState(state)
     if why := _why_impossible(state, end.state, report):
-        return FoldedState(
-            ExecutionState.FAILED, f"its documents say what no execution can do: {why}"
-        )
+        return FoldedState(ExecutionState.FAILED, f"its documents contradict each other: {why}")
     return end
 
 
@@ -70,7 +68,7 @@ def _why_impossible(
 ) -> str | None:
     """Say why an attempt in this state cannot end so, None where it can."""
     if end is ExecutionState.FINISHED and report is not None and report.failure is not None:
-        return f"its task has FINISHED, and its driver has FAILED: {report.failure.message}"
+        return f"its task has FINISHED, but its driver has FAILED: {report.failure.message}"
     try:
         before = cancel(state) if end is ExecutionState.CANCELED else state
         after = report_state(before, end).state

@@ -38,7 +38,7 @@ def told_in(store: StagingStore, key: str, *, every: float = EVERY) -> Iterator[
         file.ended.set()
         writer.join(
             every
-        )  # it may be stuck: whoever waits for this execution need not wait for that
+        )  # it may be stuck: anyone who waits for this execution need not wait for that
 
 
 @dataclass(slots=True)
@@ -60,6 +60,6 @@ class _ProgressFile:
                 try:
                     self.store.put(self.key, to_json(latest).encode())
                 except OSError as error:
-                    LOG.warning("no more progress is told: %s", error)
+                    LOG.warning("progress is no longer reported: %s", error)
                     return
                 written, pause = latest, max(every, RARITY * (time.monotonic() - started))

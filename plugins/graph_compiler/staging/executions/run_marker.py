@@ -126,7 +126,7 @@ def see_marker(store: StagingStore, region: RegionDescriptor, mine: RunMarker) -
     ]:
         if marker.plan_id != mine.plan_id:
             raise StaleResultError(
-                f"the pipeline was changed while this run was on its way: it began with plan {marker.plan_id}, "
+                f"the pipeline was changed during this run: it began with plan {marker.plan_id}, "
                 f"'{region.region_id}' is of plan {mine.plan_id}, and reads from {listing(unseen)}, which has not run\n"
                 f"  hint: either run all of the run again, or deploy the version of plan {marker.plan_id} again"
             )

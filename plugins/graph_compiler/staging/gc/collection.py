@@ -5,7 +5,8 @@
     a live run                                 nothing
 
 Kept in any case: the ledgers of targets; and of every run what an undone publication needs, since the next execution
-that writes the target carries it out. Tables only who may connect can drop: a run with some is kept, less its rows.
+that writes the target carries it out. A table can only be dropped by someone who may connect: its run is kept, without
+its rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bring an execution's prepared files into their target, whoever does it, and however often it was begun before.
+"""Bring an execution's prepared files into their target, no matter who does it, or how often it was begun before.
 
     claim      rename the folder with the files to a name of this carrier's own; of several carriers one succeeds
     bring in   exchange it for the folder it replaces, in one step; where the target's store does not promise that, or
@@ -52,7 +52,7 @@ def carry_out(intent: Intent) -> None:
         raise PublicationPendingError(
             f"{intent.target} does not take what execution {intent.execution_id} of run {intent.identity.run_id} has "
             f"decided to publish: {error.strerror or error}{f' ({places})' if places else ''}\n"
-            "  hint: mend this, and clear the task: whoever writes the target next finishes it. "
+            "  hint: fix this, and clear the task: the next execution that writes the target finishes it. "
             f"To give it up, remove {intent.prepared}"
         ) from error
 

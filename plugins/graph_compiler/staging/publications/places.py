@@ -62,8 +62,8 @@ def recorded_endpoints(
 ) -> tuple[Endpoint, ...]:
     """Return the places that the last attempts at other tasks of a run were told, by the plan that this task has.
 
-    A task of another plan wrote elsewhere for another reason, and whoever deploys again clears it; one that nobody can
-    read says nothing.
+    A task of another plan wrote elsewhere for another reason, and is cleared with the next deployment; one that nobody
+    can read says nothing.
     """
     found: list[Endpoint] = []
     for region_id in others:
@@ -82,7 +82,7 @@ def find_place_problems(
     others: Sequence[Endpoint] = (),
     folders: Sequence[OwnFolder] = (),
 ) -> tuple[Problem, ...]:
-    """Return what is wrong with a region's rendered places.
+    """Return the problems with a region's rendered places.
 
     Targets we cannot publish to, targets that meet another place of this task or of `others`, targets that no sink may
     write over (`folders`), and what only a rendered connector can get wrong (bounds that turn out to be no numbers).
@@ -108,7 +108,7 @@ def task_problems(
     others: Sequence[Endpoint] = (),
     folders: Sequence[OwnFolder] = (),
 ) -> tuple[Problem, ...]:
-    """Return what is wrong with a task's places, beside the folders that are known wherever it runs."""
+    """Return the problems with a task's places, beside the folders that are known wherever it runs."""
     declared = [operator.declared_at for operator in task.region.operators]
     known = own_folders(task.staging_root, declared)
     return find_place_problems(task.region, others=others, folders=(*known, *folders))

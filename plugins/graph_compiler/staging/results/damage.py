@@ -1,6 +1,6 @@
 """The record that the data of a committed epoch was found damaged: from then on the epoch counts as lost (decision 11).
 
-What is missing or has another size, whoever reads it sees before Spark does. Changed bytes show in the middle of an
+What is missing or has another size, anyone who reads it sees before Spark does. Changed bytes show in the middle of an
 action, on an executor: that attempt fails and leaves this record, and the next one computes the result again.
 """
 
@@ -36,7 +36,7 @@ class DamagedResult:
 
 
 def record_damage(store: StagingStore, layout: StagingLayout, damaged: DamagedResult) -> None:
-    """Put the record; whoever was first has said it already."""
+    """Put the record; the first one has said it already."""
     store.put_if_absent(layout.damaged(damaged.result_id, damaged.epoch), to_json(damaged).encode())
 
 
@@ -51,5 +51,5 @@ def find_damage(
         return get_document(store, layout.damaged(result_id, epoch), DamagedResult)
     except DamagedDocumentError as error:
         raise PartitionNotFoundError(
-            f"epoch {epoch} of {result_id} was found damaged, how cannot be read: {error}"
+            f"epoch {epoch} of {result_id} was found damaged; the record of the damage cannot be read: {error}"
         ) from None

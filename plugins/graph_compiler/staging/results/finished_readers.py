@@ -1,7 +1,7 @@
 """Tasks that have finished from a staged result, and whether what they left goes with its latest epoch.
 
 Flink restarts the consumers of a partition that is computed again, unless it is known to be the same (the third rule of
-its region failover). Here consumers are Airflow tasks: they are named, and cleared by whoever can.
+its region failover). Here consumers are Airflow tasks: they are named, and cleared by anyone who can.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def epochs_read(
     result_id: IntermediateDataSetId,
     recomputing: Collection[IntermediateDataSetId] = (),
 ) -> tuple[int, ...]:
-    """Return the epochs of a result that a consumer's sinks were written from, and its results, whoever made these."""
+    """Return the epochs of a result that the sinks of a consumer came from, and its results from any task."""
     task = last_descriptor(log.store, log.layout, region_id)
     last = last_execution(log.store, log.layout, region_id)
     if task is None or last is None:

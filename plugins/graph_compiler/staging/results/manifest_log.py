@@ -108,9 +108,9 @@ def _why_damaged(manifest: Manifest, result_id: IntermediateDataSetId, epoch: in
         return "counts rows or bytes that no file has"
     names = [file.name for file in manifest.files]
     if odd := [name for name in names if PurePath(name).name != name or name in ("", "..")]:
-        return f"names {odd[0]!r:.200}, which is no file of a staged result"
+        return f"names {odd[0]!r:.200}, which is not a file of a staged result"
     if ".." in PurePath(manifest.location).parts or not manifest.location.startswith("/"):
-        return f"names {manifest.location!r:.200}, which is no folder of a staged result"
+        return f"names {manifest.location!r:.200}, which is not a folder of a staged result"
     try:
         decode_object(manifest.schema.encode(errors="replace"), "its schema")
     except DamagedDocumentError as error:

@@ -46,7 +46,7 @@ def find_plan(store: StagingStore, layout: StagingLayout, plan_id: str) -> PlanR
 def check_inputs(log: ManifestLog, task: TaskDeploymentDescriptor, plan: PlanRecord) -> None:
     """Raise StaleResultError where a staged result was computed otherwise than the task was compiled for.
 
-    What no task has run for is not looked at: whoever reads it says so.
+    What no task has run for is not looked at: anyone who reads it says so.
     """
     for staged in dict.fromkeys(values_within(task.region, StagedInput)):
         if staged.producer == task.region.region_id:
@@ -100,7 +100,7 @@ def _words(
 ) -> str:
     named = "".join(f"\n  {change}" for change in changes or ["changed: nothing that is recorded"])
     return (
-        f"the pipeline was changed while this run was on its way, and '{task.region.region_id}' reads what changed\n"
+        f"the pipeline was changed during this run, and '{task.region.region_id}' reads what changed\n"
         f"  task '{staged.producer}' ran plan {found.plan_id} (attempt {found.attempt_number + 1}), "
         f"this one is of plan {now.plan_id}{named}\n"
         f"  hint: either run what has changed again: {clear_command(task, [staged.producer])}\n"

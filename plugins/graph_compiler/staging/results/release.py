@@ -5,7 +5,7 @@
 Every reader's report is written before it asks, so of two that finish at once at least one sees both. A reader counts
 if what it has left is of the last epoch: one that was cleared, and has not begun again, has finished from one before.
 Nothing of it can fail a task, and what a crash leaves on the way `graph-compiler staging gc` finds: data whose release
-is recorded is not read again, but computed anew by whoever needs it.
+is recorded is not read again, but computed anew by anyone who needs it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def find_release(
         return get_document(store, layout.released(result_id, epoch), ReleasedResult)
     except DamagedDocumentError as error:
         raise PartitionNotFoundError(
-            f"epoch {epoch} of {result_id} was released, by whom cannot be read: {error}"
+            f"epoch {epoch} of {result_id} was released; the record of the release cannot be read: {error}"
         ) from None
 
 

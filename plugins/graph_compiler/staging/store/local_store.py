@@ -95,7 +95,7 @@ class LocalStore:
         return checksums_digest(Path(key))
 
     def why_differs(self, key: str, digest: str) -> str | None:
-        """Say what is wrong with a file's checksum file."""
+        """Describe the problem with a file's checksum file."""
         return why_checksums_differ(Path(key), digest)
 
     def why_damaged(self, key: str) -> str | None:

@@ -67,7 +67,7 @@ class StagingStore(Protocol):
     def keys(self, folder: str) -> list[str]:
         """Return the keys directly below a folder, in no promised order, but for hidden ones.
 
-        On a disk folders are among them: whoever reads one as a document finds it damaged.
+        On a disk folders are among them: anyone who reads one as a document finds it damaged.
         """
 
     def folders(self, folder: str) -> list[str]:

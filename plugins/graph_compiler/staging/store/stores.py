@@ -31,8 +31,9 @@ def committing(store: StagingStore, root: str) -> StagingStore:
     """Return the store; raises StagingError where it cannot hold a staging root."""
     if not store.promises.conditional_put:
         raise StagingError(
-            f"'{root}' is in a store that nothing can be staged in: of several writers of a document all would win, "
-            "and results could be committed twice\n  allowed: a store that writes a document only where there is none"
+            f"'{root}' is in a store that nothing can be staged in: several writers of one "
+            "document could all succeed, and results could be committed twice\n  allowed: a "
+            "store that writes a document only where there is none"
         )
     return store
 

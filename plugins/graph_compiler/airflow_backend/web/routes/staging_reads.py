@@ -1,7 +1,7 @@
 """Reads of the staging root by the API server: few at once, and none that a request waits for without end.
 
     request ─▶ one of RUNNING threads reads ─▶ answer
-            └▶ WAITING others may wait for a turn; whoever comes then, or waits too long, gets 503
+            └▶ WAITING others may wait for a turn; anyone who comes then, or waits too long, gets 503
 
 A disk that hangs keeps the threads that read it, and nothing else: each read is a thread of its own, which a request
 leaves behind after PATIENCE. While all threads hang, nobody waits at all, so Airflow's own routes keep theirs.
@@ -57,7 +57,7 @@ class StagingReads:
     def _read(self, read: Callable[[], Found], until: float) -> Found:
         is_hanging = len(self._hanging()) >= self.running
         if is_hanging or not self._turns.acquire(timeout=max(0.0, until - time.monotonic())):
-            raise _no_answer("reads of it do not come back")
+            raise _no_answer("reads of it do not return")
         answer: Future[Found] = Future()
         Thread(target=self._run, args=(read, answer), name="staging-read", daemon=True).start()
         try:
@@ -65,7 +65,7 @@ class StagingReads:
         except StillRunningError:
             if answer.done():  # the read itself has raised it
                 raise
-            raise _no_answer("a read of it does not come back") from None
+            raise _no_answer("a read of it does not return") from None
 
     def _run(self, read: Callable[[], Found], answer: Future[Found]) -> None:
         self._begun[id(answer)] = time.monotonic()

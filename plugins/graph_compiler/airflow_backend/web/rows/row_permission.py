@@ -26,4 +26,4 @@ def may_see_rows(user: BaseUser) -> bool:
 def requires_rows(user: GetUserDep) -> None:
     """Let pass who may see rows; 403 for others."""
     if not may_see_rows(user):
-        raise HTTPException(403, f"you may not read '{ROW_SAMPLES}'")
+        raise HTTPException(403, f"you do not have permission to read '{ROW_SAMPLES}'")

@@ -123,7 +123,7 @@ def _fits(answer: RowsRead, columns: int, most: int) -> bool:
 
 
 def _nonsense() -> UnreadableRowsError:
-    return UnreadableRowsError("the process that reads them gave no answer that can be read")
+    return UnreadableRowsError("the process that reads them returned an unreadable answer")
 
 
 def _notes(columns: int, too_large: Sequence[str], answer: RowsRead, wanted: int) -> Iterator[str]:

@@ -55,13 +55,13 @@ class StagedFiles:
     def _open(self, file: DataFile) -> BinaryIO:
         """Open a file that lies in this very folder, and is no link: what is looked at is what is read."""
         if Path(file.name).name != file.name:
-            raise PartitionNotFoundError(f"'{file.name}' is no file of a staged result")
+            raise PartitionNotFoundError(f"'{file.name}' is not a file of a staged result")
         try:
             opened = open_regular(str(self.folder / file.name), most=_MOST)
         except DamagedDocumentError as error:
             raise self._gone(file, error.why) from None
         if opened is None:
-            raise self._gone(file, "is not there any more")
+            raise self._gone(file, "no longer exists")
         found = open(opened, "rb")  # noqa: SIM115  # the caller's block closes it
         if (size := os.fstat(opened).st_size) != file.bytes:
             found.close()

@@ -62,7 +62,7 @@ def fields_of(manifest: Manifest) -> list[Mapping[str, Any]]:
         names, kinds = [], [""]
     if len(names) != len(kinds) or not all(isinstance(name, str) for name in names):
         raise PartitionNotFoundError(
-            f"the manifest of epoch {manifest.epoch} of {manifest.result_id} has a schema that is no struct"
+            f"the manifest of epoch {manifest.epoch} of {manifest.result_id} has a schema that is not a struct"
         )
     return list(fields)
 

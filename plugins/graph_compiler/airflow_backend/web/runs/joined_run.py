@@ -1,6 +1,6 @@
 """Join a run's tries with the documents of its attempts: pure, one value from the others.
 
-Documents know why and how much; Airflow knows what became of a worker that died without a word.
+Documents know why and how much; Airflow knows what became of a worker that died without a report.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _is_begun(row: TryRow, tries: Sequence[TryRow], left: Container[str]) -> boo
 def _region_state(current: TryRow | None, attempts: Sequence[ViewAttempt]) -> ExecutionState:
     """Return the state of the execution the task is in; of the last attempt where Airflow has no such task.
 
-    Whether a task has succeeded is Airflow's word, though a person has marked it: what is behind it goes by that.
+    Whether a task has succeeded is Airflow's word, though a person has marked it: what is behind it depends on that.
     """
     if current is None:
         return attempts[-1].state if attempts else ExecutionState.CREATED

@@ -34,5 +34,5 @@ def file_below(folder: Path, name: str) -> Path:
     home = next((one for one in reversed((here, *here.parents)) if one.name == PIPELINES), here)
     found = Path(os.path.realpath(here / name))
     if not found.is_relative_to(home):
-        raise ValueError(f"it lies outside {home}")
+        raise ValueError(f"it is outside {home}")
     return found

@@ -23,7 +23,7 @@ MAX_DEPTH = 40
 MAX_NODES = 50_000
 """What a file may hold once each alias is replaced by what it stands for."""
 MAX_PROBLEMS = 100
-"""How many are told of one file; whoever has more has one mistake in many places."""
+"""How many are told of one file; anyone who has more has one mistake in many places."""
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MERGE = "<<"
 
@@ -81,7 +81,7 @@ class _Builder:
             case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
                 self._end()
             case yaml.DocumentStartEvent() if self.root is not None:
-                self.stop("there is a second document", place, allowed="one pipeline in a file")
+                self.stop("the file has a second document", place, allowed="one pipeline in a file")
 
     def stop(self, message: str, place: Place, **words: str | None) -> None:
         """Refuse the file at once: what comes behind this could not be understood, or would cost too much."""
@@ -111,7 +111,7 @@ class _Builder:
                     "a key is a list or a mapping",
                     node.place,
                     allowed="text",
-                    hint="a value that begins with {{ must stand in quotes",
+                    hint="a value that begins with {{ must be in quotes",
                 )
             else:
                 parent.key, parent.is_key_next = text, False
@@ -125,9 +125,9 @@ class _Builder:
 
     def _name(self, mapping: Node, key: str, place: Place) -> None:
         if key in mapping.keys:
-            first = f"the first is in line {mapping.keys[key].line}"
+            first = f"the first is on line {mapping.keys[key].line}"
             hint = f"{_MERGE}: [*a, *b] merges several; {first}" if key == _MERGE else first
-            self.note(f"key '{key}' is there twice", place, allowed="each key once", hint=hint)
+            self.note(f"duplicate key '{key}'", place, allowed="each key once", hint=hint)
         mapping.keys[key] = place
 
     def _end(self) -> None:
@@ -156,14 +156,16 @@ class _Builder:
         parent.node.size += node.size
         if parent.node.size > MAX_NODES:
             self.stop(
-                "it holds too much, its aliases expanded", place, allowed=f"{MAX_NODES} values"
+                "it is too large after its aliases are expanded",
+                place,
+                allowed=f"{MAX_NODES} values",
             )
 
     def _aliased(self, anchor: str, place: Place) -> Node:
         node = self.anchors.get(anchor)
         if node is None:
-            known = "it stands inside what it names" if anchor in self.anchors else None
-            self.stop(f"alias '*{anchor}' names nothing that is complete", place, hint=known)
+            known = "it is inside the value it refers to" if anchor in self.anchors else None
+            self.stop(f"alias '*{anchor}' refers to no complete value", place, hint=known)
         assert node is not None
         return node
 
@@ -178,7 +180,9 @@ class _Builder:
         found: dict[str, Node] = {}
         for part in parts:
             if not isinstance(part.value, dict):
-                self.note(f"'{_MERGE}' merges something else", place, allowed="mappings")
+                self.note(
+                    f"'{_MERGE}' merges something that is not a mapping", place, allowed="mappings"
+                )
                 continue
             found |= {key: node for key, node in part.value.items() if key not in found}
             mapping.keys = {**part.keys, **mapping.keys}
@@ -190,7 +194,8 @@ class _Builder:
 
     def _refuse_tag(self, event: yaml.NodeEvent, place: Place) -> None:
         if event.tag is not None and event.tag != "!":
-            self.note(f"there is a tag, {event.tag}", place, allowed="plain values")
+            tag = event.tag.replace("tag:yaml.org,2002:", "!!")
+            self.note(f"YAML tags are not supported: found {tag}", place, allowed="plain values")
 
 
 def read_tree(text: str, file: str) -> Node:
@@ -207,11 +212,11 @@ def read_tree(text: str, file: str) -> Node:
         mark = error.problem_mark or error.context_mark
         place = Place(1, 1) if mark is None else Place(mark.line + 1, mark.column + 1)
         words = ", ".join(part for part in (error.context, error.problem) if part)
-        builder.stop(f"it is no YAML: {words}", place, hint=_hint(text, place))
+        builder.stop(f"not valid YAML: {words}", place, hint=_hint(text, place))
     except yaml.reader.ReaderError as error:
         lines = text[: error.position].split("\n")
-        message = f"it is no YAML: there is the character #x{error.character:04x}"
-        builder.stop(message, Place(len(lines), len(lines[-1]) + 1), allowed="characters of text")
+        message = f"not valid YAML: it contains the character #x{error.character:04x}"
+        builder.stop(message, Place(len(lines), len(lines[-1]) + 1), allowed="printable characters")
     if builder.root is None:
         builder.stop("it is empty", Place(1, 1), allowed="name, sources, steps and sinks")
     assert builder.root is not None
@@ -235,7 +240,7 @@ def _hint(text: str, place: Place) -> str | None:
     if any("\t" in line[: len(line) - len(line.lstrip())] for line in near):
         return "indent with spaces"
     if any("{{" in line or "{%" in line for line in near):
-        return "a value that begins with {{ must stand in quotes"
+        return "a value that begins with {{ must be in quotes"
     return None
 
 

@@ -48,7 +48,7 @@ FIELDS: Mapping[str, str] = {
 }
 """Parameters that are another field of their operator."""
 VALUES: Mapping[tuple[type[Operator], str], Callable[[Any], object]] = {
-    # The tag in `to` says it, and to warn is what is done without a word.
+    # The tag in `to` says it, and to warn is the default.
     (Expect, "on_violation"): lambda operator: (
         None
         if operator.on_violation in (OnViolation.TO, OnViolation.WARN)

@@ -5,7 +5,7 @@
     5f0c…         published    …
     91ab…         given up     …
 
-A mark is put once (it is the primary key): whoever would carry the same decision out again, or give it up meanwhile, is
+A mark is put once (it is the key): an execution that would carry the same decision out again, or give it up, is
 refused by the database and reads what became of it. Numbers of publications would not do, since every staging root
 counts its own.
 """
@@ -62,7 +62,7 @@ class Marks:
             if not is_refusal(error):
                 raise
             raise PublicationError(
-                f"it cannot mark in {self.table} what it has published: {database_words(error)}\n"
+                f"it cannot record in {self.table} what it has published: {database_words(error)}\n"
                 f"  allowed: rights to CREATE it, or to SELECT and INSERT where it is there\n"
                 f"  hint: CREATE TABLE {self.table} ({_COLUMNS})"
             ) from None

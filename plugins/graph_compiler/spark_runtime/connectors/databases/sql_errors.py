@@ -32,7 +32,7 @@ def sql_state(error: Py4JJavaError) -> str:
 
 
 def database_words(error: Py4JJavaError) -> str:
-    """Return what the database said, each sentence once; where it said nothing, what the JVM did."""
+    """Return what the database said, each sentence once; where it printed nothing, what the JVM did."""
     said = [
         str(found.getMessage() or "").strip() for found in _sql_exceptions(error.java_exception)
     ]

@@ -1,0 +1,32 @@
+"""Words and openings that readers stumble over, and what to write instead: the one list of them.
+
+Patterns hold for documents, and for docstrings, comments and messages of the package. Add what a reader stumbled over.
+"""
+
+PLAIN_WORDS = (
+    (r"\bdear(er|est)?\b", "expensive"),
+    (r"\bshall\b", "must, or the present tense"),
+    (r"\bwhoever\b", "anyone who, the task that"),
+    (r"\bheld to\b", "checked against"),
+    (r"\bgoes by\b", "depends on, follows"),
+    (r"\blacks\b", "does not have, is missing"),
+    (r"\bless its\b", "without its"),
+    (r"\bbegins nowhere\b", "is a relative path"),
+    (r"\bwithout a word\b", "without a report"),
+    (r"\b(told|said|errors) in words\b", "reported, with a clear message"),
+    (r"\bwhat is wrong with\b", "the problems of"),
+    (r"\bis another[.;,:]", "differs, is a different one"),
+    (r"\bis no (yaml|json|python|utf-8)\b", "is not valid YAML, is not …"),
+    (r"\ba home of its own\b", "its own Airflow home"),
+    (r"\b(would|may) be others\b", "could be different"),
+    (r"\bis meant\b(?= *['\"])", "is supported, is expected"),
+    (r"\bin more than case\b", "names that differ only in case are the same"),
+)
+"""Patterns, whatever the case, and better words."""
+
+OPENINGS = (
+    (r"Give ", "Return …, Yield …"),
+    (r"Say whether ", "Whether …"),
+    (r"Tell(s)? ", "Return …, Report …"),
+)
+"""How no docstring begins, and what it begins with instead."""

@@ -1,0 +1,58 @@
+"""What people read is in plain English: the words that readers stumbled over do not come back (plain_words.py)."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.plain_words import OPENINGS, PLAIN_WORDS
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "web/README.md"])
+MODULES = sorted((ROOT / "plugins").rglob("*.py"))
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def stumbles(text: str) -> Iterator[str]:
+    """Yield each line of a text that has one of the words, with the better ones."""
+    for number, line in enumerate(text.splitlines(), 1):
+        for pattern, better in PLAIN_WORDS:
+            if found := re.search(pattern, line, re.IGNORECASE):
+                yield f"line {number}: '{found[0]}'; better: {better}"
+
+
+def opening_stumbles(source: str) -> Iterator[str]:
+    """Yield each docstring of a module that begins as none does."""
+    for node in ast.walk(ast.parse(source)):
+        docstring = ast.get_docstring(node) if isinstance(node, DOCUMENTED) else None
+        for pattern, better in OPENINGS:
+            if docstring is not None and (found := re.match(pattern, docstring)):
+                yield f"'{docstring[:40]}' begins with '{found[0].strip()}'; better: {better}"
+
+
+@pytest.mark.parametrize(
+    "path", [*DOCUMENTS, *MODULES], ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_it_is_in_plain_words(path: Path) -> None:
+    text = path.read_text()
+    assert list(stumbles(text)) == []
+    if path.suffix == ".py":
+        assert list(opening_stumbles(text)) == []
+
+
+def test_the_words_are_found() -> None:
+    text = "The join is dear.\nIts rows would be others, whoever reads it.\nA plain line."
+    assert [one.partition("; ")[0] for one in stumbles(text)] == [
+        "line 1: 'dear'",
+        "line 2: 'whoever'",
+        "line 2: 'would be others'",
+    ]
+
+
+def test_the_openings_are_found() -> None:
+    source = 'def rows() -> int:\n    """Give the rows."""\n\n\ndef more() -> int:\n    """Return more."""\n'
+    assert list(opening_stumbles(source)) == [
+        "'Give the rows.' begins with 'Give'; better: Return …, Yield …"
+    ]
