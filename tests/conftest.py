@@ -20,9 +20,6 @@ pytest_plugins = ["graph_compiler.testing.pytest_plugin"]
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-SHORT_LIVED_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Half the CPU for Spark on small data: what the second compiler would make faster has ended before it is done."""
-
 SHUFFLE_MODES = ("AUTO", "ALL_EXCHANGES_BLOCKING", "ALL_EXCHANGES_PIPELINED")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from tests.conftest import SHORT_LIVED_JVM
+from graph_compiler.testing.pytest_plugin import SHORT_LIVED
 from tests.harness.reference import DATA
 
 ROOT = Path(__file__).parents[2]
@@ -39,8 +39,8 @@ class Home:
             return (
                 dict(os.environ)
                 | EmbeddedAirflow(ROOT).environment()
-                | {"COLUMNS": "180", "SPARK_SUBMIT_OPTS": SHORT_LIVED_JVM}
-                | {"SPARK_LAUNCHER_OPTS": SHORT_LIVED_JVM}
+                | {"COLUMNS": "180", "SPARK_SUBMIT_OPTS": SHORT_LIVED}
+                | {"SPARK_LAUNCHER_OPTS": SHORT_LIVED}
                 | more
             )
 

@@ -24,12 +24,21 @@ if TYPE_CHECKING:
     from graph_compiler.testing.pipeline_result import PipelineResult
 
 
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Options of a JVM that computes little: what the second compiler would make faster has ended before it is done."""
+
+
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Session]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     """Yield the Spark session that runs already, else a local one with two cores, for all tests."""
     from graph_compiler.spark_runtime.rehearsal.local_session import local_session
 
-    with local_session() as session:
+    settings = {
+        "spark.driver.extraJavaOptions": SHORT_LIVED,
+        # Of tables that tests leave nobody knows afterwards, nor another process that runs tests beside this one.
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+    }
+    with local_session(settings) as session:
         yield session
     # py4j says goodbye when the interpreter ends, to a stream pytest has closed by then
     logging.getLogger("py4j").setLevel(logging.WARNING)

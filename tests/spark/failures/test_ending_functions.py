@@ -24,7 +24,8 @@ from graph_compiler.deployment.describe.region_descriptors import describe_regio
 from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescriptor
 from graph_compiler.deployment.documents.report import ExecutionReport, Failure, ThrowableType
 from graph_compiler.spark_runtime.failures.failures import LONGEST_MESSAGE
-from tests.conftest import SHORT_LIVED_JVM, mark
+from graph_compiler.testing.pytest_plugin import SHORT_LIVED
+from tests.conftest import mark
 from tests.harness.reference import published
 from tests.spark import ending_functions, user_functions
 from tests.spark.conftest import RunPipeline
@@ -166,7 +167,7 @@ def driver(
     descriptor.parent.mkdir(parents=True)
     descriptor.write_text(task.to_json())
     settings = (
-        f"--master local[1] --conf spark.ui.enabled=false --driver-java-options '{SHORT_LIVED_JVM}'"
+        f"--master local[1] --conf spark.ui.enabled=false --driver-java-options '{SHORT_LIVED}'"
     )
     settings += "".join(f" --conf {key}={value}" for key, value in conf.items())
     done = subprocess.run(

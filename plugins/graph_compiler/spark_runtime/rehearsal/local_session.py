@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
@@ -24,8 +25,8 @@ _SETTINGS = {
 
 
 @contextmanager
-def local_session() -> Iterator[SparkSession]:
-    """Yield the session that runs in this process, else a new one, which ends here."""
+def local_session(settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[SparkSession]:
+    """Yield the session that runs in this process, else a new one with more `settings`, which ends here."""
     running = SparkSession.getActiveSession()
     if running is not None:
         yield running
@@ -34,7 +35,7 @@ def local_session() -> Iterator[SparkSession]:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.master(MASTER).appName("graph_compiler.testing")
-    for key, value in {**SESSION, **_SETTINGS}.items():
+    for key, value in {**SESSION, **_SETTINGS, **settings}.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     try:
