@@ -276,7 +276,7 @@ def test_a_try_that_is_started_twice_runs_once(
 
     run(operator, finished(), monkeypatch)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
-    with pytest.raises(AirflowException, match="execution 01a1 of .* was begun before") as error:
+    with pytest.raises(AirflowException, match="execution 01a1 of .* was started before") as error:
         run(operator, finished(), monkeypatch)
     assert not isinstance(error.value, AirflowFailException), "the next try has an id of its own"
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.json")} == before

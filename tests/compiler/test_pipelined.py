@@ -24,7 +24,7 @@ from graph_compiler.graphs.stream_graph import StreamGraph
 from tests.conftest import SHUFFLE_MODES, with_options
 
 BLOCKING = "ALL_EXCHANGES_BLOCKING"
-README = Path(__file__).parents[2] / "README.md"
+GUIDE = Path(__file__).parents[2] / "docs/guide.md"
 Declare = Callable[[DataStream], object]
 
 
@@ -53,7 +53,7 @@ def test_every_vertex_is_a_task_except_across_edges_declared_pipelined() -> None
     compiled = compile_in(BLOCKING, counted)
     assert tasks(compiled) == [["Source: in"], ["by_k", "by_v -> Sink: out"]]
     words = "every job vertex a task, except across edges declared `.pipelined(reason)`"
-    assert words in README.read_text()
+    assert words in GUIDE.read_text()
 
 
 @pytest.mark.parametrize("mode", SHUFFLE_MODES)

@@ -1,4 +1,4 @@
-"""The README's quickstart, command by command, in a copy of the project."""
+"""The guide's quickstart, command by command, in a copy of the project."""
 
 import os
 import re
@@ -29,7 +29,7 @@ SERVER = "make ui"
 
 def commands() -> list[str]:
     """Return the commands of the first block below the heading, without their comments."""
-    text = (ROOT / "README.md").read_text()
+    text = (ROOT / "docs/guide.md").read_text()
     (block,) = re.findall(r"## Quickstart\n\n```\n(.*?)```", text, re.DOTALL)
     return [line.partition("#")[0].strip() for line in block.splitlines()]
 

@@ -225,7 +225,7 @@ def test_rows_that_cannot_be_compared_count_as_different(
     remove_data(tasks.data(first)[0])
     failure = tasks.run(two).failure
     assert failure is not None
-    assert "the recomputed copy may differ: it has no checksum" in failure.message
+    assert "the recomputed one may differ: it has no checksum" in failure.message
 
 
 def test_readers_stay_where_the_operator_is_declared_deterministic(

@@ -1,0 +1,37 @@
+"""The README's pipeline compiles, and becomes the tasks that the README names."""
+
+import re
+from pathlib import Path
+
+from graph_compiler import StreamExecutionEnvironment
+from graph_compiler.testing import CompiledPlan
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+
+
+def test_the_pipeline_of_the_readme_becomes_the_tasks_it_names() -> None:
+    text = README.read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    namespace: dict[str, object] = {}
+    exec(compile(code, str(README), "exec"), namespace)
+    env = namespace["env"]
+    assert isinstance(env, StreamExecutionEnvironment)
+    (named,) = re.findall(r"becomes two tasks, `(\w+)` and `(\w+)`", text)
+    CompiledPlan.of(env).assert_tasks(*named)
+
+
+def commands(document: Path) -> list[str]:
+    """Return the commands of a document's quickstart, without their comments."""
+    (block,) = re.findall(r"## Quickstart\n\n```\n(.*?)```", document.read_text(), re.DOTALL)
+    return [line.partition("#")[0].strip() for line in block.splitlines()]
+
+
+def test_its_commands_begin_the_quickstart_of_the_guide() -> None:
+    """A test runs the guide's, one by one (`test_quickstart.py`)."""
+    assert commands(README) == commands(ROOT / "docs/guide.md")[:2]
+
+
+def test_the_readme_is_one_screen() -> None:
+    lines = README.read_text().splitlines()
+    assert len(lines) <= 70
