@@ -19,7 +19,7 @@ def sinks_of_one_name(pipeline: Pipeline) -> Iterator[Problem]:
     for sink, first in _repeated(t for t in pipeline.operators if isinstance(t.operator, Sink)):
         yield problem_at(
             sink,
-            f"an earlier sink has the same name ({first.declared_at})",
+            f"an earlier sink has the same name{_place(first)}",
             hint='a run shows its outputs by the names of sinks: give each its own, .name("…")',
         )
 
@@ -31,7 +31,7 @@ def operators_of_one_name(pipeline: Pipeline) -> Iterator[Problem]:
     ):
         yield problem_at(
             operator,
-            f"an earlier operator has the same name ({first.declared_at})",
+            f"an earlier operator has the same name{_place(first)}",
             hint='Flink allows it, but --until and replay cannot tell them apart: give each its own, .name("…")',
         )
 
@@ -45,3 +45,7 @@ def _repeated(
             continue
         if (other := first.setdefault(operator.name, operator)) is not operator:
             yield operator, other
+
+
+def _place(operator: PhysicalTransformation) -> str:
+    return f" ({operator.declared_at})" if operator.declared_at else ""
