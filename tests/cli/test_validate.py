@@ -247,3 +247,12 @@ def test_two_operators_of_one_name_are_a_warning(project: Path) -> None:
     assert done.exit_code == 0
     assert "pipelines/same.py: warning: kept: an earlier operator has the same name" in done.stderr
     assert "1 pipeline checked, nothing wrong" in done.stdout
+
+
+def test_a_source_of_a_relative_path_is_a_warning(project: Path) -> None:
+    put(project, "near", GOOD.replace('"/in', '"in'))
+    done = validate()
+    assert done.exit_code == 0
+    assert "a relative path: Spark looks for it in the folder its driver was started in" in (
+        done.stderr
+    )

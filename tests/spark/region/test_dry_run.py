@@ -62,7 +62,8 @@ def rows(tmp_path: Path) -> DataStream:
 FINDINGS: dict[str, tuple[Callable[[DataStream], DataStream], str]] = {
     "a missing column": (lambda s: s.select("vv"), "there is no column 'vv'"),
     "a type clash": (lambda s: s.filter("array(v) > 1"), "DATATYPE_MISMATCH"),
-    "bad SQL": (lambda s: s.filter("v >"), "PARSE_SYNTAX_ERROR"),
+    "bad SQL": (lambda s: s.filter("v > > 1"), "in: v > > 1\n          ^"),
+    "SQL that ends": (lambda s: s.filter("v >"), "in: v >\n         ^ it ends here"),
     "a bad order": (lambda s: s.stage("cut").sort("w"), "there is no column 'w'"),
     "a bad condition of a loop": (
         lambda s: s.iterate(functions.doubled, max_iterations=50, until="max(z) > 1"),

@@ -64,7 +64,7 @@ OPTION_CHECKS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], .
     operator_checks.missing_uids,
 )
 
-WARNINGS: Checks = (name_checks.operators_of_one_name,)
+WARNINGS: Checks = (name_checks.operators_of_one_name, sink_checks.relative_sources)
 """What a pipeline may do and its author may not have meant; nothing is refused for it."""
 
 

@@ -60,7 +60,10 @@ def argument_problems(
 def _hint(keywords: Mapping[str, Any], arguments: Mapping[str, Argument]) -> str | None:
     odd = [name for name in arguments if name not in keywords]
     if odd:
-        return did_you_mean(odd[0], keywords) or f"it takes {listing(keywords) or 'no keywords'}"
+        return (
+            did_you_mean(odd[0], keywords)
+            or f"it takes {listing(keywords) if keywords else 'no keywords'}"
+        )
     missing = [name for name in keywords if name not in arguments]
     bound = ", ".join(f'{name}=param("{name}")' for name in missing)
     return f"bind values or parameters of the pipeline by keyword: {bound}" if bound else None
