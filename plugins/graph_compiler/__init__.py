@@ -33,6 +33,7 @@ from graph_compiler.declaration.connectors import (
     Text,
     Values,
 )
+from graph_compiler.declaration.parameters.reference import param
 from graph_compiler.errors import GraphCompilerError, InvalidPipelineError
 
 __all__ = [
@@ -62,4 +63,5 @@ __all__ = [
     "TumblingEventTimeWindows",
     "Values",
     "WindowedStream",
+    "param",
 ]

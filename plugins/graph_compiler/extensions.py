@@ -19,6 +19,8 @@ from typing import Any, ClassVar, TypeVar
 from graph_compiler.errors import ExtensionError
 
 _OWN = "graph_compiler."
+UNSAID = "unsaid"
+"""In a field's metadata: documents leave the field out where it has its default."""
 
 
 class Extensible:

@@ -19,6 +19,10 @@ env = StreamExecutionEnvironment("{name}")
 rows = env.from_source(Csv("/in"), "rows")
 """
 GOOD = HEAD + 'rows.sink_to(Parquet("/out/{name}"))\n'
+TWO_OF_ONE_NAME = HEAD + (
+    'kept = rows.filter("x > 1").name("kept").filter("y > 1").name("kept")\n'
+    'kept.sink_to(Parquet("/out/same"))\n'
+)
 TWO_PROBLEMS = HEAD + (
     'rows.filter("x > :nobody").name("a").set_parallelism(0).sink_to(Parquet("/out"))\n'
 )
@@ -165,7 +169,12 @@ def test_the_document_has_every_problem_and_nothing_a_module_prints(project: Pat
     done = validate("--json")
     assert done.exit_code == 2
     good, wrong = json.loads(done.stdout)["pipelines"]
-    assert good == {"pipeline": "good", "file": "pipelines/good.py", "problems": []}
+    assert good == {
+        "pipeline": "good",
+        "file": "pipelines/good.py",
+        "problems": [],
+        "warnings": [],
+    }
     assert (wrong["pipeline"], wrong["file"]) == ("wrong", "pipelines/wrong.py")
     assert [problem["operator"] for problem in wrong["problems"]] == ["a", "a"]
     assert {(problem["file"], problem["line"]) for problem in wrong["problems"]} == {(str(file), 5)}
@@ -230,3 +239,20 @@ def test_a_pipelines_package_of_another_project_is_named(
         f"pipelines/good.py cannot be imported: 'pipelines' is {other}/__init__.py" in done.stderr
     )
     assert "another project is on PYTHONPATH" in done.stderr
+
+
+def test_two_operators_of_one_name_are_a_warning(project: Path) -> None:
+    put(project, "same", TWO_OF_ONE_NAME)
+    done = validate()
+    assert done.exit_code == 0
+    assert "pipelines/same.py: warning: kept: an earlier operator has the same name" in done.stderr
+    assert "1 pipeline checked, nothing wrong" in done.stdout
+
+
+def test_a_source_of_a_relative_path_is_a_warning(project: Path) -> None:
+    put(project, "near", GOOD.replace('"/in', '"in'))
+    done = validate()
+    assert done.exit_code == 0
+    assert "a relative path: Spark looks for it in the folder its driver was started in" in (
+        done.stderr
+    )

@@ -83,7 +83,7 @@ def test_a_union_takes_what_has_the_form_of_one_of_its_types() -> None:
         ({"type": "Fliter"}, r"Operator: found type 'Fliter'; allowed: \['Aggregate'"),
         (
             {"type": "Transform", "function": None},
-            r"a Transform has the fields \['attributes', 'deterministic', 'function'\]; "
+            r"a Transform has the fields \['arguments', 'attributes', 'deterministic', 'function'\]; "
             r"these differ: \['attributes', 'deterministic'\]",
         ),
         (FILTER | {"condition": 3}, r"Operator.condition: found 3; allowed: str"),

@@ -213,3 +213,15 @@ def test_what_a_run_is_given_is_told_though_the_plan_is_the_same() -> None:
     )
     assert diff_summary(found) == "sales: parameters or schedule changed"
     assert "parameters and schedule\n  ~ params.least: 1 → 2" in diff_text(found)
+
+
+def test_of_long_expressions_what_differs_is_marked() -> None:
+    start, end = "CASE WHEN temp IS NULL THEN 'unknown' ", " THEN 'rain' ELSE 'dry' END AS weather"
+    before, now = (f"{start}WHEN precip > {number}{end}" for number in (0, 10))
+    change = FactChange(fact="weather", before=before, now=now)
+    assert str(change) == (
+        "weather: … 'unknown' WHEN precip > «0» THEN 'rain' ELSE 'dry' …"
+        " → … 'unknown' WHEN precip > «10» THEN 'rain' ELSE 'dry' …"
+    )
+    short = FactChange(fact="condition", before="x > 0", now="x > 1")
+    assert str(short) == "condition: x > 0 → x > 1"

@@ -56,3 +56,24 @@ def smallest_label(state: DataFrame, edges: DataFrame) -> DataFrame:
     return state.join(least, "node", "left").selectExpr(
         "node", "least(label, least) AS label", "label > least(label, least) AS changed"
     )
+
+
+def times(rows: DataFrame, by: int, *, add: int = 0) -> DataFrame:
+    return rows.selectExpr(f"id * {by} + {add} AS id")
+
+
+def times_of_two(rows: DataFrame, other: DataFrame, by: int) -> DataFrame:
+    return rows.unionByName(other).selectExpr(f"id * {by} AS id")
+
+
+def times_batches(batches: Iterator[pd.DataFrame], by: int) -> Iterator[pd.DataFrame]:
+    for batch in batches:
+        yield batch * by
+
+
+def times_with_sides(rows: DataFrame, by: int) -> tuple[DataFrame, dict[str, DataFrame]]:
+    return times(rows, by), {"rest": rows}
+
+
+def times_group(rows: pd.DataFrame, by: int) -> pd.DataFrame:
+    return rows * by

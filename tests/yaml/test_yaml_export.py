@@ -85,7 +85,7 @@ def test_names_that_are_there_twice_stay() -> None:
     one, other = (env.from_source(Csv(f"/{number}"), "in") for number in (1, 2))
     kept = one.filter("x").name("a").filter("y").name("a")
     kept.sink_to(Csv("/a")).name("a")
-    kept.join(other, on="z").name("in").sink_to(Csv("/b")).name("a")
+    kept.join(other, on="z").name("in").sink_to(Csv("/b")).name("b")
     other.limit(3).sink_to(Csv("/c"))
     found = parse_pipeline(export_pipeline(env.pipeline()), "p.yaml")
     assert_equal(found, env.pipeline())

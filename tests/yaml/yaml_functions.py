@@ -19,3 +19,7 @@ class LateParams(BaseModel):
     """What YAML refers to as its parameters."""
 
     late_after: int = Field(15, ge=0)
+
+
+def priced(data: object, least: float, *, strict: bool = False) -> object:
+    return (data, least, strict)

@@ -102,12 +102,18 @@ env = load_pipeline(Path(__file__).parents[1] / "pipelines" / "@NAME@.yaml")"""
 
 _DAG = '''"""When @NAME@ runs, as an Airflow Dag."""
 
-from graph_compiler.airflow_backend import build_dag
-from pipelines.@NAME@ import env
+@LINES@'''
+_DAG_LINES = """from graph_compiler.airflow_backend import build_dag
+from @MODULE@ import env
 
 # None: when somebody triggers it. Or schedule="@daily", start_date=datetime(…): each day from then on.
 dag = build_dag(env, schedule=None)
-'''
+"""
+
+
+def dag_file(module: str) -> str:
+    """Return the lines of a Dag file of the pipeline that a module declares."""
+    return _DAG_LINES.replace("@MODULE@", module)
 
 
 def starter_files(name: str, *, in_yaml: bool) -> Mapping[str, str]:
@@ -121,7 +127,7 @@ def starter_files(name: str, *, in_yaml: bool) -> Mapping[str, str]:
         else {
             f"{PIPELINES}/{name}.py": _PIPELINE,
             f"tests/test_{name}.py": _TEST.replace("@IMPORT@", _OF_MODULE),
-            f"dags/{name}.py": _DAG,
+            f"dags/{name}.py": _DAG.replace("@LINES@", dag_file(f"{PIPELINES}.{name}")),
         }
     )
     return {path: text.replace("@NAME@", name) for path, text in texts.items()}

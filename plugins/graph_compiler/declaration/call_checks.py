@@ -147,8 +147,9 @@ def _refuse_shape(
     by_position = [p for p in takes if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     known = [p.name for p in takes if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
     form = f"{name}({', '.join(_form(parameter) for parameter in takes)})"
-    if odd := [key for key in named if key not in known]:
-        hint = next((words for key in odd if (words := did_you_mean(key, known))), None)
+    odd = [key for key in named if key not in known]
+    hint = next((words for key in odd if (words := did_you_mean(key, known))), None)
+    if odd and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in takes):
         on.refuse(f"{name} has no parameter {listing(map(repr, odd))}", allowed=form, hint=hint)
     if len(arguments) > len(by_position):
         extra = ", ".join(shown(value) for value in arguments[len(by_position) :])
@@ -163,7 +164,7 @@ def _refuse_shape(
     ]
     twice = [p.name for p in by_position[: len(arguments)] if p.name in named]
     if missing:
-        on.refuse(f"{name} was called without {listing(missing)}", allowed=form)
+        on.refuse(f"{name} was called without {listing(missing)}", allowed=form, hint=hint)
     on.refuse(f"{name} was given {listing(twice)} twice", allowed=form)
 
 

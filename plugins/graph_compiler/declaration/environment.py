@@ -17,7 +17,7 @@ from graph_compiler.declaration.call_checks import held_to_signature
 from graph_compiler.declaration.connectors import Connector
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import Source, Sql
-from graph_compiler.declaration.parameters.parameter import Params, read_parameters
+from graph_compiler.declaration.parameters.parameter import Parameter, Params, read_parameters
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.schedule import Schedule
 from graph_compiler.declaration.streams import DataStream
@@ -74,6 +74,11 @@ class StreamExecutionEnvironment:
         self._last_id = 0
         self.refused: list[Problem] = []
         """What calls on it were refused while refusals were collected: what is declared is not all."""
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Return the declared parameters."""
+        return self._parameters
 
     @property
     def environment(self) -> Self:

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from graph_compiler.declaration.source_digest import source_digest
 from graph_compiler.errors import FunctionNotImportableError
-from graph_compiler.identifiers import counted
+from graph_compiler.identifiers import counted, listing
 
 IMPORTABLE = "a function defined with `def` at the top level of an importable module"
 WHERE_TO_MOVE = "move it to a module in pipelines/ and pass it by its name there"
@@ -83,15 +85,45 @@ def _words(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
-def why_not_callable(function: Callable[..., object], arguments: int) -> str | None:
-    """Say why a function cannot be called with so many arguments, None where it can."""
-    takes = inspect.signature(function)
+def why_not_callable(
+    function: Callable[..., object], arguments: int, names: Iterable[str] = ()
+) -> str | None:
+    """Say why a function cannot be called with so many arguments, and these keywords; None where it can."""
+    takes, named = inspect.signature(function), dict.fromkeys(names)
     try:
-        takes.bind(*range(arguments))
+        takes.bind(*range(arguments), **named)
     except TypeError:
         form = f"{function.__name__}({', '.join(takes.parameters)})"
-        return f"calls its function with {counted(arguments, 'argument')}, but this is {form}"
+        given = listing([counted(arguments, "argument"), *(f"{name}=…" for name in named)])
+        return f"calls its function with {given}, but this is {form}"
     return None
+
+
+def keywords_of(function: Callable[..., object], arguments: int) -> Mapping[str, Any]:
+    """Return the keywords a function takes beside so many arguments, with their types as they are annotated."""
+    takes = list(inspect.signature(function).parameters.values())
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {
+        parameter.name: parameter.annotation
+        for number, parameter in enumerate(takes)
+        if parameter.kind in by_name
+        and (number >= arguments or parameter.kind is inspect.Parameter.KEYWORD_ONLY)
+    }
+
+
+def with_arguments(
+    function: Callable[..., object], arguments: Mapping[str, object]
+) -> Callable[..., object]:
+    """Return the function with these keywords bound; Spark still finds its other parameters and their types."""
+
+    @wraps(function)
+    def bound(*inputs: object) -> object:
+        return function(*inputs, **arguments)
+
+    takes = inspect.signature(function)
+    left = [parameter for name, parameter in takes.parameters.items() if name not in arguments]
+    bound.__signature__ = takes.replace(parameters=left)  # type: ignore[attr-defined]  # what inspect asks first
+    return bound
 
 
 def _why_not_found(function: Callable[..., object]) -> str | None:

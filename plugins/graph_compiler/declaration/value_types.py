@@ -14,6 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from graph_compiler.declaration.connectors.secret import Secret
+from graph_compiler.declaration.parameters.reference import ParameterReference
 from graph_compiler.declaration.windows import Window
 
 _WORDS: Mapping[Any, str] = {
@@ -25,6 +26,7 @@ _WORDS: Mapping[Any, str] = {
     timedelta: "a timedelta",
     date: "a date",
     datetime: "a datetime",
+    ParameterReference: 'param("name")',
     Secret: "Secret('connection id')",
     Window: 'TumblingEventTimeWindows("at", "1 hour") and the like',
 }

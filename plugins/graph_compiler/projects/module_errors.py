@@ -14,6 +14,7 @@ from types import ModuleType
 from graph_compiler.declaration.call_checks import collecting_refusals
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.functions import IMPORTABLE, WHERE_TO_MOVE
+from graph_compiler.declaration.pipeline import IncompletePipelineError, Pipeline
 from graph_compiler.declaration.streams import DataStream, DataStreamSink
 from graph_compiler.declaration.streams.settings_methods import Declared
 from graph_compiler.errors import (
@@ -45,7 +46,21 @@ def importing(name: str, file: Path) -> Iterator[list[Problem]]:
         except InvalidPipelineError as error:
             raise InvalidPipelineError(error.pipeline, [*refused, *error.problems]) from None
         except (Exception, SystemExit) as error:
-            raise InvalidPipelineError(name, [*refused, _problem(error, file)]) from None
+            problems = [*refused, _problem(error, file)]
+            raise IncompletePipelineError(
+                name, problems, declared=_declared_before(error, file)
+            ) from None
+
+
+def _declared_before(error: BaseException, file: Path) -> Pipeline | None:
+    """Return what a module had declared where it ended: the problems of that are told, too."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        environment = frame.f_globals.get("env")
+        if frame.f_code.co_filename == str(file) and isinstance(
+            environment, StreamExecutionEnvironment
+        ):
+            return environment.pipeline()
+    return None
 
 
 def _problem(error: BaseException, file: Path) -> Problem:

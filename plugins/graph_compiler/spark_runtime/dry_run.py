@@ -21,22 +21,24 @@ from pyspark.sql.types import StructType
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.operators import IntervalJoin, Join, Sink
 from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
     StagedInput,
     TaskDeploymentDescriptor,
 )
 from graph_compiler.deployment.documents.dry_run import DryRunAnswer, DryRunRequest, VertexPlan
-from graph_compiler.deployment.documents.report import Failure
+from graph_compiler.deployment.documents.report import Failure, ThrowableType
 from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
+from graph_compiler.spark_runtime.columns.join_keys import cast_keys
 from graph_compiler.spark_runtime.connectors import check_without_target, read_source
 from graph_compiler.spark_runtime.connectors.sampling import source_schema, with_known_schema
 from graph_compiler.spark_runtime.driver_process import end_process
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError, explain_failure
 from graph_compiler.spark_runtime.main import session
+from graph_compiler.spark_runtime.operators import union
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
 from graph_compiler.spark_runtime.spark_internals.plans import physical_plan_text
 
@@ -49,6 +51,7 @@ class DryRun:
     shows_plans: bool
     schemas: dict[IntermediateDataSetId, StructType] = field(default_factory=dict)
     findings: list[Failure] = field(default_factory=list)
+    warnings: list[Failure] = field(default_factory=list)
     plans: list[VertexPlan] = field(default_factory=list)
 
     def region(self, task: TaskDeploymentDescriptor) -> None:
@@ -80,6 +83,10 @@ class DryRun:
             check_without_target(operator.operator, rows)
             return
         evaluation.run(operator)
+        if isinstance(operator.operator, Join | IntervalJoin):
+            left, right = (union(rows) for rows in evaluation.inputs(operator).values())
+            for words in cast_keys(operator.operator.on, left.schema, right.schema):
+                self.warnings.append(_warning(operator, words))
         for result in evaluation.region.results:
             if result.node_id == operator.node_id:
                 schema = evaluation.outputs[result.node_id, result.output_tag].schema
@@ -113,7 +120,26 @@ def dry_run(
     run = DryRun(spark, shows_plans)
     for task in tasks:
         run.region(task)
-    return DryRunAnswer(findings=tuple(run.findings), plans=tuple(run.plans))
+    return DryRunAnswer(
+        findings=tuple(sorted(run.findings, key=_line)),
+        warnings=tuple(sorted(run.warnings, key=_line)),
+        plans=tuple(run.plans),
+    )
+
+
+def _line(failure: Failure) -> tuple[str, int]:
+    """Return where it was declared: people read findings beside the file."""
+    place = failure.declared_at
+    return (place.file, place.line) if place else ("", 0)
+
+
+def _warning(operator: OperatorDescriptor, words: str) -> Failure:
+    return Failure(
+        throwable_type=ThrowableType.NON_RECOVERABLE_ERROR,
+        operator=operator.name,
+        declared_at=operator.declared_at,
+        message=words,
+    )
 
 
 def _plans(evaluation: RegionEvaluation) -> Iterator[VertexPlan]:

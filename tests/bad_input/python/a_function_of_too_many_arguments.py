@@ -12,4 +12,5 @@ orders.transform(clean).sink_to(Parquet("/out"))
 # pipelines/a_function_of_too_many_arguments.py: pipeline 'sales' has 1 problem
 #   after 'orders': transform calls its function with 1 argument, but this is clean(rows, threshold)
 #     allowed: a function of 1 argument
+#     hint: bind values or parameters of the pipeline by keyword: threshold=param("threshold")
 #     declared at pipelines/a_function_of_too_many_arguments.py:10

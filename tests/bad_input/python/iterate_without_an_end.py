@@ -11,5 +11,5 @@ orders.iterate(step).sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/iterate_without_an_end.py: pipeline 'sales' has 1 problem
 #   after 'orders': iterate was called without max_iterations
-#     allowed: iterate(step, *others, max_iterations=…, until=None, deterministic=True, expensive=False)
+#     allowed: iterate(step, *others, max_iterations=…, until=None, deterministic=True, expensive=False, **arguments)
 #     declared at pipelines/iterate_without_an_end.py:10

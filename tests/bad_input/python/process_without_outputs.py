@@ -11,5 +11,5 @@ orders.process(split).sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/process_without_outputs.py: pipeline 'sales' has 1 problem
 #   after 'orders': process was called without outputs
-#     allowed: process(function, outputs=…, deterministic=True, expensive=False)
+#     allowed: process(function, outputs=…, deterministic=True, expensive=False, **arguments)
 #     declared at pipelines/process_without_outputs.py:10

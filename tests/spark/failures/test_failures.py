@@ -48,6 +48,25 @@ def test_a_missing_input_path(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_missing_input_path_with_a_similar_one_beside_it(
+    env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    (tmp_path / "nowhere.csv").touch()
+    env.from_source(Csv(f"{tmp_path}/nowere.csv"), "orders").sink_to(Parquet(f"{tmp_path}/out"))
+    failure = failure_of(env, run_pipeline)
+    assert f"hint: did you mean '{tmp_path}/nowhere.csv'?" in failure.message
+
+
+def test_a_source_in_a_file_system_that_is_not_there(
+    env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    env.from_source(Csv("s3a://bucket/in.csv"), "orders").sink_to(Parquet(f"{tmp_path}/out"))
+    failure = failure_of(env, run_pipeline)
+    assert failure.operator == "orders"
+    assert "this Spark has no file system for s3a:" in failure.message
+    assert "org.apache.hadoop:hadoop-aws" in failure.message
+
+
 def test_a_column_that_does_not_exist(
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:

@@ -62,7 +62,8 @@ def rows(tmp_path: Path) -> DataStream:
 FINDINGS: dict[str, tuple[Callable[[DataStream], DataStream], str]] = {
     "a missing column": (lambda s: s.select("vv"), "there is no column 'vv'"),
     "a type clash": (lambda s: s.filter("array(v) > 1"), "DATATYPE_MISMATCH"),
-    "bad SQL": (lambda s: s.filter("v >"), "PARSE_SYNTAX_ERROR"),
+    "bad SQL": (lambda s: s.filter("v > > 1"), "in: v > > 1\n          ^"),
+    "SQL that ends": (lambda s: s.filter("v >"), "in: v >\n         ^ it ends here"),
     "a bad order": (lambda s: s.stage("cut").sort("w"), "there is no column 'w'"),
     "a bad condition of a loop": (
         lambda s: s.iterate(functions.doubled, max_iterations=50, until="max(z) > 1"),
@@ -72,6 +73,11 @@ FINDINGS: dict[str, tuple[Callable[[DataStream], DataStream], str]] = {
     "what Parquet cannot hold": (
         lambda s: s.select(i="make_interval(v)").stage("cut").select(n="1"),
         "parquet files cannot hold",
+    ),
+    "a rename onto a column": (lambda s: s.rename({"k": "V"}), "already has a column 'V'"),
+    "a column of flat_map": (
+        lambda s: s.flat_map("explode(array(1))", "K"),
+        "already has a column 'K'",
     ),
     "a union": (lambda s: s.union(s.select("k")).filter("true"), "only one has v"),
 }
@@ -169,3 +175,31 @@ def test_a_shell_has_every_operator_by_name(spark: SparkSession, tmp_path: Path)
         "Sink": 1,
     }
     assert not (tmp_path / "out").exists()
+
+
+def test_a_join_of_text_with_a_number_is_a_warning(
+    rows: DataStream, spark: SparkSession, tmp_path: Path
+) -> None:
+    numbers = rows.environment.from_source(Range(0, 3), "numbers")
+    joined = rows.join(numbers, on={"k": "id"}).name("joined")
+    joined.sink_to(Parquet(f"{tmp_path}/out"))
+    answer = asked(rows.environment, spark, tmp_path)
+    assert answer.findings == ()
+    (warning,) = answer.warnings
+    assert warning.operator == "joined"
+    assert "it joins 'k' (STRING) with 'id' (BIGINT)" in warning.message
+    assert 'cast(k="BIGINT")' in warning.message
+
+
+def test_findings_are_in_the_order_of_the_file(
+    rows: DataStream, spark: SparkSession, tmp_path: Path
+) -> None:
+    first, second = rows.select("k"), rows.environment.from_source(Range(0, 3), "numbers")
+    first.select("x").name("one").sink_to(Parquet(f"{tmp_path}/one"))
+    second.select("y").name("two").sink_to(Parquet(f"{tmp_path}/two"))
+    first.stage("cut").select("z").name("three").sink_to(Parquet(f"{tmp_path}/three"))
+    second.select("w").name("four").sink_to(Parquet(f"{tmp_path}/four"))
+    findings = asked(rows.environment, spark, tmp_path).findings
+    lines = [finding.declared_at.line for finding in findings if finding.declared_at]
+    assert lines == sorted(lines)
+    assert [finding.operator for finding in findings] == ["one", "two", "three", "four"]

@@ -24,6 +24,7 @@ from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.describe.local_task import DeskRun, desk_task
 from graph_compiler.deployment.describe.region_descriptors import describe_regions
 from graph_compiler.deployment.documents.dry_run import ANSWER, REQUEST, DryRunAnswer, DryRunRequest
+from graph_compiler.deployment.documents.report import Failure
 from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
@@ -78,6 +79,9 @@ def analyse(
     for finding in answer.findings:
         region_id = compiled.deployment.regions[0].id
         console.print(Text(finding.words(compiled.pipeline.name, region_id)), soft_wrap=True)
+    for warning in answer.warnings:
+        words = warning.words(compiled.pipeline.name, compiled.deployment.regions[0].id)
+        console.print(Text(f"warning: {words}"), soft_wrap=True)
     operators = len(compiled.stream_graph.nodes)
     found = counted(len(answer.findings), "problem") if answer.findings else "no problems"
     console.print(
@@ -126,18 +130,20 @@ def _answer_json(compiled: CompiledPipeline, answer: DryRunAnswer) -> str:
     document = {
         "pipeline": compiled.pipeline.name,
         "operators": len(compiled.stream_graph.nodes),
-        "findings": [
-            {
-                "operator": finding.operator,
-                "message": finding.message,
-                "file": finding.declared_at.file if finding.declared_at else None,
-                "line": finding.declared_at.line if finding.declared_at else None,
-            }
-            for finding in answer.findings
-        ],
+        "findings": [_finding_json(finding) for finding in answer.findings],
+        "warnings": [_finding_json(warning) for warning in answer.warnings],
         "plans": [
             {"task": plan.region_id, "vertex": plan.vertex, "plan": plan.plan}
             for plan in answer.plans
         ],
     }
     return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _finding_json(finding: Failure) -> dict[str, object]:
+    return {
+        "operator": finding.operator,
+        "message": finding.message,
+        "file": finding.declared_at.file if finding.declared_at else None,
+        "line": finding.declared_at.line if finding.declared_at else None,
+    }

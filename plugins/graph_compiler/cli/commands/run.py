@@ -21,6 +21,7 @@ from graph_compiler.cli.console import (
 )
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.running.airflow_run import Run, run_under_airflow
+from graph_compiler.cli.running.dag_files import require_dag
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.running.finished_run import FinishedRun, Preview
 from graph_compiler.cli.running.in_process_run import InProcessRun, Until, run_in_process
@@ -90,6 +91,8 @@ def run(  # its parameters are the command's options
             )
             finished = run_in_process(asked, airflow, console)
         else:
+            dags = Path(airflow.environment()["AIRFLOW__CORE__DAGS_FOLDER"])
+            require_dag(compiled.pipeline, find_pipeline(pipeline), dags)
             request = Run(
                 compiled=compiled, day=read_day(day), params=params, preview_sorted_by=sort
             )

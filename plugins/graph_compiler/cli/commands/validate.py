@@ -15,7 +15,7 @@ from graph_compiler.cli.arguments.compiling import deployment_options
 from graph_compiler.cli.console import AsJson, speaking_plainly, standard_error
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
-from graph_compiler.compiler.checks.validation import all_problems
+from graph_compiler.compiler.checks.validation import all_problems, find_warnings
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.deployment.describe.region_descriptors import describe_pipeline
@@ -50,6 +50,7 @@ class Verdict:
     pipeline: str
     declared: Pipeline | None
     problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...] = ()
 
 
 def validate(
@@ -106,6 +107,7 @@ def verdicts_json(verdicts: Iterable[Verdict]) -> Json:
                 "pipeline": verdict.pipeline,
                 "file": verdict.file,
                 "problems": [_problem_json(problem) for problem in verdict.problems],
+                "warnings": [_problem_json(warning) for warning in verdict.warnings],
             }
             for verdict in verdicts
         ]
@@ -130,7 +132,13 @@ def _judge(name: str, deployment: DeploymentOptions, *, must_declare: bool) -> V
         pipeline, problems = error.pipeline, all_problems(error)
     except GraphCompilerError as error:
         problems = (Problem(message=str(error)),)
-    return Verdict(file=file, pipeline=pipeline, declared=declared, problems=problems)
+    return Verdict(
+        file=file,
+        pipeline=pipeline,
+        declared=declared,
+        problems=problems,
+        warnings=find_warnings(declared) if declared and not problems else (),
+    )
 
 
 def _own_folder_problems(compiled: CompiledPipeline) -> Iterator[Problem]:
@@ -169,6 +177,9 @@ def _show(verdicts: Sequence[Verdict]) -> None:
     for verdict in broken:
         words = str(InvalidPipelineError(verdict.pipeline, verdict.problems))
         errors.print(Text(f"{verdict.file}: {words}"), soft_wrap=True)
+    for verdict in verdicts:
+        for warning in verdict.warnings:
+            errors.print(Text(f"{verdict.file}: warning: {warning}"), soft_wrap=True)
     problems = sum(len(verdict.problems) for verdict in broken)
     found = (
         f"{counted(problems, 'problem')} in {len(broken)} of them" if broken else "nothing wrong"

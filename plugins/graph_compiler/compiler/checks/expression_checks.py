@@ -72,7 +72,8 @@ def unknown_parameters(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def _parameters(operator: PhysicalTransformation) -> Iterator[str]:
-    """Yield the parameters an operator uses: `params.x` in its templates, `:x` in its expressions."""
+    """Yield the parameters an operator uses: in its templates, in its expressions, as arguments of its function."""
+    yield from operator.operator.bound_parameters()
     if isinstance(operator.operator, Source | Sink):
         connector: object = operator.operator.connector
         texts = connector.texts().values() if isinstance(connector, Connector) else ()

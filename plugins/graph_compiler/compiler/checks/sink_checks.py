@@ -76,8 +76,8 @@ def _root(
     """Find targets that every run would refuse; where a template begins one that is no parameter, the run will tell."""
     if not isinstance(connector, FileConnector) or not connector.path.strip():
         return
-    begins = _FIRST_PARAMETER.sub(lambda found: str(defaults.get(found[1], "/")), connector.path)
-    if _BEGINS_WITH_TEMPLATE.match(begins):
+    begins = _beginning(connector, defaults)
+    if begins is None:
         return
     if wrong := why_no_target(begins):
         is_relative = why_no_store(begins) == RELATIVE
@@ -87,6 +87,29 @@ def _root(
             allowed=LOCAL_PLACES,
             hint=_FROM_A_FILE if is_relative else None,
         )
+
+
+def _beginning(connector: FileConnector, defaults: Mapping[str, ParameterValue]) -> str | None:
+    """Return a path with its first parameter's default; None where another template begins it."""
+    begins = _FIRST_PARAMETER.sub(lambda found: str(defaults.get(found[1], "/")), connector.path)
+    return None if _BEGINS_WITH_TEMPLATE.match(begins) else begins
+
+
+def relative_sources(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find sources whose path depends on the folder a program is started in."""
+    for transformation, connector in connectors_of(pipeline):
+        if not isinstance(transformation.operator, Source):
+            continue
+        if not isinstance(connector, FileConnector) or not connector.path.strip():
+            continue
+        begins = _beginning(connector, dict(pipeline.params))
+        if begins is not None and why_no_store(begins) == RELATIVE:
+            yield problem_at(
+                transformation,
+                f"it reads '{begins}', a relative path: Spark looks for it in the folder its driver was started in",
+                allowed="an absolute path or a URI",
+                hint=_FROM_A_FILE,
+            )
 
 
 def _mode(

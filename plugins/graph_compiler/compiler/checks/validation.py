@@ -12,6 +12,7 @@ from dataclasses import replace
 from graph_compiler.compiler.checks import (
     connector_checks,
     expression_checks,
+    name_checks,
     operator_checks,
     package_checks,
     resource_checks,
@@ -50,6 +51,7 @@ CHECKS: Checks = (
     connector_checks.connectors,
     sink_checks.sinks,
     sink_checks.targets_that_meet,
+    name_checks.sinks_of_one_name,
     operator_checks.task_ids,
 )
 STREAM_GRAPH_CHECKS: Checks = tuple(
@@ -61,6 +63,14 @@ OPTION_CHECKS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], .
     structure_checks.iterations,
     operator_checks.missing_uids,
 )
+
+WARNINGS: Checks = (name_checks.operators_of_one_name, sink_checks.relative_sources)
+"""What a pipeline may do and its author may not have meant; nothing is refused for it."""
+
+
+def find_warnings(pipeline: Pipeline) -> tuple[Problem, ...]:
+    """Return what may be a mistake in a pipeline that has no problems."""
+    return tuple(warning for check in WARNINGS for warning in check(pipeline))
 
 
 def all_problems(error: InvalidPipelineError) -> tuple[Problem, ...]:

@@ -67,6 +67,10 @@ class Operator(Extensible):
         """Return the user's functions it calls."""
         return ()
 
+    def bound_parameters(self) -> tuple[str, ...]:
+        """Return the parameters it is given beside those in its expressions."""
+        return ()
+
     def output_tags(self) -> tuple[str, ...]:
         """Return the tags of its side outputs."""
         return self.attributes.output_tags

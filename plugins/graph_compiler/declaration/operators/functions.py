@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
-from graph_compiler.declaration.functions import FunctionRef
+from graph_compiler.declaration.functions import FunctionRef, with_arguments
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.parameters.parameter import ParameterValue
+from graph_compiler.declaration.parameters.reference import Argument, ParameterReference
 from graph_compiler.errors import Problem
+from graph_compiler.extensions import UNSAID
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionOperator(Operator):
-    """Common shape. `deterministic` false: the function may give other rows from the same input."""
+    """Common shape. `deterministic` false: the function may give other rows from the same input.
+
+    `arguments` are bound to the function's keywords, by name; a parameter gets the value of the run.
+    """
 
     distributes_itself: ClassVar[bool] = False
     function: FunctionRef
     deterministic: bool = True
+    arguments: tuple[tuple[str, Argument], ...] = field(
+        default=(), kw_only=True, metadata={UNSAID: True}
+    )
 
     def functions(self) -> tuple[FunctionRef, ...]:
         """Return the function."""
         return (self.function,)
+
+    def bound_parameters(self) -> tuple[str, ...]:
+        """Return the parameters among the arguments."""
+        values = (value for _, value in self.arguments)
+        return tuple(value.name for value in values if isinstance(value, ParameterReference))
+
+    def load(self, parameters: Mapping[str, ParameterValue]) -> Callable[..., object]:
+        """Import the function, its arguments bound; raises FunctionNotImportableError where its name leads nowhere."""
+        function = self.function.load()
+        bound = {
+            name: parameters[value.name] if isinstance(value, ParameterReference) else value
+            for name, value in self.arguments
+        }
+        return with_arguments(function, bound) if bound else function
 
     def why_unrepeatable(self) -> str | None:
         """As its author declared."""

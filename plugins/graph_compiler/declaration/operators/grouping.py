@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.operators.column_names import names_twice
 from graph_compiler.declaration.windows import Window
 from graph_compiler.errors import Problem
 
@@ -32,7 +33,7 @@ class Aggregate(Operator):
         return tuple(expression for _, expression in self.aggregates)
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse no aggregates, and sets with columns that are no keys."""
+        """Refuse no aggregates, sets with columns that are no keys, and a name given twice."""
         odd = sorted({key for keys in self.grouping_sets or () for key in keys} - set(self.keys))
         if odd:
             yield Problem(
@@ -41,6 +42,7 @@ class Aggregate(Operator):
             )
         if not self.aggregates:
             yield _NO_AGGREGATES
+        yield from names_twice([*self.keys, *(name for name, _ in self.aggregates)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +59,10 @@ class AggregateAll(Operator):
         return tuple(expression for _, expression in self.aggregates)
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse no aggregates."""
+        """Refuse no aggregates, and a name given twice."""
         if not self.aggregates:
             yield _NO_AGGREGATES
+        yield from names_twice([name for name, _ in self.aggregates])
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +80,12 @@ class WindowAggregate(Operator):
         return tuple(expression for _, expression in self.aggregates)
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse no aggregates, and lengths that are none."""
+        """Refuse no aggregates, lengths that are none, and a name given twice."""
         yield from self.window.problems()
         if not self.aggregates:
             yield _NO_AGGREGATES
+        names = [name for name, _ in self.aggregates]
+        yield from names_twice([*self.keys, "window_start", "window_end", *names])
 
 
 @dataclass(frozen=True, slots=True)

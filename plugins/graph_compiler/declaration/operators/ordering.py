@@ -48,6 +48,8 @@ class TopN(Operator):
     def problems(self) -> Iterator[Problem]:
         """Refuse no order, and no rows."""
         yield from _count_problems(self.n)
+        if self.n == 0:
+            yield Problem(message="it keeps 0 rows", allowed="1 or more")
         if not self.order_by:
             yield _NO_ORDER
 

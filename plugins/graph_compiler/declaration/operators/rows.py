@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from graph_compiler.declaration.operators.base_operator import Operator
+from graph_compiler.declaration.operators.column_names import names_twice
 from graph_compiler.errors import Problem
 
 _COLUMNS = "names of columns, at least one"
@@ -45,7 +46,7 @@ class ColumnOperator(Operator):
         """Refuse no columns, and a name given twice."""
         if not self.columns:
             yield Problem(message="it has no columns", allowed='at least one: late="delay > 15"')
-        yield from _twice([name for name, _ in self.columns])
+        yield from names_twice([name for name, _ in self.columns])
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class Rename(Operator):
         """Refuse no columns, and two that would have one name."""
         if not self.names:
             yield Problem(message="it names no columns", allowed="old names to new: {'a': 'b'}")
-        yield from _twice([new for _, new in self.names])
+        yield from names_twice([new for _, new in self.names])
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ class FlatMap(Operator):
         """Refuse no columns, and a name given twice."""
         if not self.columns:
             yield Problem(message="it names no output columns", allowed=_COLUMNS)
-        yield from _twice(self.columns)
+        yield from names_twice(self.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,16 +168,3 @@ class Cache(Operator):
 
     default_name: ClassVar[str] = "Cache"
     level: StorageLevel = StorageLevel.MEMORY_AND_DISK
-
-
-def _twice(names: list[str] | tuple[str, ...]) -> Iterator[Problem]:
-    """Find two names that Spark takes for one: they differ in case at most."""
-    seen: set[str] = set()
-    for name in names:
-        if name.lower() in seen:
-            yield Problem(
-                message=f"two of its columns are called '{name}'",
-                hint="Spark treats names that differ only in case as the same",
-            )
-            return
-        seen.add(name.lower())

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from graph_compiler.declaration.call_checks import held_to_signatures
 from graph_compiler.declaration.operators import Transform
+from graph_compiler.declaration.parameters.reference import Argument
+from graph_compiler.declaration.streams.bound_arguments import bound_arguments
 from graph_compiler.declaration.streams.stream import Stream
 
 if TYPE_CHECKING:
@@ -39,8 +41,9 @@ class ConnectedStreams:
         *,
         deterministic: bool = True,
         expensive: bool = False,
+        **arguments: Argument,
     ) -> DataStream:
         """Apply an importable function that takes one DataFrame for each stream, in order, and gives one."""
-        ref = self._first._function(function, "transform", 1 + len(self._others))
-        operator = Transform(ref, deterministic)
+        ref = self._first._function(function, "transform", 1 + len(self._others), arguments)
+        operator = Transform(ref, deterministic, arguments=bound_arguments(arguments))
         return self._first._several_inputs(operator, *self._others, expensive=expensive)

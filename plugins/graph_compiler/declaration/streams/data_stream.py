@@ -20,7 +20,9 @@ from graph_compiler.declaration.operators import (
     Sink,
     WindowAggregate,
 )
+from graph_compiler.declaration.parameters.reference import Argument
 from graph_compiler.declaration.partitioners import GlobalPartitioner
+from graph_compiler.declaration.streams.bound_arguments import bound_arguments
 from graph_compiler.declaration.streams.combining_methods import CombiningMethods
 from graph_compiler.declaration.streams.function_methods import FunctionMethods
 from graph_compiler.declaration.streams.partitioning_methods import PartitioningMethods
@@ -174,10 +176,12 @@ class KeyedStream(DataStream):
         *,
         deterministic: bool = True,
         expensive: bool = False,
+        **arguments: Argument,
     ) -> DataStream:
         """Apply a function from the `pandas.DataFrame` of one key to another; `schema` is Spark DDL of the latter."""
-        ref = self._function(function, "apply_in_pandas")
-        operator = ApplyInPandas(ref, deterministic, self._keys, schema)
+        ref = self._function(function, "apply_in_pandas", named=arguments)
+        bound = bound_arguments(arguments)
+        operator = ApplyInPandas(ref, deterministic, self._keys, schema, arguments=bound)
         return self._one_input(operator, state_keys=self._keys, expensive=expensive)
 
 

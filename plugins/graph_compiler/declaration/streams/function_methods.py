@@ -17,6 +17,8 @@ from graph_compiler.declaration.operators import (
     Sql,
     Transform,
 )
+from graph_compiler.declaration.parameters.reference import Argument
+from graph_compiler.declaration.streams.bound_arguments import bound_arguments
 from graph_compiler.declaration.streams.stream import Stream
 from graph_compiler.identifiers import did_you_mean, listing, shown
 
@@ -32,7 +34,8 @@ class FunctionMethods(Stream):
     """Ways out of the declarative operators. A function is given by its importable name and never pickled.
 
     `deterministic=False` says that a function may give other rows from the same input: several readers of its
-    result then read one staged copy. `expensive=True` is `.expensive()`.
+    result then read one staged copy. `expensive=True` is `.expensive()`. Other keywords are the function's own: values,
+    or `param("name")` for the value that a run has for a parameter.
     """
 
     def transform(
@@ -41,9 +44,14 @@ class FunctionMethods(Stream):
         *,
         deterministic: bool = True,
         expensive: bool = False,
+        **arguments: Argument,
     ) -> DataStream:
         """Apply an importable function from DataFrame to DataFrame; raises InvalidPipelineError for a lambda."""
-        operator = Transform(self._function(function, "transform"), deterministic)
+        operator = Transform(
+            self._function(function, "transform", named=arguments),
+            deterministic,
+            arguments=bound_arguments(arguments),
+        )
         return self._one_input(operator, expensive=expensive)
 
     def map_partitions(
@@ -54,6 +62,7 @@ class FunctionMethods(Stream):
         batches: Literal["pandas", "arrow"] = "pandas",
         deterministic: bool = True,
         expensive: bool = False,
+        **arguments: Argument,
     ) -> DataStream:
         """Apply a function from an iterator of batches to an iterator of batches, in each partition.
 
@@ -66,8 +75,9 @@ class FunctionMethods(Stream):
                 allowed=listing(Batches),
                 hint=did_you_mean(batches, Batches),
             )
-        ref = self._function(function, "map_partitions")
-        operator = MapPartitions(ref, deterministic, schema, Batches(batches))
+        ref = self._function(function, "map_partitions", named=arguments)
+        bound = bound_arguments(arguments)
+        operator = MapPartitions(ref, deterministic, schema, Batches(batches), arguments=bound)
         return self._one_input(operator, expensive=expensive)
 
     def process(
@@ -77,12 +87,18 @@ class FunctionMethods(Stream):
         outputs: tuple[str, ...],
         deterministic: bool = True,
         expensive: bool = False,
+        **arguments: Argument,
     ) -> DataStream:
         """Apply a function from DataFrame to (DataFrame, {tag: DataFrame}); `outputs` are the tags it gives.
 
         Each is had with `get_side_output(tag)`.
         """
-        operator = Process(self._function(function, "process"), deterministic, outputs)
+        operator = Process(
+            self._function(function, "process", named=arguments),
+            deterministic,
+            outputs,
+            arguments=bound_arguments(arguments),
+        )
         return self._one_input(operator, expensive=expensive)
 
     def apply(self, operator: Operator, *others: DataStream) -> DataStream:
@@ -108,14 +124,16 @@ class FunctionMethods(Stream):
         until: str | None = None,
         deterministic: bool = True,
         expensive: bool = False,
+        **arguments: Argument,
     ) -> DataStream:
         """Apply `step(state, *others)` to its own result, beginning with these rows, and give the last state.
 
         `until` is an aggregate over the state, such as `max(change) < 0.001`: the loop ends when it is true, and
         after `max_iterations` rounds in any case. Each round is staged, so a round's plan begins with the one before.
         """
-        ref = self._function(step, "iterate", 1 + len(others))
-        operator = Iterate(ref, deterministic, max_iterations, until)
+        ref = self._function(step, "iterate", 1 + len(others), arguments)
+        bound = bound_arguments(arguments)
+        operator = Iterate(ref, deterministic, max_iterations, until, arguments=bound)
         if not others:
             return self._one_input(operator, expensive=expensive)
         return self._several_inputs(operator, *others, expensive=expensive)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from graph_compiler.declaration.functions import (
@@ -13,7 +13,9 @@ from graph_compiler.declaration.functions import (
 )
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import Operator, OperatorSettings
+from graph_compiler.declaration.parameters.reference import Argument
 from graph_compiler.declaration.partitioners import ExchangeMode, GlobalPartitioner, Partitioner
+from graph_compiler.declaration.streams.bound_arguments import argument_problems
 from graph_compiler.declaration.streams.settings_methods import Declared
 from graph_compiler.declaration.transformations import (
     MultipleInputTransformation,
@@ -112,8 +114,13 @@ class Stream(Declared):
         )
 
     def _function(
-        self, function: Callable[..., object], method: str, arguments: int = 1
+        self,
+        function: Callable[..., object],
+        method: str,
+        arguments: int = 1,
+        named: Mapping[str, Argument] | None = None,
     ) -> FunctionRef:
+        """Refer to a function that is called with so many arguments, and with keywords where `named` is no None."""
         try:
             reference = FunctionRef.of(function)
         except FunctionNotImportableError as error:
@@ -122,7 +129,11 @@ class Stream(Declared):
                 allowed=IMPORTABLE,
                 hint=WHERE_TO_MOVE,
             )
-        if reason := why_not_callable(function, arguments):
+        if named is not None:
+            declared = self.environment.parameters
+            for wrong in argument_problems(function, arguments, named, declared):
+                self.refuse(f"{method} {wrong.message}", allowed=wrong.allowed, hint=wrong.hint)
+        elif reason := why_not_callable(function, arguments):
             self.refuse(
                 f"{method} {reason}", allowed=f"a function of {counted(arguments, 'argument')}"
             )

@@ -30,7 +30,8 @@ class VertexPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRunAnswer:
-    """Everything that was found, in the order of the operators."""
+    """Everything that was found, in the order of the operators. `warnings`: what may fail on some rows only."""
 
     findings: tuple[Failure, ...]
+    warnings: tuple[Failure, ...]
     plans: tuple[VertexPlan, ...]

@@ -8,7 +8,8 @@ connector or an operator of another package carries the name that is registered 
 makes a program import what it names. Anything unexpected (a key, a kind, a missing field) raises DescriptorError with
 its place in the document. A field that documents of an earlier version lack says in its metadata what its absence
 means: `field(metadata={ABSENT: None})`. The fields of a field that is FLAT stand among its holder's; those that
-documents lack have their defaults.
+documents lack have their defaults. A field that is UNSAID is written only where it is not its default: so a document,
+and a digest of it, is as it was before there was the field.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from enum import Enum
 from typing import Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from graph_compiler.errors import DescriptorError
-from graph_compiler.extensions import Extensible, find_kind, is_foreign, reference
+from graph_compiler.extensions import UNSAID, Extensible, find_kind, is_foreign, reference
 
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 Value = TypeVar("Value")
@@ -55,6 +56,8 @@ def _fields_to_wire(value: Any) -> dict[str, Json]:
     encoded: dict[str, Json] = {}
     for field in fields(value):
         found = getattr(value, field.name)
+        if UNSAID in field.metadata and found == field.default:
+            continue
         if FLAT in field.metadata:
             encoded |= _fields_to_wire(found)
         else:
@@ -166,6 +169,7 @@ def _decode_dataclass(expected: type[Any], data: Json, where: str) -> Any:
     flat = {f.name: fields(hints[f.name]) for f in fields(kind) if FLAT in f.metadata}
     inner = {f.name: to_wire(f.default) for each in flat.values() for f in each}
     absent = {f.name: f.metadata[ABSENT] for f in fields(kind) if ABSENT in f.metadata}
+    absent |= {f.name: to_wire(f.default) for f in fields(kind) if UNSAID in f.metadata}
     content = absent | inner | content
     wanted = (hints.keys() - flat.keys()) | inner.keys()
     if content.keys() != wanted:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
 
 from graph_compiler.explain.diff.plan_summary import Facts
 from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, RegionId
+
+_LONG = 100
+_AROUND = 4
 
 
 class OperatorChangeKind(StrEnum):
@@ -52,7 +56,10 @@ class FactChange:
     now: str | None
 
     def __str__(self) -> str:
-        """Write it as one line."""
+        """Write it as one line; of long texts only what differs, between « and », and a little around it."""
+        if self.before and self.now and len(self.before) + len(self.now) > _LONG:
+            before, now = _marked(self.before, self.now)
+            return f"{self.fact}: {before} → {now}"
         before, now = ("not set" if text is None else text for text in (self.before, self.now))
         return f"{self.fact}: {before} → {now}"
 
@@ -116,3 +123,25 @@ def fact_changes(before: Facts, now: Facts) -> tuple[FactChange, ...]:
         for fact in {**old, **new}
         if old.get(fact) != new.get(fact)
     )
+
+
+def _marked(before: str, now: str) -> tuple[str, str]:
+    """Mark the words that differ."""
+    old, new = before.split(" "), now.split(" ")
+    head = _alike(old, new)
+    tail = _alike(old[head:][::-1], new[head:][::-1])
+    return _part(old, head, tail), _part(new, head, tail)
+
+
+def _alike(some: list[str], others: list[str]) -> int:
+    """Count the words at the beginning that are the same."""
+    pairs = zip(some, others, strict=False)
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+
+
+def _part(words: list[str], head: int, tail: int) -> str:
+    """Mark what is between the words that are the same at both ends, and leave out what is far from it."""
+    end = len(words) - tail
+    before, after = words[max(0, head - _AROUND) : head], words[end : end + _AROUND]
+    marked = " ".join([*before, f"«{' '.join(words[head:end])}»", *after])
+    return f"{'… ' if head > _AROUND else ''}{marked}{' …' if tail > _AROUND else ''}"

@@ -20,6 +20,7 @@ from graph_compiler.projects.yaml.operations import (
     OPERATIONS,
     RENAMED,
     SETTINGS,
+    Operation,
 )
 from graph_compiler.projects.yaml.places import value_of
 from graph_compiler.projects.yaml.refusals import KeyPath, problem_in
@@ -86,18 +87,7 @@ class Calls:
             raise self.refused((*path, key), f"it cannot follow {_what(on)}", hint=hint)
         if key == "select":
             return method(**_selected(written[key]))
-        arguments: list[Any] = []
-        named: dict[str, Any] = {}
-        for number, (name, parameter) in enumerate(parameters(operation.method).items()):
-            word = RENAMED.get(name, name) if number else key
-            if word in written:
-                value = self._argument(parameter, (*path, word), written)
-                if parameter.kind is Parameter.VAR_POSITIONAL:
-                    arguments.extend(value)
-                elif parameter.kind is Parameter.KEYWORD_ONLY:
-                    named[name] = value
-                else:
-                    arguments.append(value)
+        arguments, named = self._arguments(operation, written, path)
         return method(*arguments, **named)
 
     def set(self, on: object, written: Written, path: KeyPath) -> None:
@@ -135,6 +125,28 @@ class Calls:
             hint = "it is declared further down; a step can only read what is declared above it"
         allowed = listing(self.streams)
         raise self.refused(path, f"there is no stream called '{name}'", allowed=allowed, hint=hint)
+
+    def _arguments(
+        self, operation: Operation, written: Written, path: KeyPath
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Return the arguments of a call: by position, and by keyword."""
+        arguments: list[Any] = []
+        named: dict[str, Any] = {}
+        for number, (name, parameter) in enumerate(parameters(operation.method).items()):
+            word = RENAMED.get(name, name) if number else operation.key
+            if word not in written:
+                continue
+            value = self._argument(parameter, (*path, word), written)
+            match parameter.kind:
+                case Parameter.VAR_POSITIONAL:
+                    arguments.extend(value)
+                case Parameter.VAR_KEYWORD:
+                    named.update(value)
+                case Parameter.KEYWORD_ONLY:
+                    named[name] = value
+                case _:
+                    arguments.append(value)
+        return arguments, named
 
     def _argument(self, parameter: Parameter, path: KeyPath, written: Written) -> Any:
         kind, found = parameter.annotation, written[str(path[-1])]

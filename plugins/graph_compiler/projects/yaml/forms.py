@@ -23,6 +23,7 @@ from graph_compiler.declaration.connectors import Options, Secret
 from graph_compiler.declaration.connectors.memory import Cell
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.declaration.operators import OperatorAttributes
+from graph_compiler.declaration.parameters.reference import Argument
 from graph_compiler.declaration.streams import DataStream
 from graph_compiler.projects.yaml import values
 from graph_compiler.projects.yaml.values import TAG, Form
@@ -52,7 +53,10 @@ TYPES: dict[Any, Any] = {
 
 @cache
 def parameters(call: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
-    """Return what a call takes beside self, with types that are resolved; keyword arguments of any name stay out."""
+    """Return what a call takes beside self, with types that are resolved.
+
+    Keyword arguments of any name stay out, but for those of a function.
+    """
     target = call.__init__ if isinstance(call, type) else call  # type: ignore[misc]  # only read
     # The fields of a dataclass may be written in several modules, each with names of its own.
     typed = call if _has_fields(call) else target
@@ -61,7 +65,7 @@ def parameters(call: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
         name: parameter.replace(annotation=hints[name])
         for name, parameter in inspect.signature(target).parameters.items()
         if name != "self"
-        and parameter.kind is not parameter.VAR_KEYWORD
+        and (parameter.kind is not parameter.VAR_KEYWORD or hints[name] == Argument)
         and hints[name] is not OperatorAttributes  # the compiler's own
     }
 
@@ -72,6 +76,8 @@ def _has_fields(call: Callable[..., object]) -> bool:
 
 def yaml_type(parameter: inspect.Parameter) -> Any:
     """Return the type of the key for a parameter; raises LookupError for a type nobody has given a YAML form."""
+    if parameter.kind is parameter.VAR_KEYWORD:
+        return values.Arguments
     if parameter.kind is parameter.VAR_POSITIONAL:
         return TYPES[GenericAlias(tuple, (parameter.annotation, ...))]
     return _type(parameter.annotation)
@@ -99,8 +105,9 @@ class Key:
 
 def key_of(parameter: inspect.Parameter) -> Key:
     """Return the key of a parameter; it must be there if the parameter has no default."""
-    optional = (
-        parameter.default is not parameter.empty or parameter.kind is parameter.VAR_POSITIONAL
+    optional = parameter.default is not parameter.empty or parameter.kind in (
+        parameter.VAR_POSITIONAL,
+        parameter.VAR_KEYWORD,
     )
     return Key(yaml_type(parameter), is_required=not optional)
 

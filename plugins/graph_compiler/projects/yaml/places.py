@@ -13,6 +13,7 @@ from pydantic import PlainValidator, WithJsonSchema
 
 from graph_compiler.declaration.connectors import Connector, Secret
 from graph_compiler.declaration.operators import Operator
+from graph_compiler.declaration.parameters.reference import ParameterReference
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.declaration.windows import Window
@@ -29,7 +30,14 @@ from graph_compiler.projects.yaml.forms import (
     written_values,
 )
 from graph_compiler.projects.yaml.packages import package_forms
-from graph_compiler.projects.yaml.values import Form, SecretForm, either, refused, shown
+from graph_compiler.projects.yaml.values import (
+    BoundParameter,
+    Form,
+    SecretForm,
+    either,
+    refused,
+    shown,
+)
 
 
 def snake(name: str) -> str:
@@ -85,7 +93,7 @@ def _mapping(kind: type) -> type[Form]:
 
 _GROUP = _mapping(SlotSharingGroup)
 _SPEC = _mapping(ResourceSpec)
-FORMS.update({f"<{form.__name__}>": form for form in (_GROUP, SecretForm)})
+FORMS.update({f"<{form.__name__}>": form for form in (_GROUP, SecretForm, BoundParameter)})
 TYPES.update(
     {
         Connector: union_of(_CONNECTOR_FORMS, "connector"),
@@ -99,14 +107,28 @@ TYPES.update(
 )
 
 
+def _secret(secret: str, field: str = "password") -> Secret:
+    return Secret(secret, field)
+
+
+def _parameter(param: str) -> ParameterReference:
+    return ParameterReference(param)
+
+
+_VALUES: Mapping[type[Form], Callable[..., object]] = {
+    SecretForm: _secret,
+    BoundParameter: _parameter,
+    _GROUP: SlotSharingGroup,
+    _SPEC: ResourceSpec,
+}
+"""What a form that is no call is made into."""
+
+
 def value_of(found: Any, function: Callable[[str], object]) -> Any:
     """Return the Python value of what was written; `function` finds a function by its name."""
-    if isinstance(found, SecretForm):
-        return Secret(found.secret, found.field)
-    if isinstance(found, _GROUP):
-        return SlotSharingGroup(**written_values(found))
-    if isinstance(found, _SPEC):
-        return ResourceSpec(**written_values(found))
+    for form, kind in _VALUES.items():
+        if isinstance(found, form):
+            return kind(**written_values(found))
     if isinstance(found, Form):
         written = written_values(found)
         key, kind = next(named for form, named in _KINDS.items() if isinstance(found, form))

@@ -138,6 +138,12 @@ class SecretForm(Form):
     )
 
 
+class BoundParameter(Form):
+    """A parameter of the pipeline in the place of a value."""
+
+    param: str = Field(description="The name of one of the params, or run_date.")
+
+
 def either(plain: Any, form: type[Form]) -> Any:
     """Return the union of a plain value and a mapping of this form."""
     tag = f"{TAG}{form.__name__}>"
@@ -148,3 +154,5 @@ def either(plain: Any, form: type[Form]) -> Any:
 SqlText = either(str, SqlFile)
 SecretText = either(str, SecretForm)
 Options = dict[str, either(PlainValue, SecretForm)]  # type: ignore[misc, valid-type]  # made, not written
+Arguments = dict[str, either(PlainValue, BoundParameter)]  # type: ignore[misc, valid-type]  # the same
+"""What a function is given by keyword."""

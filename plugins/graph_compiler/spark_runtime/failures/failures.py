@@ -15,6 +15,8 @@ from graph_compiler.identifiers import did_you_mean
 from graph_compiler.spark_runtime.exchange.custom_routes import misrouting
 from graph_compiler.spark_runtime.failures.causes import PYTHON_WORKER, Cause, read_cause
 from graph_compiler.spark_runtime.failures.culprit import Chain, find_culprit, place_in
+from graph_compiler.spark_runtime.failures.missing_inputs import missing_input
+from graph_compiler.spark_runtime.failures.sql_fragments import marked, own_fragments
 from graph_compiler.spark_runtime.failures.throwable_types import DATABASE, throwable_type
 from graph_compiler.spark_runtime.operators import ColumnsError
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError
@@ -155,8 +157,8 @@ def _description(
     culprit: OperatorDescriptor,
     inputs: tuple[InputSchema, ...],
 ) -> Iterator[str]:
-    if cause.condition == "PATH_NOT_FOUND":
-        yield f"its input {cause.parameters.get('path')} does not exist"
+    if lines := missing_input(cause):
+        yield from lines
         return
     if cause.condition.startswith(_MISSING_COLUMN) or cause.condition == "FIELD_NOT_FOUND":
         yield from _missing_column(cause, inputs)
@@ -168,11 +170,12 @@ def _description(
     yield _headline(exception, cause)
     if cause.condition.startswith(DATABASE):
         yield f"because: {cause.chain[-1].partition(': ')[2]}"  # the driver's words, which Spark leaves out
-    fragments = [context.fragment for context in cause.contexts if context.fragment]
+    expressions = culprit.operator.expressions()
+    fragments = own_fragments([context.fragment for context in cause.contexts], expressions)
     if isinstance(exception, ParseException):
-        fragments = list(culprit.operator.expressions())
+        fragments = marked(str(exception), expressions)
     for fragment in fragments:
-        yield "in: " + "\n    ".join(fragment.strip().splitlines())
+        yield "in: " + "\n      ".join(fragment.strip("\n").rstrip().splitlines())
     yield from _place(culprit, cause)
     yield from _found(inputs)
 

@@ -33,6 +33,17 @@ def require_columns(rows: DataFrame, names: Iterable[str], of: str = "its input"
         )
 
 
+def require_new_columns(known: Iterable[str], new: Iterable[str], verb: str) -> None:
+    """Raise ColumnsError where a column an operator adds is already there; names that differ in case are the same."""
+    there = {name.lower() for name in known}
+    for name in new:
+        if name.lower() in there:
+            raise ColumnsError(
+                f"it {verb} '{name}', and its input already has a column '{name}'",
+                f'choose another name, or drop("{name}") first',
+            )
+
+
 def has_column(rows: DataFrame, name: str) -> bool:
     """Whether a column is there."""
     return name.lower() in (column.lower() for column in rows.columns)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pyspark.sql import DataFrame
 
 from graph_compiler.declaration.functions import FunctionRef
@@ -24,12 +22,12 @@ from graph_compiler.spark_runtime.operators.scope import Scope, on_lines
 
 @main_output.register
 def _(operator: Transform, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    return _dataframe(call_function(operator.function.load(), *inputs), operator.function)
+    return _dataframe(call_function(operator.load(scope.parameters), *inputs), operator.function)
 
 
 @main_output.register
 def _(operator: MapPartitions, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    function: Callable[..., object] = operator.function.load()
+    function = operator.load(scope.parameters)
     if operator.batches is Batches.ARROW:
         return inputs[0].mapInArrow(function, operator.schema)  # type: ignore[arg-type]  # Spark checks what it gives
     return inputs[0].mapInPandas(function, operator.schema)  # type: ignore[arg-type]  # Spark checks what it gives
@@ -37,23 +35,23 @@ def _(operator: MapPartitions, inputs: list[DataFrame], scope: Scope) -> DataFra
 
 @main_output.register
 def _(operator: ApplyInPandas, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    function: Callable[..., object] = operator.function.load()
+    function = operator.load(scope.parameters)
     return inputs[0].groupBy(*operator.keys).applyInPandas(function, operator.schema)
 
 
 @main_output.register
 def _(operator: Process, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    return _process(operator, inputs)[None]
+    return _process(operator, inputs, scope)[None]
 
 
 @all_outputs.register
 def _(operator: Process, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
-    return _process(operator, inputs)
+    return _process(operator, inputs, scope)
 
 
 @main_output.register
 def _(operator: Iterate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
-    step = operator.function.load()
+    step = operator.load(scope.parameters)
     state, *others = inputs
     for _round in range(1 if scope.is_dry else operator.max_iterations):
         state = scope.fix(
@@ -64,8 +62,10 @@ def _(operator: Iterate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     return state
 
 
-def _process(operator: Process, inputs: list[DataFrame]) -> dict[str | None, DataFrame]:
-    given = call_function(operator.function.load(), *inputs)
+def _process(
+    operator: Process, inputs: list[DataFrame], scope: Scope
+) -> dict[str | None, DataFrame]:
+    given = call_function(operator.load(scope.parameters), *inputs)
     if not (isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], dict)):
         raise TypeError(
             f"{operator.function} returned a {type(given).__name__}; it must return (DataFrame, {{tag: DataFrame}})"

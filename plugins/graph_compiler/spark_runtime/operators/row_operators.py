@@ -20,7 +20,7 @@ from graph_compiler.declaration.operators import (
     WithColumns,
 )
 from graph_compiler.identifiers import quoted
-from graph_compiler.spark_runtime.operators.columns import require_columns
+from graph_compiler.spark_runtime.operators.columns import require_columns, require_new_columns
 from graph_compiler.spark_runtime.operators.contracts import observe
 from graph_compiler.spark_runtime.operators.evaluation import all_outputs, main_output
 from graph_compiler.spark_runtime.operators.scope import Scope, listed, named, on_lines
@@ -66,6 +66,8 @@ def _(operator: Drop, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 def _(operator: Rename, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     require_columns(inputs[0], [old for old, _ in operator.names])
     new = {old.lower(): name for old, name in operator.names}
+    kept = [name for name in inputs[0].columns if name.lower() not in new]
+    require_new_columns(kept, new.values(), "renames a column to")
     columns = [
         f"{quoted(name)} AS {quoted(new.get(name.lower(), name))}" for name in inputs[0].columns
     ]
@@ -87,6 +89,7 @@ def _(operator: Cast, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 
 @main_output.register
 def _(operator: FlatMap, inputs: list[DataFrame], scope: Scope) -> DataFrame:
+    require_new_columns(inputs[0].columns, operator.columns, "adds a column")
     outer = "OUTER" if operator.outer else ""
     view = f"LATERAL VIEW {outer} {operator.generator}\n made AS {listed(operator.columns)}"
     return scope.select("*", inputs[0], view)

@@ -18,6 +18,7 @@ from graph_compiler.declaration.coordination import MasterHook
 from graph_compiler.declaration.operators import Sink, Source
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor, VertexDescriptor
 from graph_compiler.errors import InitializeOnMasterError, Problem
+from graph_compiler.spark_runtime.failures.missing_inputs import does_not_exist
 from graph_compiler.spark_runtime.publishing.targets import why_no_folder
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import unmatched_path
 from graph_compiler.staging.publications.mounts import preparation_folder
@@ -49,7 +50,7 @@ def initialize_on_master(
 
 def _input_exists(path: str, spark: SparkSession) -> str | None:
     missing = unmatched_path(spark, path)
-    return None if missing is None else f"its input {missing} does not exist"
+    return None if missing is None else does_not_exist(missing)
 
 
 def _target_can_be_made(path: str, _: SparkSession) -> str | None:

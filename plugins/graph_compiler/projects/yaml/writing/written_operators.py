@@ -111,6 +111,8 @@ def _argument(operator: Operator, parameter: Parameter, others: list[Any]) -> ob
     if special is not None:
         return special(operator)
     value = getattr(operator, FIELDS.get(parameter.name, parameter.name))
+    if parameter.kind is Parameter.VAR_KEYWORD:
+        return dict(value)
     kinds = get_args(parameter.annotation)
     if Mapping[str, str] in (parameter.annotation, *kinds):
         return _same_names(value) if str in kinds else dict(value)

@@ -15,6 +15,7 @@ from graph_compiler.declaration.operators import (
     Operator,
     OperatorSettings,
 )
+from graph_compiler.declaration.parameters.reference import ParameterReference
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
 from graph_compiler.declaration.streams import DataStream
@@ -31,6 +32,8 @@ def written_value(value: object) -> Any:
     """Write a value, whatever it is."""
     if isinstance(value, StrEnum | FunctionRef):
         return str(value)
+    if isinstance(value, ParameterReference):
+        return {"param": value.name}
     if isinstance(value, Secret):
         return {"secret": value.conn_id, **_changed(value, "conn_id")}
     if isinstance(value, Connector | Operator | Window):

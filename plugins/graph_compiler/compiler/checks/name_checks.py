@@ -1,0 +1,51 @@
+"""Names that two operators of a pipeline have.
+
+Flink lets operators share a name, since it tells them apart by their ids. So do the graphs here; but people name
+operators in `run --until`, and sinks in `history` and in the outputs of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from graph_compiler.declaration.operators import Sink
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
+from graph_compiler.errors import Problem
+
+
+def sinks_of_one_name(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find sinks that were given the name of an earlier sink; those that were given none share their kind's."""
+    for sink, first in _repeated(t for t in pipeline.operators if isinstance(t.operator, Sink)):
+        yield problem_at(
+            sink,
+            f"an earlier sink has the same name{_place(first)}",
+            hint='a run shows its outputs by the names of sinks: give each its own, .name("…")',
+        )
+
+
+def operators_of_one_name(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find operators that were given the name of an earlier one; sinks are looked at above."""
+    for operator, first in _repeated(
+        t for t in pipeline.operators if not isinstance(t.operator, Sink)
+    ):
+        yield problem_at(
+            operator,
+            f"an earlier operator has the same name{_place(first)}",
+            hint='Flink allows it, but --until and replay cannot tell them apart: give each its own, .name("…")',
+        )
+
+
+def _repeated(
+    operators: Iterable[PhysicalTransformation],
+) -> Iterator[tuple[PhysicalTransformation, PhysicalTransformation]]:
+    first: dict[str, PhysicalTransformation] = {}
+    for operator in operators:
+        if operator.name == operator.operator.default_name:
+            continue
+        if (other := first.setdefault(operator.name, operator)) is not operator:
+            yield operator, other
+
+
+def _place(operator: PhysicalTransformation) -> str:
+    return f" ({operator.declared_at})" if operator.declared_at else ""

@@ -1,0 +1,37 @@
+"""Keys of a join that Spark has to cast: each value of one side must then be of the other side's type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyspark.sql.types import DataType, StringType, StructType
+
+
+def cast_keys(
+    on: tuple[tuple[str, str], ...], left: StructType, right: StructType
+) -> Iterator[str]:
+    """Yield a sentence for each pair of keys of which one alone is text."""
+    for one, other in on:
+        types = _type(left, one), _type(right, other)
+        texts = [isinstance(type, StringType) for type in types]
+        if texts == [True, False]:
+            yield _sentence(one, other, types, text=one, cast_to=types[1])
+        elif texts == [False, True]:
+            yield _sentence(one, other, types, text=other, cast_to=types[0])
+
+
+def _type(schema: StructType, name: str) -> DataType:
+    return next(field.dataType for field in schema.fields if field.name.lower() == name.lower())
+
+
+def _sentence(
+    left: str, right: str, types: tuple[DataType, DataType], *, text: str, cast_to: DataType
+) -> str:
+    words = [type.simpleString().upper() for type in types]
+    target = cast_to.simpleString().upper()
+    return (
+        f"it joins '{left}' ({words[0]}) with '{right}' ({words[1]}): Spark casts the text to {target}, "
+        f"and the first value that does not fit fails the task\n"
+        f'  hint: cast one side before the join, so that both have one type: cast({text}="{target}"), '
+        f'or filter("try_cast({text} AS {target}) IS NOT NULL")'
+    )

@@ -1,0 +1,68 @@
+"""What is said of an input that is not there, or that lies where this Spark cannot read."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+
+from graph_compiler.declaration.connectors.file_uris import local_path
+from graph_compiler.spark_runtime.failures.causes import Cause
+
+_NO_CLASS = re.compile(r"Class org\.apache\.hadoop\.fs\.(?P<scheme>[a-z0-9]+)\.\w+ not found")
+_NO_SCHEME = re.compile(r'No FileSystem for scheme[: ]+"?(?P<scheme>\w+)')
+_ARTIFACTS = {
+    "s3a": "org.apache.hadoop:hadoop-aws",
+    "gs": "com.google.cloud.bigdataoss:gcs-connector",
+    "abfs": "org.apache.hadoop:hadoop-azure",
+    "abfss": "org.apache.hadoop:hadoop-azure",
+    "wasb": "org.apache.hadoop:hadoop-azure",
+}
+_MOST = 10_000
+"""Names of a folder that are compared with the one that is missing."""
+
+
+def missing_input(cause: Cause) -> list[str]:
+    """Return the lines for an input that cannot be read because of its place; none for other causes."""
+    if cause.condition == "PATH_NOT_FOUND":
+        return does_not_exist(str(cause.parameters.get("path"))).split("\n  ")
+    texts = (cause.message, *cause.chain)
+    for pattern in (_NO_CLASS, _NO_SCHEME):
+        for text in texts:
+            if found := pattern.search(text):
+                return _no_file_system(found["scheme"])
+    return []
+
+
+def does_not_exist(path: str) -> str:
+    """Say that an input is not there, and what beside the first part that is missing has a similar name."""
+    hint = _similar(path)
+    return f"its input {path} does not exist" + (f"\n  hint: {hint}" if hint else "")
+
+
+def _similar(path: str) -> str | None:
+    local = local_path(path)
+    if local is None:
+        return None
+    missing = Path(local)
+    while not missing.parent.is_dir() and missing != missing.parent:
+        missing = missing.parent
+    try:
+        names = sorted(item.name for item in islice(missing.parent.iterdir(), _MOST))
+    except OSError:
+        return None
+    # Endings alone make names alike: one.csv, two.csv.
+    by_stem = {Path(name).stem: name for name in names}
+    close = get_close_matches(missing.stem, by_stem, n=1)
+    return f"did you mean '{missing.parent / by_stem[close[0]]}'?" if close else None
+
+
+def _no_file_system(scheme: str) -> list[str]:
+    artifact = _ARTIFACTS.get(scheme)
+    package = f"{artifact}:VERSION, of the version of Spark's Hadoop" if artifact else "its package"
+    return [
+        f"this Spark has no file system for {scheme}:",
+        f"hint: add the package that has it: spark.jars.packages = {package}, in "
+        "AIRFLOW__GRAPH_COMPILER__SPARK_CONF or the conf of a slot sharing group",
+    ]

@@ -1,0 +1,54 @@
+"""The piece of a person's SQL that an error is about, and where in it: what is put around expressions is not shown.
+
+v > > 1
+^
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_OURS = "graph_compiler_"
+_CARET = re.compile(r"^-*\^+\s*$")
+_QUERY = "== SQL =="
+
+
+def marked(message: str, expressions: Sequence[str]) -> list[str]:
+    """Return the expression in which a parser stopped with a caret below the place; all expressions if it is not found.
+
+    `message` is that of Spark's ParseException, which ends with the query and a line with a caret.
+    """
+    lines = message.partition(_QUERY)[2].strip("\n").splitlines()
+    at = next((number for number, line in enumerate(lines) if _CARET.match(line)), 0)
+    if at:
+        column = lines[at - 1], lines[at].index("^")
+        for expression in expressions:
+            if found := _below(expression, lines[:at], *column):
+                return [found]
+    return list(expressions)
+
+
+def _below(expression: str, query: list[str], line: str, column: int) -> str | None:
+    """Put a caret below the line of the expression where the query ends, or below its end if what follows is ours."""
+    own = expression.splitlines()
+    before = query[:-1]
+    if line in own and before[len(before) - own.index(line) :] == own[: own.index(line)]:
+        number = own.index(line)
+        return "\n".join([*own[: number + 1], f"{' ' * column}^", *own[number + 1 :]])
+    if (
+        line.startswith(")") and before[-len(own) :] == own
+    ):  # it goes on where the expression has ended
+        return "\n".join([*own, f"{' ' * len(own[-1])}^ it ends here"])
+    return None
+
+
+def own_fragments(fragments: Sequence[str], expressions: Sequence[str]) -> list[str]:
+    """Return fragments of the person's SQL; for one of the query around it, the operator's expressions."""
+    found = [
+        piece
+        for fragment in fragments
+        if fragment
+        for piece in (expressions if _OURS in fragment else (fragment,))
+    ]
+    return list(dict.fromkeys(found))

@@ -1,0 +1,24 @@
+from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
+
+env = StreamExecutionEnvironment("sales")
+orders = env.from_source(Csv("/in/orders.csv"), "orders")
+orders.filter(3).sink_to(Parquet("/out/a")).name("a")
+orders.filter("amount > :least").sink_to(Parquet("out/b")).name("b")
+customers = env.from_source(Csv("/in/customers.csv", nullvalue="NA"), "customers")
+# graph-compiler validate says:
+# pipelines/a_constructor_among_other_mistakes.py: pipeline 'a_constructor_among_other_mistakes' has 4 problems
+#   behind 'orders': filter was given condition=3
+#     allowed: text
+#     declared at pipelines/a_constructor_among_other_mistakes.py:5
+#   Filter: it uses the parameter 'least', which is not declared
+#     allowed: run_date
+#     hint: declare it in the pipeline's params
+#     declared at pipelines/a_constructor_among_other_mistakes.py:6
+#   b: its target is 'out/b': a relative path
+#     allowed: an absolute path or a file: URI
+#     hint: a parameter's default may be made from where the file lies: Path(__file__), or format: path in YAML
+#     declared at pipelines/a_constructor_among_other_mistakes.py:6
+#   it cannot be loaded: `customers = env.from_source(Csv("/in/customers.csv", nullvalue="NA"), "customers")` raised TypeError: Csv() got an unexpected keyword argument 'nullvalue'
+#     allowed: Csv(path, schema=None, on_schema_change=None, options=(), header=True, null_value='')
+#     hint: did you mean 'null_value'?
+#     declared at pipelines/a_constructor_among_other_mistakes.py:7

@@ -1,0 +1,68 @@
+"""What is said of an input that is not there, or that no file system of this Spark can read."""
+
+from pathlib import Path
+
+import pytest
+
+from graph_compiler.spark_runtime.failures.causes import Cause
+from graph_compiler.spark_runtime.failures.missing_inputs import does_not_exist, missing_input
+
+pytestmark = pytest.mark.spark
+
+
+def cause(*chain: str, message: str = "", condition: str = "", **parameters: str) -> Cause:
+    return Cause(
+        kind="AnalysisException",
+        message=message,
+        condition=condition,
+        sql_state="",
+        parameters=parameters,
+        contexts=(),
+        chain=chain,
+        frames=(),
+    )
+
+
+def test_a_file_of_a_similar_name_is_named(tmp_path: Path) -> None:
+    (tmp_path / "orders.parquet").mkdir()
+    (tmp_path / "one.csv").touch()
+    missing = f"file:{tmp_path}/oders.parquet"
+    assert missing_input(cause(condition="PATH_NOT_FOUND", path=missing)) == [
+        f"its input {missing} does not exist",
+        f"hint: did you mean '{tmp_path}/orders.parquet'?",
+    ]
+
+
+def test_the_first_folder_that_is_missing_is_compared(tmp_path: Path) -> None:
+    (tmp_path / "sales").mkdir()
+    said = does_not_exist(f"{tmp_path}/slaes/2013/orders.csv")
+    assert said.endswith(f"hint: did you mean '{tmp_path}/sales'?")
+
+
+def test_an_ending_alone_is_not_similar(tmp_path: Path) -> None:
+    (tmp_path / "one.csv").touch()
+    assert "hint" not in does_not_exist(f"{tmp_path}/two.csv")
+    assert "hint" not in does_not_exist("s3a://bucket/two.csv")
+
+
+@pytest.mark.parametrize(
+    ("words", "scheme", "package"),
+    [
+        (
+            "ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found",
+            "s3a",
+            "org.apache.hadoop:hadoop-aws",
+        ),
+        ('No FileSystem for scheme "gs"', "gs", "gcs-connector"),
+        ('No FileSystem for scheme "ftps"', "ftps", "its package"),
+    ],
+)
+def test_a_file_system_that_is_not_there_has_a_cure(words: str, scheme: str, package: str) -> None:
+    first, hint = missing_input(cause("java.lang.RuntimeException: " + words))
+    assert first == f"this Spark has no file system for {scheme}:"
+    assert package in hint
+    assert "spark.jars.packages" in hint
+
+
+def test_other_causes_are_left_alone() -> None:
+    assert missing_input(cause("java.io.IOException: disk full")) == []

@@ -1,0 +1,42 @@
+"""A syntax error has a caret below the place, and nothing that was put around an expression."""
+
+import pytest
+
+from graph_compiler.spark_runtime.failures.sql_fragments import marked, own_fragments
+
+pytestmark = pytest.mark.spark
+
+
+def parse_error(query: str, caret: str, after: int) -> str:
+    """Write what Spark writes, with the caret behind so many lines of the query."""
+    lines = query.splitlines()
+    shown = [*lines[:after], caret, *lines[after:]]
+    return "[PARSE_SYNTAX_ERROR] Syntax error. (line 2, pos 4)\n\n== SQL ==\n" + "\n".join(shown)
+
+
+def wrapped(expression: str) -> str:
+    return f"SELECT * FROM graph_compiler_input AS graph_compiler_input WHERE (\n{expression}\n)"
+
+
+def test_the_caret_is_below_the_place() -> None:
+    message = parse_error(wrapped("v > > 1"), "----^^^", after=2)
+    assert marked(message, ["v > > 1"]) == ["v > > 1\n    ^"]
+
+
+def test_of_several_expressions_the_one_with_the_error_is_shown() -> None:
+    query = "SELECT (\na + 1\n) AS `x`, (\nb +* 1\n) AS `y` FROM graph_compiler_input"
+    message = parse_error(query, "---^^^", after=4)
+    assert marked(message, ["a + 1", "b +* 1"]) == ["b +* 1\n   ^"]
+
+
+def test_an_expression_that_ends_too_early_is_marked_at_its_end() -> None:
+    message = parse_error(wrapped("a >\nb +"), "^^^", after=4)
+    assert marked(message, ["a >\nb +"]) == ["a >\nb +\n   ^ it ends here"]
+
+
+def test_without_a_caret_all_expressions_are_shown() -> None:
+    assert marked("[PARSE_EMPTY_STATEMENT] nothing", ["a", "b"]) == ["a", "b"]
+
+
+def test_our_own_query_is_never_shown() -> None:
+    assert own_fragments([wrapped("v"), "v + 1", ""], ["v", "w"]) == ["v", "w", "v + 1"]
