@@ -1,4 +1,4 @@
-"""Tasks that finished from rows that have changed since are cleared through Airflow's API, where there is a way to it."""
+"""Tasks that finished from rows that have changed since are cleared through Airflow's API, if it is set."""
 
 import json
 import logging
