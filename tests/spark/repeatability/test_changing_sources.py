@@ -182,7 +182,10 @@ def test_other_rows_of_a_source_do_not_stand_in_for_lost_ones_that_went_to_a_sin
     remove_data(tasks.data(first)[0])
     failure = tasks.run(second).failure
     assert failure is not None
-    assert "it cannot be recomputed here: recomputing it could return different rows" in failure.message
+    assert (
+        "it cannot be recomputed here: recomputing it could return different rows"
+        in failure.message
+    )
 
 
 def test_files_that_a_function_reads_are_listed_not_staged(
