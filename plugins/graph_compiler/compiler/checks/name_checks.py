@@ -14,18 +14,8 @@ from graph_compiler.declaration.transformations import PhysicalTransformation, p
 from graph_compiler.errors import Problem
 
 
-def sinks_of_one_name(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find sinks that were given the name of an earlier sink; those that were given none share their kind's."""
-    for sink, first in _repeated(t for t in pipeline.operators if isinstance(t.operator, Sink)):
-        yield problem_at(
-            sink,
-            f"an earlier sink has the same name{_place(first)}",
-            hint='a run shows its outputs by the names of sinks: give each its own, .name("…")',
-        )
-
-
 def operators_of_one_name(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find operators that were given the name of an earlier one; sinks are looked at above."""
+    """Find operators that were given the name of an earlier one; sinks are looked at when they are deployed."""
     for operator, first in _repeated(
         t for t in pipeline.operators if not isinstance(t.operator, Sink)
     ):

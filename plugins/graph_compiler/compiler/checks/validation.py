@@ -51,7 +51,6 @@ CHECKS: Checks = (
     connector_checks.connectors,
     sink_checks.sinks,
     sink_checks.targets_that_meet,
-    name_checks.sinks_of_one_name,
     operator_checks.task_ids,
 )
 STREAM_GRAPH_CHECKS: Checks = tuple(

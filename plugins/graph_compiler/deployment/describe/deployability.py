@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from graph_compiler.declaration.operators import IterationHead, Sink
 from graph_compiler.declaration.operators.iteration import INSTEAD_OF_ITERATIONS
+from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.transformations import PhysicalTransformation, problem_at
 from graph_compiler.deployment.describe.resource_profiles import pinned_settings
 from graph_compiler.deployment.documents.session import SESSION
 from graph_compiler.errors import InvalidPipelineError, Problem
@@ -23,6 +27,8 @@ def check_deployable(compiled: CompiledPipeline) -> None:
             hint="end a stream with sink_to(…)",
         )
         raise InvalidPipelineError(compiled.pipeline.name, [problem])
+    if repeated := tuple(_sinks_of_one_name(compiled.pipeline)):
+        raise InvalidPipelineError(compiled.pipeline.name, repeated)
     if pinned := pinned_settings(compiled.job_graph.resource_profiles, SESSION):
         raise InvalidPipelineError(compiled.pipeline.name, pinned)
 
@@ -34,6 +40,21 @@ def _checkpointing(options: PipelineOptions) -> str | None:
         if is_set and str(field.alias).startswith("execution.checkpointing."):
             return field.alias
     return None
+
+
+def _sinks_of_one_name(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find sinks that were given the name of an earlier sink; those that were given none share their kind's."""
+    first: dict[str, PhysicalTransformation] = {}
+    for sink in pipeline.operators:
+        if not isinstance(sink.operator, Sink) or sink.name == sink.operator.default_name:
+            continue
+        if (other := first.setdefault(sink.name, sink)) is not sink:
+            place = f" ({other.declared_at})" if other.declared_at else ""
+            yield problem_at(
+                sink,
+                f"an earlier sink has the same name{place}",
+                hint='a run shows its outputs by the names of sinks: give each its own, .name("…")',
+            )
 
 
 def _why_not_deployable(compiled: CompiledPipeline) -> Problem | None:
