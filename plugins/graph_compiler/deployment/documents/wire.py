@@ -19,6 +19,7 @@ import types
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import cache
 from typing import Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from graph_compiler.errors import DescriptorError
@@ -53,13 +54,20 @@ def _type_name(kind: type) -> str:
 
 def _fields_to_wire(value: Any) -> dict[str, Json]:
     encoded: dict[str, Json] = {}
-    for field in fields(value):
-        found = getattr(value, field.name)
-        if FLAT in field.metadata:
+    kind: Any = type(value)
+    for name, is_flat in _names(kind):
+        found = getattr(value, name)
+        if is_flat:
             encoded |= _fields_to_wire(found)
         else:
-            encoded[field.name] = to_wire(found)
+            encoded[name] = to_wire(found)
     return encoded
+
+
+@cache
+def _names(kind: type) -> tuple[tuple[str, bool], ...]:
+    """Return the fields of a dataclass, and whether each lies flat among them."""
+    return tuple((field.name, FLAT in field.metadata) for field in fields(kind))
 
 
 def from_wire(expected: type[Value], data: Json) -> Value:
