@@ -81,7 +81,7 @@ def test_a_parameter_that_nobody_declared_is_a_problem(orders: DataStream) -> No
     orders.transform(priced, least=param("leest"))
     with pytest.raises(InvalidPipelineError) as refused:
         compile_pipeline(orders.environment.pipeline())
-    assert "it uses the parameter 'leest', which is not declared" in str(refused.value)
+    assert "parameter 'leest' is not declared" in str(refused.value)
     assert "did you mean 'least'?" in str(refused.value)
 
 

@@ -7,16 +7,16 @@ orders.filter("amount > :least").sink_to(Parquet("out/b")).name("b")
 customers = env.from_source(Csv("/in/customers.csv", nullvalue="NA"), "customers")
 # graph-compiler validate says:
 # pipelines/a_constructor_among_other_mistakes.py: pipeline 'a_constructor_among_other_mistakes' has 4 problems
-#   behind 'orders': filter was given condition=3
+#   after 'orders': filter was given condition=3
 #     allowed: text
 #     declared at pipelines/a_constructor_among_other_mistakes.py:5
-#   Filter: it uses the parameter 'least', which is not declared
-#     allowed: run_date
-#     hint: declare it in the pipeline's params
-#     declared at pipelines/a_constructor_among_other_mistakes.py:6
 #   b: its target is 'out/b': a relative path
 #     allowed: an absolute path or a file: URI
-#     hint: a parameter's default may be made from where the file lies: Path(__file__), or format: path in YAML
+#     hint: a parameter's default can be built from the file's location: Path(__file__), or format: path in YAML
+#     declared at pipelines/a_constructor_among_other_mistakes.py:6
+#   Filter: parameter 'least' is not declared
+#     allowed: run_date
+#     hint: declare it in the pipeline's params
 #     declared at pipelines/a_constructor_among_other_mistakes.py:6
 #   it cannot be loaded: `customers = env.from_source(Csv("/in/customers.csv", nullvalue="NA"), "customers")` raised TypeError: Csv() got an unexpected keyword argument 'nullvalue'
 #     allowed: Csv(path, schema=None, on_schema_change=None, options=(), header=True, null_value='')

@@ -10,7 +10,7 @@ orders = env.from_source(Csv("/in/orders.csv"), "orders")
 orders.transform(clean, threshold=param("treshold")).sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/a_misspelt_parameter_for_a_function.py: pipeline 'sales' has 1 problem
-#   Transform: it uses the parameter 'treshold', which is not declared
+#   Transform: parameter 'treshold' is not declared
 #     allowed: threshold, currency and run_date
 #     hint: did you mean 'threshold'?
 #     declared at pipelines/a_misspelt_parameter_for_a_function.py:10
