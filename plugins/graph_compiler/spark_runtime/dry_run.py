@@ -62,7 +62,7 @@ class DryRun:
             parameters=dict(task.parameters),
             read_source=self._source,
             read_staged=self._staged,
-            fix=lambda _operator, _name, rows, _partitions: rows,
+            materialize=lambda _operator, _name, rows, _partitions: rows,
             stop_clock=lambda _operator, rows: rows,  # nothing is run
             contracts=[],
             is_dry=True,

@@ -43,7 +43,7 @@ from graph_compiler.graphs.execution import ExecutionState
 from graph_compiler.spark_runtime import main as application
 from graph_compiler.spark_runtime.driver_process import bound_output, end_process
 from graph_compiler.spark_runtime.region.region_graph import RegionGraph
-from graph_compiler.spark_runtime.region.seams import Surroundings
+from graph_compiler.spark_runtime.region.seams import Seams
 from graph_compiler.spark_runtime.rehearsal.preview import Previewer
 from graph_compiler.spark_runtime.secret_values import hide_options
 from graph_compiler.staging.executions.driver_claim import claim_execution
@@ -75,14 +75,12 @@ class Progress:
             lines.write(json.dumps(to_wire(step)) + "\n")
 
 
-def run_in_process(
-    request: InProcessRequest, spark: SparkSession, surroundings: Surroundings
-) -> ExecutionReport:
+def run_in_process(request: InProcessRequest, spark: SparkSession, seams: Seams) -> ExecutionReport:
     """Run regions one after the other until one fails; return the last one's report."""
     for task in request.tasks:
         hide_options(spark, task.region)
         with _attempt(task) as ended:
-            report = application.execute(task, spark, surroundings)
+            report = application.execute(task, spark, seams)
             ended(report)
         if report.failure is not None:
             break
@@ -142,17 +140,17 @@ def main(request_path: str) -> int:
     path = Path(request_path)
     request = from_json(InProcessRequest, path.read_text())
     begins = Progress(path.with_name(PROGRESS)).begins
-    surroundings, previewer = Surroundings(begins=begins), None
+    seams, previewer = Seams(on_begin=begins), None
     if request.preview is not None:
         previewer = Previewer(request.preview)
-        surroundings = Surroundings(
-            begins=begins,
+        seams = Seams(
+            on_begin=begins,
             observed=previewer.observed,
             looks=previewer.look,
         )
     spark = application.session(request.tasks[0])
     try:
-        report = run_in_process(request, spark, surroundings)
+        report = run_in_process(request, spark, seams)
     finally:
         spark.stop()
     if report.failure is not None:

@@ -33,7 +33,7 @@ from graph_compiler.spark_runtime.driver_process import bound_output, end_proces
 from graph_compiler.spark_runtime.failures.failures import explain_failure, root_cause
 from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.region.region import run_region
-from graph_compiler.spark_runtime.region.seams import PRODUCTION, Surroundings
+from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
 from graph_compiler.spark_runtime.secret_values import hide_options, redact, redacted
 from graph_compiler.staging.executions.driver_claim import claim_execution
 from graph_compiler.staging.executions.executions import told
@@ -94,7 +94,7 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
 
 
 def execute(
-    task: TaskDeploymentDescriptor, spark: SparkSession, surroundings: Surroundings = PRODUCTION
+    task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams = PRODUCTION
 ) -> ExecutionReport:
     """Run the region in a session and leave the report, whatever happens."""
     _say_what_is_ignored(task, spark)
@@ -104,9 +104,9 @@ def execute(
     metrics: RegionMetrics | None = None
     try:
         with told_in(store, progress) as tells:
-            metrics = RegionMetrics(spark, task.region, surroundings.begins, tells)
+            metrics = RegionMetrics(spark, task.region, seams.on_begin, tells)
             with metrics.listening():
-                result = run_region(task, spark, store, metrics, surroundings)
+                result = run_region(task, spark, store, metrics, seams)
         report = ExecutionReport(
             version=VERSION,
             application_id=application_id,

@@ -49,7 +49,7 @@ def named_rows(task: TaskDeploymentDescriptor, spark: SparkSession) -> dict[str,
         parameters=dict(task.parameters),
         read_source=lambda connector, parallelism: read_source(connector, spark, parallelism),
         read_staged=lambda staged, partitions: area.read(area.find(staged), partitions=partitions),
-        fix=FixedRows(area, RegionMetrics(spark, task.region)).fix,
+        materialize=FixedRows(area, RegionMetrics(spark, task.region)).fix,
         stop_clock=run_clock(area.log.store, task, spark).stop_for,
         contracts=[],
     )

@@ -45,9 +45,9 @@ class RegionMetrics:
 
     spark: SparkSession
     region: RegionDescriptor
-    begins: Callable[[RegionDescriptor, OperatorDescriptor, Phase], None] = lambda *_: None
+    on_begin: Callable[[RegionDescriptor, OperatorDescriptor, Phase], None] = lambda *_: None
     """Is told of what is measured next."""
-    tells: Callable[[ExecutionProgress], None] = lambda _: None
+    on_progress: Callable[[ExecutionProgress], None] = lambda _: None
     """Is told how far it is, whenever something begins or has ended."""
     actions: list[ActionMetrics] = field(default_factory=list)
     committed: dict[Output, int] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class RegionMetrics:
 
     @contextmanager
     def _telling(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
-        self.begins(self.region, operator, phase)
+        self.on_begin(self.region, operator, phase)
         step = CurrentStep(operator=operator.name, phase=phase, since=time.time())
         self._steps.append(step)
         self._tell()
@@ -109,7 +109,7 @@ class RegionMetrics:
             self._progress = replace(self._progress, vertices=vertices, actions=actions)
         current = self._steps[-1] if self._steps else None
         self._progress = replace(self._progress, current=current)
-        self.tells(self._progress)
+        self.on_progress(self._progress)
 
     @contextmanager
     def _measuring(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:

@@ -54,7 +54,7 @@ def _(operator: Iterate, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     step = operator.load(scope.parameters)
     state, *others = inputs
     for _round in range(1 if scope.is_dry else operator.max_iterations):
-        state = scope.fix(
+        state = scope.materialize(
             "round", _dataframe(call_function(step, state, *others), operator.function)
         )
         if operator.until is not None and _holds(operator.until, state, scope):

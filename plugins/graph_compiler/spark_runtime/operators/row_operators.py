@@ -123,7 +123,7 @@ def _(operator: Filter, inputs: list[DataFrame], scope: Scope) -> dict[str | Non
             operator.rejects: scope.select("*", rows, f"WHERE NOT coalesce({condition}, false)"),
         }
     decided = scope.select(f"*, coalesce({condition}, false) AS {_DECIDED}", rows)
-    fixed = scope.fix("decided", decided)
+    fixed = scope.materialize("decided", decided)
     return {None: _kept(fixed), operator.rejects: _kept(fixed, "NOT")}
 
 
@@ -131,7 +131,7 @@ def _(operator: Filter, inputs: list[DataFrame], scope: Scope) -> dict[str | Non
 def _(operator: Expect, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
     counted = _counted(operator, inputs[0], scope)
     if why_rows_vary(counted) is not None:
-        counted = scope.fix("decided", counted)
+        counted = scope.materialize("decided", counted)
     return {None: _kept(counted, "NOT"), operator.tag: _kept(counted)}
 
 

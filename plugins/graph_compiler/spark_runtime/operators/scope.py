@@ -21,7 +21,7 @@ _INPUT = "graph_compiler_input"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """One operator's surroundings. `parallelism` is None where its declaration sets none.
+    """One operator's seams. `parallelism` is None where its declaration sets none.
 
     `read` gives the rows of a source, in as many splits as its parallelism where it has some.
     `fix` stages rows under a name of their own, so that reading them again is reading. `stop_clock` gives rows in which
@@ -33,7 +33,7 @@ class Scope:
     parameters: Mapping[str, ParameterValue]
     parallelism: int | None
     read: Callable[[Connector, int | None], DataFrame]
-    fix: Callable[[str, DataFrame], DataFrame]
+    materialize: Callable[[str, DataFrame], DataFrame]
     stop_clock: Callable[[DataFrame], DataFrame]
     contracts: list[Contract]
     is_dry: bool

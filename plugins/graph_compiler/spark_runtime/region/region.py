@@ -34,7 +34,7 @@ from graph_compiler.spark_runtime.region.master_hooks import initialize_on_maste
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
 from graph_compiler.spark_runtime.region.region_failover import RegionFailover
 from graph_compiler.spark_runtime.region.region_run import RegionRun
-from graph_compiler.spark_runtime.region.seams import PRODUCTION, Surroundings
+from graph_compiler.spark_runtime.region.seams import PRODUCTION, Seams
 from graph_compiler.spark_runtime.region.shared_rows import FixedRows
 from graph_compiler.spark_runtime.repeatability.run_clock import run_clock
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
@@ -59,7 +59,7 @@ def run_region(
     spark: SparkSession,
     store: StagingStore,
     metrics: RegionMetrics,
-    surroundings: Surroundings = PRODUCTION,
+    seams: Seams = PRODUCTION,
 ) -> RegionResult:
     """Run everything and give what was staged and published, and what contracts counted; `metrics` gathers the rest.
 
@@ -67,9 +67,7 @@ def run_region(
     prepared leaves every target as it was.
     """
     with shared_snapshots(spark) as pin:
-        return _run(
-            task, spark, store, metrics, surroundings, pin if surroundings.pins else as_it_is
-        )
+        return _run(task, spark, store, metrics, seams, pin if seams.pins else as_it_is)
 
 
 def _run(
@@ -77,7 +75,7 @@ def _run(
     spark: SparkSession,
     store: StagingStore,
     metrics: RegionMetrics,
-    surroundings: Surroundings,
+    seams: Seams,
     pin: Pin,
 ) -> RegionResult:
     region, attempt = task.region, task.attempt
@@ -105,20 +103,20 @@ def _run(
         region=region,
         spark=spark,
         parameters=dict(task.parameters),
-        read_source=lambda connector, splits: surroundings.read_source(connector, spark, splits),
+        read_source=lambda connector, splits: seams.read_source(connector, spark, splits),
         read_staged=partial(_read_staged, failover, metrics),
-        fix=FixedRows(area, metrics).fix,
+        materialize=FixedRows(area, metrics).fix,
         stop_clock=run_clock(store, task, spark).stop_for,
-        mark=metrics.mark,
+        on_output=metrics.mark,
         pin=pin,
-        observed=surroundings.observed,
+        observed=seams.observed,
         contracts=contracts,
     )
     area = replace(area, check=lambda _: evaluation.check_sources())
     run = RegionRun(area=area, metrics=metrics, evaluation=evaluation)
 
     initialize_on_master(region.vertices, spark, run.running)
-    coordinators = make_coordinators(region.vertices, context, run.running, surroundings.open_sink)
+    coordinators = make_coordinators(region.vertices, context, run.running, seams.open_sink)
     operators = evaluation.graph.operators.values()
     outputs: list[Output] = []
     with coordinators.attempt(attempt.attempt_number):
@@ -138,7 +136,7 @@ def _run(
             with run.running(sink, Phase.PREPARE):
                 written = coordinators.committer(sink).prepare(rows)
             metrics.committed[sink.node_id, None] = written
-        surroundings.looks(run)
+        seams.looks(run)
         counts = area.contracts()
         evaluation.check_sources()
         failover.check_reads()

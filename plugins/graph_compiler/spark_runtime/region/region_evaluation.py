@@ -62,10 +62,10 @@ class RegionEvaluation:
     parameters: Mapping[str, ParameterValue]
     read_source: ReadSource
     read_staged: ReadStaged
-    fix: Fix
+    materialize: Fix
     stop_clock: StopClock
     contracts: list[Contract]
-    mark: Callable[[DataFrame, Output], None] = lambda _rows, _output: None
+    on_output: Callable[[DataFrame, Output], None] = lambda _rows, _output: None
     observed: Set[Output] = frozenset()
     pin: Pin = as_it_is
     is_dry: bool = False
@@ -124,7 +124,9 @@ class RegionEvaluation:
                 self.pin(connector, self.graph.times_read(operator.node_id, self._results), splits),
                 splits,
             ),
-            fix=lambda name, rows: self.fix(operator, name, self.stop_clock(operator, rows), None),
+            materialize=lambda name, rows: self.materialize(
+                operator, name, self.stop_clock(operator, rows), None
+            ),
             stop_clock=lambda rows: self.stop_clock(operator, rows),
             contracts=self.contracts,
             is_dry=self.is_dry,
@@ -134,7 +136,7 @@ class RegionEvaluation:
             if inherited:  # its outputs are several readers of its inputs
                 self._say(operator, "its inputs are staged once for its outputs", inherited[0])
                 inputs = {
-                    number: [scope.fix(f"input-{number}", union(rows))]
+                    number: [scope.materialize(f"input-{number}", union(rows))]
                     for number, rows in inputs.items()
                 }
                 inherited = ()
@@ -176,12 +178,12 @@ class RegionEvaluation:
         reason = self.variations.why_two_readers_differ(output)
         if reason is not None and self.is_shared(output) and output not in self._results:
             self._say(operator, f"staged once for its {self._readers[output]} readers", reason)
-            rows = self.fix(
+            rows = self.materialize(
                 operator, f"shared-{tag or 'main'}", rows, operator.settings.parallelism
             )
             self.variations.settle(output)
         self.outputs[output] = rows
-        self.mark(rows, output)
+        self.on_output(rows, output)
 
     def _say(self, operator: OperatorDescriptor, what: str, reason: Variation) -> None:
         if not self.is_dry:

@@ -216,9 +216,9 @@ class RegionFailover:
             parameters=dict(producer.parameters),
             read_source=lambda connector, parallelism: read_source(connector, spark, parallelism),
             read_staged=read_staged,
-            fix=FixedRows(self.area, metrics).fix,
+            materialize=FixedRows(self.area, metrics).fix,
             stop_clock=run_clock(self.area.log.store, producer, spark).stop_for,
-            mark=metrics.mark,
+            on_output=metrics.mark,
             pin=self.pin,
             contracts=contracts,
         )

@@ -31,7 +31,7 @@ def _nobody(*_: object) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class Seams:
     """Those of an application, unless told otherwise. `observed` are outputs that are read again from outside.
 
     `pins` is unset where rows are given in the place of sources.
@@ -41,8 +41,8 @@ class Surroundings:
     open_sink: SinkOpener = open_sink
     observed: Set[Output] = frozenset()
     pins: bool = True
-    begins: Begins = _nobody
+    on_begin: Begins = _nobody
     looks: Looks = _nobody
 
 
-PRODUCTION = Surroundings()
+PRODUCTION = Seams()

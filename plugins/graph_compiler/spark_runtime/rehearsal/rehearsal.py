@@ -35,7 +35,7 @@ from graph_compiler.spark_runtime.failures.failures import OperatorFailedError, 
 from graph_compiler.spark_runtime.main import execute
 from graph_compiler.spark_runtime.region.region_graph import Output
 from graph_compiler.spark_runtime.region.region_run import RegionRun
-from graph_compiler.spark_runtime.region.seams import Surroundings
+from graph_compiler.spark_runtime.region.seams import Seams
 from graph_compiler.spark_runtime.rehearsal.collected_rows import Row, collect_rows
 from graph_compiler.spark_runtime.rehearsal.recording_sink import KeptSink
 from graph_compiler.spark_runtime.results.session_settings import pinned
@@ -99,7 +99,7 @@ class Rehearsal:
         """Whether an operator is one of those that were run."""
         return node_id in self._runs
 
-    def _surroundings(self, region: RegionDescriptor) -> Surroundings:
+    def _surroundings(self, region: RegionDescriptor) -> Seams:
         given = {
             id(operator.operator.connector): self.given[operator.node_id]
             for operator in region.operators
@@ -112,7 +112,7 @@ class Rehearsal:
                 return read_source(connector, spark, parallelism)
             return as_declared(connector, Found(rows=rows, schema=rows.schema))
 
-        return Surroundings(
+        return Seams(
             read_source=read,
             open_sink=self._open_sink,
             pins=False,
