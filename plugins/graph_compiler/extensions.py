@@ -50,7 +50,7 @@ _installed = cache(entry_points)
 
 
 def is_foreign(kind: type) -> bool:
-    """Whether a kind is another package's."""
+    """Whether a kind belongs to another package."""
     return not kind.__module__.startswith(_OWN)
 
 
@@ -95,7 +95,7 @@ def why_not_registered(kind: type[Extensible], base: type[Extensible]) -> str | 
         found = find_kind(reference(kind), base)
     except ExtensionError as error:
         return str(error)
-    return None if found is kind else f"'{reference(kind)}' is registered, and is another class"
+    return None if found is kind else f"'{reference(kind)}' is registered as a different class"
 
 
 def package_of(kind: type[Extensible], base: type[Extensible]) -> str | None:
