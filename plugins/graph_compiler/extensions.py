@@ -52,7 +52,7 @@ _installed = cache(entry_points)
 
 
 def is_foreign(kind: type) -> bool:
-    """Whether a kind is another package's."""
+    """Whether a kind belongs to another package."""
     return not kind.__module__.startswith(_OWN)
 
 

@@ -30,11 +30,11 @@ def check_declaration() -> None:
     pipeline = declared().pipeline()
     text = export_pipeline(pipeline)
     assert "most_rows: 2" in text
-    assert parse_pipeline(text, "toy.yaml").transformations[1].settings.most_rows == 2  # type: ignore[attr-defined]
+    assert parse_pipeline(text, "toy.yaml").transformations[1].settings.most_rows == 2  # type: ignore[attr-defined]  # the copy has it
     (region,) = describe_regions(compile_pipeline(pipeline))
     document: Any = to_wire(region)
     (kept,) = [operator for operator in region.operators if operator.name == "kept"]
-    assert kept.settings.most_rows == 2  # type: ignore[attr-defined]
+    assert kept.settings.most_rows == 2  # type: ignore[attr-defined]  # the copy has it
     assert from_wire(RegionDescriptor, document) == region
     older: Any = to_wire(kept)
     assert older.pop("most_rows") == 2

@@ -39,12 +39,12 @@ def python() -> str:
 
 
 def standard_output() -> Console:
-    """Return standard output; where it is no terminal, nothing is cut or wrapped, whatever COLUMNS says."""
+    """Return a console for standard output. Without a terminal it cuts and wraps nothing, whatever COLUMNS says."""
     return _console(stderr=False)
 
 
 def standard_error() -> Console:
-    """Return standard error, as `standard_output` is."""
+    """Return a console for standard error, as `standard_output` does."""
     return _console(stderr=True)
 
 

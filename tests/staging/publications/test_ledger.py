@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -139,10 +139,10 @@ def test_behind_what_an_attempt_confirms_none_that_began_before_publishes(
     first = decided(ledger, target, "e0")
     number = settle(ledger, target)
     sleeping = replace(first, number=number, execution_id="e1")
-    common = {field.name: getattr(first, field.name) for field in fields(Publication)}
-    confirmed = Confirmation(
-        **{**common, "number": number, "execution_id": "e2"}, earlier=first.execution_id
-    )
+    about = replace(first, number=number, execution_id="e2")
+    confirmed = Confirmation.of(first, instead_of=about)
+    assert (confirmed.earlier, confirmed.execution_id) == ("e0", "e2")
+    assert Confirmation.of(confirmed, instead_of=about) == confirmed
     ledger.decide(confirmed)  # and dies before it has recorded that it is done
     with pytest.raises(DecisionLostError):
         ledger.decide(sleeping)

@@ -105,12 +105,12 @@ class Declared:
 
     def _set(self, **settings: object) -> Self:
         """Change settings of the operator, by the names of `OperatorSettings`."""
-        changed = replace(self._operator(*settings).settings, **settings)  # type: ignore[arg-type]
+        changed = replace(self._operator(*settings).settings, **settings)  # type: ignore[arg-type]  # fields
         return self._replace(settings=changed)
 
     def _replace(self, **changes: object) -> Self:
         """Change fields of the operator's transformation."""
-        self.environment.add(replace(self._operator(*changes), **changes))  # type: ignore[arg-type]
+        self.environment.add(replace(self._operator(*changes), **changes))  # type: ignore[arg-type]  # fields
         return self
 
     def _operator(self, setting: str, *_: str) -> PhysicalTransformation:

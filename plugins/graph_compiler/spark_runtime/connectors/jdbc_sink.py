@@ -11,6 +11,7 @@ The mark says that it has been done: `databases/carrying.py`.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -39,7 +40,6 @@ from graph_compiler.spark_runtime.connectors.databases.carrying import (
 from graph_compiler.spark_runtime.connectors.databases.resolving import OURS, is_there, resolve
 from graph_compiler.spark_runtime.connectors.own_rows import (
     AppendedBefore,
-    confirmation,
     refuse_rows_of_others,
 )
 from graph_compiler.spark_runtime.connectors.sink import (
@@ -54,7 +54,7 @@ from graph_compiler.spark_runtime.publishing.merge_keys import key_columns, refu
 from graph_compiler.spark_runtime.spark_internals.observations import observed_count
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.preparations import PlaceKind, PreparedPlace
-from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.publications.publications import Confirmation, Publication
 
 LOG = program_log.logger(__name__)
 
@@ -145,16 +145,14 @@ def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext
         mark=mark,
     )
     marks_of(publication, database).make_ready()
-    number, own = _settle(publication, connector, ledger, database)
+    finish = partial(_finish, ledger=ledger, database=database)
+    number, own = _settle(publication, connector, ledger, finish)
+    publication = replace(publication, number=number)
     if own and sink.mode is SinkMode.APPEND:
         return AppendedBefore(
             location=f"jdbc:{connector.table}",
-            confirmation=confirmation(
-                own[-1], context, operator_id, target=publication.target, number=number
-            ),
-            confirm=partial(
-                ledger.confirm, carry_out=lambda earlier: _finish(earlier, ledger, database)
-            ),
+            confirmation=Confirmation.of(own[-1], instead_of=publication),
+            confirm=partial(ledger.confirm, carry_out=finish),
         )
     exists = table.exists or is_there(database, table.name)  # what others began may have made it
     if exists and sink.mode is SinkMode.ERROR_IF_EXISTS:
@@ -167,14 +165,12 @@ def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext
             count=lambda: database.count(table.name),
         )
     adds = sink.mode in (SinkMode.APPEND, SinkMode.MERGE)
-    publication = replace(
-        publication, number=number, creates=not exists, replaces=exists and not adds
-    )
+    publication = replace(publication, creates=not exists, replaces=exists and not adds)
     return JdbcSink(database=database, ledger=ledger, publication=publication)
 
 
 def _settle(
-    new: MarkedPublication, connector: Jdbc, ledger: Ledger, database: Database
+    new: MarkedPublication, connector: Jdbc, ledger: Ledger, finish: Callable[[Publication], None]
 ) -> tuple[int, tuple[Publication, ...]]:
     """Finish what others began; return the next number, and what this run has published.
 
@@ -182,9 +178,7 @@ def _settle(
     """
     own: tuple[Publication, ...] = ()
     for place in (f"jdbc:{connector.place}", new.target):
-        number = ledger.settle(
-            place, new.operator_id, lambda earlier: _finish(earlier, ledger, database)
-        )
+        number = ledger.settle(place, new.operator_id, finish)
         own += ledger.of_this_run(place, new.operator_id, number)
     return number, own
 
@@ -193,9 +187,8 @@ def _publish(publication: MarkedPublication, ledger: Ledger, database: Database)
     if publication.creates or publication.replaces:
         ledger.decide(publication)
     else:  # the database adds and merges to whatever the table holds by then
-        publication = ledger.decide_behind_others(
-            publication, lambda earlier: _finish(earlier, ledger, database)
-        )
+        finish = partial(_finish, ledger=ledger, database=database)
+        publication = ledger.decide_behind_others(publication, finish)
     try:
         refused = _carry_out(publication, ledger, database)
     except PublicationConflictError:  # the database knows that it will not be done

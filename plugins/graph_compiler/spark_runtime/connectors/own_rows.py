@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame
 
 from graph_compiler import program_log
 from graph_compiler.errors import PublicationError
-from graph_compiler.identifiers import OperatorId, counted
-from graph_compiler.spark_runtime.connectors.sink import PreparedSink, SinkContext
+from graph_compiler.identifiers import counted
+from graph_compiler.spark_runtime.connectors.sink import PreparedSink
 from graph_compiler.staging.publications.ledger import Ledger
 from graph_compiler.staging.publications.publications import Confirmation, Publication
 
@@ -52,24 +52,6 @@ class AppendedBefore:
 
     def discard(self) -> None:
         """Leave everything."""
-
-
-def confirmation(
-    earlier: Publication, context: SinkContext, operator_id: OperatorId, *, target: str, number: int
-) -> Confirmation:
-    """Return that what this run has published before stays, as the next of the target's publications."""
-    execution_id = earlier.earlier if isinstance(earlier, Confirmation) else earlier.execution_id
-    return Confirmation(
-        number=number,
-        identity=context.layout.identity,
-        plan_id=context.plan_id,
-        operator_id=operator_id,
-        execution_id=context.execution_id,
-        target=target,
-        rows=earlier.rows,
-        bytes=earlier.bytes,
-        earlier=execution_id,
-    )
 
 
 def refuse_rows_of_others(

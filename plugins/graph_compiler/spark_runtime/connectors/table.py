@@ -25,7 +25,6 @@ from graph_compiler.spark_runtime.columns.column_types import check_columns, che
 from graph_compiler.spark_runtime.columns.schema_change import TABLES_EVOLVE
 from graph_compiler.spark_runtime.connectors.own_rows import (
     AppendedBefore,
-    confirmation,
     refuse_rows_of_others,
 )
 from graph_compiler.spark_runtime.connectors.sink import (
@@ -41,7 +40,7 @@ from graph_compiler.spark_runtime.publishing.literal_paths import literal
 from graph_compiler.spark_runtime.publishing.written_files import PARQUET, write_files
 from graph_compiler.spark_runtime.secret_values import reveal_all
 from graph_compiler.staging.publications.ledger import Ledger
-from graph_compiler.staging.publications.publications import Publication
+from graph_compiler.staging.publications.publications import Confirmation, Publication
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,22 +121,6 @@ def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContex
     finish = partial(_finish, connector=connector, spark=context.spark, ledger=ledger)
     number = ledger.settle(place, operator_id, finish)
     own = ledger.of_this_run(place, operator_id, number)
-    if own and sink.mode is SinkMode.APPEND:
-        return AppendedBefore(
-            location=connector.name,
-            confirmation=confirmation(own[-1], context, operator_id, target=place, number=number),
-            confirm=partial(ledger.confirm, carry_out=finish),
-        )
-    exists = context.spark.catalog.tableExists(connector.name)
-    if exists and sink.mode is SinkMode.ERROR_IF_EXISTS:
-        refuse_rows_of_others(
-            connector.name,
-            own,
-            ledger,
-            target=place,
-            before=number,
-            count=context.spark.table(connector.name).count,
-        )
     publication = InsertPublication(
         number=number,
         identity=context.layout.identity,
@@ -151,6 +134,22 @@ def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContex
         replaces=sink.mode is not SinkMode.APPEND,
         attempt_columns=connector.attempt_columns,
     )
+    if own and sink.mode is SinkMode.APPEND:
+        return AppendedBefore(
+            location=connector.name,
+            confirmation=Confirmation.of(own[-1], instead_of=publication),
+            confirm=partial(ledger.confirm, carry_out=finish),
+        )
+    exists = context.spark.catalog.tableExists(connector.name)
+    if exists and sink.mode is SinkMode.ERROR_IF_EXISTS:
+        refuse_rows_of_others(
+            connector.name,
+            own,
+            ledger,
+            target=place,
+            before=number,
+            count=context.spark.table(connector.name).count,
+        )
     return TableSink(
         connector=connector, spark=context.spark, ledger=ledger, publication=publication
     )

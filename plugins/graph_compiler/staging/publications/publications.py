@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from typing import Self
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity, with_identity
 from graph_compiler.deployment.documents.staging_layout import DONE, INTENT, TARGETS, StagingLayout
@@ -44,6 +45,14 @@ class Confirmation(Publication):
     """
 
     earlier: str
+
+    @classmethod
+    def of(cls, earlier: Publication, instead_of: Publication) -> Self:
+        """Return the confirmation of what the run has published, in the place of what an execution was about to do."""
+        common = {field.name: getattr(instead_of, field.name) for field in fields(Publication)}
+        kept = {"rows": earlier.rows, "bytes": earlier.bytes}
+        first = earlier.earlier if isinstance(earlier, Confirmation) else earlier.execution_id
+        return cls(**common | kept, earlier=first)
 
 
 def undone_intents(store: StagingStore, root: str) -> Iterator[Publication]:
