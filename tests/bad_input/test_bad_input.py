@@ -1,6 +1,6 @@
 """Declarations with a mistake, and what is said of each: one file a case, with the words at its end.
 
-To add one, put a file into python/ or yaml/, named after what is wrong with it, and run this with `--update-golden`: it
+To add one, put a file (.py or .yaml) into the folder of what is wrong, named after it, and run this with `--update-golden`: it
 writes what `validate` says below the case. Read it. It says the pipeline, the operator, where it was declared, what was
 found, what is allowed, and a hint; all problems of a file at once.
 
@@ -25,9 +25,11 @@ from graph_compiler.cli.app import app
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 MARK = "# graph-compiler validate says:\n"
-CASES = sorted(
-    path for kind in ("python", "yaml") for path in (HERE / kind).iterdir() if path.is_file()
+FOLDERS = (
+    *("functions", "names", "operators", "options"),
+    *("schedule", "sinks", "sources", "syntax"),
 )
+CASES = sorted(path for folder in FOLDERS for path in (HERE / folder).iterdir() if path.is_file())
 MACHINE = re.compile(r"0x[0-9a-f]{6,}|site-packages|/usr/|/root/|/home/")
 
 
@@ -65,7 +67,7 @@ def said_of(file: Path, project: Path) -> str:
     return said
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("case", CASES, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_a_mistake_is_told_in_words(
     case: Path, project: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -88,7 +90,7 @@ def test_the_corpus_is_large_and_of_both_kinds() -> None:
     assert min(kinds.count(".py"), kinds.count(".yaml")) >= 60
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("case", CASES, ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_what_is_said_names_the_file_and_nothing_of_the_machine(case: Path) -> None:
     said = case.read_text().partition(MARK)[2]
     problems = len(re.findall(r"^#   \S", said, re.MULTILINE))
@@ -142,9 +144,9 @@ def test_a_module_and_a_file_of_one_name(project: Path) -> None:
 
 
 IN_A_PROCESS = (
-    *("python/two_operators_with_one_uid.py", "python/a_lambda.py", "python/a_cycle.py"),
-    *("python/a_misspelt_method.py", "python/nothing_declared.py", "python/a_misspelt_option.py"),
-    *("python/a_syntax_error.py", "yaml/several_problems.yaml", "yaml/a_tab.yaml"),
+    *("names/two_operators_with_one_uid.py", "functions/a_lambda.py", "names/a_cycle.py"),
+    *("syntax/a_misspelt_method.py", "syntax/nothing_declared.py", "options/a_misspelt_option.py"),
+    *("syntax/a_syntax_error.py", "syntax/several_problems.yaml", "syntax/a_tab.yaml"),
 )
 AND_SAY_WHAT_WAS_LOADED = """
 import atexit, sys
@@ -185,7 +187,7 @@ def test_every_command_tells_it_with_exit_code_2_and_leaves_nothing_behind(
 
 
 def test_the_document_says_the_same(project: Path) -> None:
-    declared = (HERE / "yaml" / "several_problems.yaml").read_text().partition(MARK)[0]
+    declared = (HERE / "syntax" / "several_problems.yaml").read_text().partition(MARK)[0]
     file = project / "pipelines" / "several_problems.yaml"
     file.write_text(declared)
     done = CliRunner().invoke(app, ["validate", "--json", "pipelines/several_problems.yaml"])

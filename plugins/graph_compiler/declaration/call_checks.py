@@ -148,7 +148,8 @@ def _refuse_shape(
     known = [p.name for p in takes if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
     form = f"{name}({', '.join(_form(parameter) for parameter in takes)})"
     odd = [key for key in named if key not in known]
-    hint = next((words for key in odd if (words := did_you_mean(key, known))), None)
+    hints = (did_you_mean(key, known) or _setter_hint(on, name, key) for key in odd)
+    hint = next((words for words in hints if words), None)
     if odd and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in takes):
         on.refuse(f"{name} has no parameter {listing(map(repr, odd))}", allowed=form, hint=hint)
     if len(arguments) > len(by_position):
@@ -166,6 +167,15 @@ def _refuse_shape(
     if missing:
         on.refuse(f"{name} was called without {listing(missing)}", allowed=form, hint=hint)
     on.refuse(f"{name} was given {listing(twice)} twice", allowed=form)
+
+
+def _setter_hint(on: Refusing, name: str, key: str) -> str | None:
+    """Return where a setting belongs that was given to the call of an operator: `sink_to(…, name=…)`."""
+    for setter in (key, f"set_{key}"):
+        method = getattr(type(on), setter, None)
+        if isfunction(method) and key in signature(method).parameters:
+            return f"call .{setter}(…) on what {name} returns"
+    return None
 
 
 def _form(parameter: Parameter) -> str:

@@ -123,7 +123,9 @@ def _problem(path: KeyPath, errors: list[ErrorDetails], tree: Node, file: str) -
     words = list(dict.fromkeys(word for word in allowed if word))
     subject = "" if path else "the file "
     any_of = _ANY if len(words) == len(_PLAIN) else " or ".join(words)
-    return say(f"{subject}is {shown(value)}", any_of or first["msg"], _hint(value, words))
+    is_cron = path == ("schedule",) and isinstance(value, str)
+    hint = f"schedule: {{cron: {value!r}}}" if is_cron else _hint(value, words)
+    return say(f"{subject}is {shown(value)}", any_of or first["msg"], hint)
 
 
 def _no_choice(path: KeyPath, error: ErrorDetails, tree: Node, file: str) -> Problem:
