@@ -1,4 +1,4 @@
-"""Every relative link of a document leads to a file that is there, and to a heading of it."""
+"""A document's relative links lead to files and headings that are there, and its lines fit into 120 columns."""
 
 import re
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ DOCUMENTS = sorted(
 )
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+SPAN = re.compile(r"`[^`\n]*`")
 HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
@@ -47,3 +48,11 @@ def test_a_link_leads_somewhere(document: Path, target: str) -> None:
 
 def test_there_are_links() -> None:
     assert len(LINKS) > 50
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_lines_fit_into_120_columns(document: Path) -> None:
+    lines = FENCED.sub("", document.read_text()).splitlines()
+    wrapped = [line for line in lines if not line.startswith(("|", "#"))]
+    # a code span cannot be wrapped
+    assert [line for line in wrapped if len(line) > 120 and SPAN.sub("", line).strip(" .,;")] == []
