@@ -84,7 +84,7 @@ def test_a_dag_of_somebody_else_has_no_plan_and_a_damaged_one_is_told() -> None:
         (b'{"version":1}', "cannot be read"),
         (b'{"version":1,"view":[],"compared_by":{}}', "cannot be read"),
         (b"[" * 100_000, "cannot be read"),
-        (b" " * 200_000_000, "more than 33554432 bytes"),
+        (b" " * 200_000_000, "larger than 33554432 bytes"),
     ],
     ids=["no object", "no plan", "no drawing", "deep", "large"],
 )

@@ -111,10 +111,13 @@ def _task(session: Any, dag_id: str, task_id: str, run_id: str, index: int = -1)
 
 
 def application() -> Any:
-    """Return Airflow's application with our plugin out of the plugins folder."""
+    """Return Airflow's application with our plugin out of the plugins folder, which reads its settings anew."""
+    from airflow import plugins_manager
     from airflow.api_fastapi.app import create_app, purge_cached_app
 
     purge_cached_app()
+    plugins_manager._get_plugins.cache_clear()
+    plugins_manager.get_fastapi_plugins.cache_clear()
     return create_app(apps="core")
 
 

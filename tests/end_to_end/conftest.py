@@ -1,6 +1,7 @@
 """A real Airflow in a home of its own, and real spark-submit."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -9,11 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.running.embedded_airflow import MIGRATED, EmbeddedAirflow
 from graph_compiler.testing.pytest_plugin import SHORT_LIVED
 from tests.harness.reference import DATA
 
 ROOT = Path(__file__).parents[2]
+
+
+NOT_THE_USERS = ("AIRFLOW_", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+"""Beginnings of variables that these tests, or the `make` that runs them, have set."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class Home:
     def environment(self, **more: str) -> dict[str, str]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("AIRFLOW_HOME", str(self.folder))
-            for name in [name for name in os.environ if name.startswith("AIRFLOW_")]:
+            for name in [name for name in os.environ if name.startswith(NOT_THE_USERS)]:
                 if name != "AIRFLOW_HOME":
                     patch.delenv(name)
             return (
@@ -75,3 +80,19 @@ class Home:
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     return Home(tmp_path / "airflow")
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return Airflow's database as `airflow db migrate` makes it, which takes it six seconds."""
+    home = Home(tmp_path_factory.mktemp("migrated"))
+    assert home.command("-m", "airflow", "db", "migrate").returncode == 0
+    return home.folder / "airflow.db"
+
+
+@pytest.fixture
+def migrated_home(home: Home, migrated: Path) -> None:
+    """Give `home` a database."""
+    home.folder.mkdir()
+    shutil.copy(migrated, home.folder)
+    (home.folder / MIGRATED).touch()

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.e2e
 Found = TypeVar("Found")
 
 
+@pytest.mark.usefixtures("migrated_home")
 def test_the_retry_reuses_the_committed_result(home: Home, tmp_path: Path) -> None:
     events = tmp_path / "events"
     events.mkdir()
@@ -34,8 +35,6 @@ def test_the_retry_reuses_the_committed_result(home: Home, tmp_path: Path) -> No
         "spark.eventLog.rolling.enabled": "false",
     }
     environment = home.environment(AIRFLOW__GRAPH_COMPILER__SPARK_CONF=json.dumps(spark_conf))
-    home.folder.mkdir()
-    assert home.command("-m", "airflow", "db", "migrate", environment=environment).returncode == 0
     conf = json.dumps(home.params)
     log = tmp_path / "log"
     with log.open("w") as output:

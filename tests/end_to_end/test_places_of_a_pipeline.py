@@ -51,12 +51,12 @@ with DAG("places", schedule=None):
 OWNERS = ["counted@places:each:0", "counted@places:each:1"]
 
 
+@pytest.mark.usefixtures("migrated_home")
 def test_each_stages_reads_and_appends_its_own_rows(home: Home, tmp_path: Path) -> None:
     (tmp_path / "dags").mkdir()
     output = tmp_path / "output"
     (tmp_path / "dags" / "places.py").write_text(DAG_FILE.format(output=output))
     environment = home.environment(AIRFLOW__CORE__DAGS_FOLDER=str(tmp_path / "dags"))
-    assert home.command("-m", "airflow", "db", "migrate", environment=environment).returncode == 0
 
     done = home.command(
         "-m", "airflow", "dags", "test", "places", "2013-01-01", environment=environment

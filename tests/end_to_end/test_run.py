@@ -58,6 +58,7 @@ def test_run_shows_tasks_outputs_and_the_headline_and_the_rows_are_right(
     assert_listed_by_airflows_word(home)
 
 
+@pytest.mark.usefixtures("migrated_home")
 def test_a_run_in_which_airflow_runs_no_task_has_not_come_through(home: Home) -> None:
     done = home.cli("run", "flights", "--date", "2012-12-31")  # the Dag begins a day later
     assert done.returncode == 1, done.stdout + done.stderr
@@ -89,6 +90,7 @@ def assert_listed_by_airflows_word(home: Home) -> None:
     assert (home.folder / "staging" / "flights").is_dir()
 
 
+@pytest.mark.usefixtures("migrated_home")
 def test_missing_input_paths_fail_at_once_and_together_in_words_and_write_nothing(
     home: Home,
 ) -> None:

@@ -48,7 +48,7 @@ def test_a_run_counts_once_whatever_its_partition_column_is_called(
     stays = mode in ("append", "merge")
     assert rows(spark, target.path) == [(1, 7)] * stays + [(2, 7)]
     if mode == "error-if-exists":
-        with pytest.raises(PublicationError, match="holds 1 files of others"):
+        with pytest.raises(PublicationError, match="holds 1 file from elsewhere"):
             sinks.open(target, run="r2", **how)
 
 
@@ -214,7 +214,7 @@ def test_rows_behind_a_link_are_counted_and_what_is_there_stays(
     there = data_files(tmp_path / "others")
     target, how = Parquet(f"{tmp_path}/out"), settings(mode, partition_by=("k",))
     if mode == "error-if-exists":
-        with pytest.raises(PublicationError, match="holds 1 files of others"):
+        with pytest.raises(PublicationError, match="holds 1 file from elsewhere"):
             sinks.open(target, **how)
         return
     for run in ("r1", "r1", "r2"):

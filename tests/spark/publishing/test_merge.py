@@ -62,7 +62,7 @@ def test_a_run_that_merged_and_is_run_again_in_another_mode_takes_no_rows_of_oth
         sinks.write(target, "SELECT 9L AS id, 'z' AS k", run="r2", mode=mode)
         merged.append((9, "z"))
     else:
-        with pytest.raises(PublicationError, match="files of others"):
+        with pytest.raises(PublicationError, match="files from elsewhere"):
             sinks.open(target, run="r2", mode=mode)
     assert rows(spark, target) == merged
 

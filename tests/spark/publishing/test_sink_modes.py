@@ -151,7 +151,9 @@ def test_error_if_exists_refuses_files_of_others_before_any_row_moves(
     spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
     spark.range(1).coalesce(1).write.parquet(target.path)
-    with pytest.raises(PublicationError, match="holds 1 files of others .*\n.*'error-if-exists'"):
+    with pytest.raises(
+        PublicationError, match="holds 1 file from elsewhere .*\n.*'error-if-exists'"
+    ):
         sinks.open(target, mode="error-if-exists")
     assert ids(spark, target) == [0]
 

@@ -196,6 +196,7 @@ def test_every_missing_input_and_every_impossible_target_is_told_at_once(
     told = [line for line in failure.message.splitlines() if "declared at" not in line]
     assert told[0] == "before any data moved, 4 problems were found"
     assert sorted(told[1:]) == [
+        f"    hint: did you mean '{tmp_path}/there.csv'?",  # of three
         f"  inside: its target {tmp_path}/file/out cannot be made: {tmp_path}/file is a file",
         f"  one: its input file:{tmp_path}/one.csv does not exist",
         f"  three: its input file:{tmp_path}/three/* does not exist",
@@ -246,7 +247,7 @@ def test_an_input_no_file_system_can_reach_is_its_operators_failure(
     failure = run_pipeline(env.pipeline())[-1].failure
     assert failure is not None
     assert failure.operator == "far"
-    assert 'No FileSystem for scheme "nosuch"' in failure.message
+    assert "this Spark has no file system for nosuch:" in failure.message
 
 
 def committers(

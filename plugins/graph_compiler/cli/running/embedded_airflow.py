@@ -26,6 +26,9 @@ from graph_compiler.projects.airflow_configuration import (
 from graph_compiler.staging.publications.own_folders import OwnFolder
 from graph_compiler.staging.store.private_folders import make_private_folder
 
+MIGRATED = "migrated"
+"""A file written after the database: an interrupted migration leaves a database, and not this."""
+
 
 class AirflowFailedError(GraphCompilerError):
     """Airflow itself could not be made ready."""
@@ -131,9 +134,7 @@ class EmbeddedAirflow:
         """Make the database where there is none; what Airflow says goes to `log`. Raises AirflowFailedError."""
         for folder in (self.home, self.staging_root):
             make_private_folder(folder)
-        migrated = (
-            self.home / "migrated"
-        )  # written last: an interrupted migration leaves a database, and not this
+        migrated = self.home / MIGRATED
         if migrated.exists():
             return
         command, environment = [*_AIRFLOW, "db", "migrate"], self.child_environment()

@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler.declaration.connectors.connector import SinkMode
 from graph_compiler.declaration.connectors.file_uris import LOCAL_PLACES, local_path, why_no_store
 from graph_compiler.errors import DecisionLostError, PublicationError
-from graph_compiler.identifiers import OperatorId, path_segment
+from graph_compiler.identifiers import OperatorId, counted, path_segment
 from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
 from graph_compiler.spark_runtime.publishing.partition_names import partition_of
 from graph_compiler.spark_runtime.publishing.targets import (
@@ -111,7 +111,7 @@ class Publisher:
         )
         if mode is SinkMode.ERROR_IF_EXISTS and (old := ticket.old_files):
             raise PublicationError(
-                f"its target {target} holds {len(old)} files from elsewhere ({old[0]}, …)\n"
+                f"its target {target} holds {counted(len(old), 'file')} from elsewhere ({old[0]}, …)\n"
                 "  allowed: nothing, since its mode is 'error-if-exists'"
             )
         return ticket
