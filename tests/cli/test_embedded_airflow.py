@@ -39,6 +39,15 @@ def test_nobody_else_sees_what_it_keeps(airflow: EmbeddedAirflow) -> None:
         assert folder.stat().st_mode & 0o077 == 0
 
 
+def test_programs_are_found_beside_the_running_python_first(
+    airflow: EmbeddedAirflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a task starts the `spark-submit` that was installed with it, whatever shell it was started from."""
+    monkeypatch.setenv("PATH", "/other/.venv/bin")
+    found = airflow.environment()["PATH"].split(os.pathsep)
+    assert found == [str(Path(sys.executable).parent), "/other/.venv/bin"]
+
+
 def test_the_parts_of_an_airflow_run_under_this_python_whatever_is_on_the_path(
     tmp_path: Path,
 ) -> None:
