@@ -1,10 +1,13 @@
 """What the command line finds of Airflow's settings without Airflow."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
+from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow, starting_this_airflow
 from graph_compiler.errors import ConfigurationError
 
 SPARK_CONF = "AIRFLOW__GRAPH_COMPILER__SPARK_CONF"
@@ -34,6 +37,37 @@ def test_nobody_else_sees_what_it_keeps(airflow: EmbeddedAirflow) -> None:
     log = airflow.log_of("sales")
     for folder in (airflow.home, log.parent):
         assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_programs_are_found_beside_the_running_python_first(
+    airflow: EmbeddedAirflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a task starts the `spark-submit` that was installed with it, whatever shell it was started from."""
+    monkeypatch.setenv("PATH", "/other/.venv/bin")
+    found = airflow.environment()["PATH"].split(os.pathsep)
+    assert found == [str(Path(sys.executable).parent), "/other/.venv/bin"]
+
+
+def test_the_parts_of_an_airflow_run_under_this_python_whatever_is_on_the_path(
+    tmp_path: Path,
+) -> None:
+    """Airflow starts them as `airflow`; the one of a copied project names the Python it was copied from."""
+    others, home, packages = tmp_path / "others", tmp_path / "a home", tmp_path / "packages"
+    for folder in (others, packages / "airflow"):
+        folder.mkdir(parents=True)
+    program = others / "airflow"
+    program.write_text("#!/bin/sh\necho another\n")
+    program.chmod(0o700)
+    (packages / "airflow" / "__init__.py").touch()
+    (packages / "airflow" / "__main__.py").write_text(
+        "import sys\nprint(sys.executable, *sys.argv[1:])\n"
+    )
+    path = os.pathsep.join([str(others), os.environ["PATH"]])
+    found = starting_this_airflow({"PATH": path, "PYTHONPATH": str(packages)}, home)
+    done = subprocess.run(
+        ["airflow", "scheduler", "a b"], env=found, cwd=tmp_path, stdout=subprocess.PIPE, check=True
+    )
+    assert done.stdout.decode() == f"{sys.executable} scheduler a b\n"
 
 
 @pytest.mark.parametrize("text", ["[1]", "local", "1"])

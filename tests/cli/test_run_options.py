@@ -168,8 +168,8 @@ def test_columns_without_room_are_left_out_and_named() -> None:
     wide = Preview(
         name="o", columns=columns, rows=[["x" * 60] + ["y"] * 8], total=1, is_glance=True
     )
-    found = shown(preview_table(wide, 80), width=80)
-    assert all(len(line) <= 80 for line in found.splitlines() if "not shown" not in line)
+    found = shown(preview_table(wide, 81), width=81)
+    assert all(len(line) <= 81 for line in found.splitlines() if "not shown" not in line)
     assert "not shown for lack of space: o_column_4" in found
     assert found.count("o_column_3") == 1
     assert found.count("x") == 60
@@ -179,6 +179,36 @@ def test_columns_without_room_are_left_out_and_named() -> None:
     whole = everything.export_text()
     assert "not shown" not in whole
     assert "x" * 60 in whole
+
+
+@pytest.mark.parametrize("is_glance", [True, False], ids=["sink", "operator"])
+def test_no_header_is_broken_whatever_the_width(is_glance: bool) -> None:
+    names = (
+        *("o_orderkey", "o_custkey", "o_orderstatus", "o_totalprice", "o_orderdate"),
+        *("o_orderpriority", "o_clerk", "the_column_of_this_name_is_wider_than_most", "o_comment"),
+    )
+    row = [1, 36901, "O", 173665.47, "1996-01-02", "5-LOW", "Clerk#000000951", "x" * 70, "y" * 90]
+    wide = Preview(
+        name="orders",
+        columns=tuple((name, "string") for name in names),
+        rows=[row],
+        total=1,
+        is_glance=is_glance,
+    )
+    for width in range(20, 260):
+        lines = shown(preview_table(wide, width), width=width).splitlines()
+        assert max(map(len, lines)) <= width
+        header = lines[2].split()
+        assert header == list(names[: len(header)]), width
+        left_out = "".join("".join(lines).split()).partition("notshownforlackofspace:")[2]
+        assert all(name in left_out for name in names[len(header) :])
+    assert len(header) == len(names)
+
+
+def test_rows_without_columns_are_shown_at_any_width() -> None:
+    assert "o: 1 of 1 rows" in shown(
+        preview_table(Preview(name="o", columns=(), rows=[[]], total=1), 80)
+    )
 
 
 def test_progress_and_failures_are_told_in_words(tmp_path: Path) -> None:

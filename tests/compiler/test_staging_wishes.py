@@ -267,6 +267,6 @@ def test_the_words_name_the_operator_and_the_contracts() -> None:
 
 def test_only_an_operator_can_be_expensive(env: StreamExecutionEnvironment) -> None:
     with pytest.raises(
-        InvalidPipelineError, match="expensive can be set on an operator only; this is a partition"
+        InvalidPipelineError, match="expensive can be set on an operator only; rebalance adds none"
     ):
         env.from_source(Csv("/in"), "in").rebalance().expensive()

@@ -22,8 +22,8 @@ from graph_compiler import (
 )
 from graph_compiler.compiler.checks.validation import all_problems
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.declaration.call_checks import collecting_refusals
 from graph_compiler.declaration.pipeline import IncompletePipelineError
+from graph_compiler.declaration.refusals.collected import collecting_refusals
 from graph_compiler.declaration.streams import (
     ConnectedStreams,
     DataStream,

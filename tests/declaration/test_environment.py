@@ -1,9 +1,16 @@
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from graph_compiler import Csv, InvalidPipelineError, Parquet, StreamExecutionEnvironment
+from graph_compiler import (
+    Csv,
+    DataStream,
+    InvalidPipelineError,
+    Parquet,
+    StreamExecutionEnvironment,
+)
 from graph_compiler.declaration.operators import Filter, OperatorSettings, Source
 from graph_compiler.declaration.transformations import OneInputTransformation
 from graph_compiler.explain.documents.plan_json import streaming_plan
@@ -107,12 +114,39 @@ def test_settings_change_the_operator_whatever_stream_object_holds_it(
     )
 
 
-def test_a_setting_on_a_virtual_stream_is_refused(env: StreamExecutionEnvironment) -> None:
-    with pytest.raises(
-        InvalidPipelineError,
-        match=r"after 'in': name can be set on an operator only; this is a partition",
-    ):
-        env.from_source(Csv("/in"), "in").rebalance().name("no")
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda stream: stream.rebalance(), "rebalance"),
+        (lambda stream: stream.global_(), "global_"),
+        (lambda stream: stream.partition_custom("a"), "partition_custom"),
+        (lambda stream: stream.key_by("a"), "key_by"),
+        (lambda stream: stream.stage("it is asked for"), "stage"),
+        (lambda stream: stream.pipelined("it is asked for"), "pipelined"),
+        (
+            lambda stream: stream.filter("a > 0", rejects="r").get_side_output("r"),
+            "get_side_output",
+        ),
+    ],
+)
+def test_a_setting_of_a_call_that_adds_no_operator_is_refused(
+    call: Callable[[DataStream], DataStream], name: str, env: StreamExecutionEnvironment
+) -> None:
+    stream = call(env.from_source(Csv("/in"), "in"))
+    with pytest.raises(InvalidPipelineError) as refused:
+        stream.name("no")
+    (problem,) = refused.value.problems
+    assert problem.message == f"name can be set on an operator only; {name} adds none"
+    assert problem.hint == "set it on the operator before or after it"
+
+
+def test_a_union_has_its_settings_on_the_operator_after_it(env: StreamExecutionEnvironment) -> None:
+    first, second = (env.from_source(Csv(f"/{name}"), name) for name in ("a", "b"))
+    with pytest.raises(InvalidPipelineError) as refused:
+        first.union(second).name("both")
+    (problem,) = refused.value.problems
+    assert problem.message == "name can be set on an operator only; union adds none"
+    assert problem.hint == "set it on the operator after it"
 
 
 def test_a_declaration_remembers_where_it_was_made(env: StreamExecutionEnvironment) -> None:

@@ -141,7 +141,7 @@ def test_preferred_resources_are_the_least_ones_where_nothing_else_is_said(
 
 def test_resources_are_set_on_operators_only(env: Environment) -> None:
     with pytest.raises(
-        InvalidPipelineError, match="can be set on an operator only; this is a partition"
+        InvalidPipelineError, match="can be set on an operator only; rebalance adds none"
     ):
         env.from_source(Csv("/in"), "in").rebalance().set_resources(SMALL)
 

@@ -64,6 +64,7 @@ class Run:
     dag_id: str = "p"
     group_path: str = ""
     map_index: int = -1
+    logical_date: str | None = None
 
     @property
     def identity(self) -> RunIdentity:
@@ -95,6 +96,7 @@ class Run:
             attempt=ExecutionAttempt(execution_id=execution, attempt_number=0),
             staging_root=str(self.root),
             parameters=(),
+            logical_date=self.logical_date,
         )
         path = Path(self.layout.descriptor(RegionId(region), execution))
         path.parent.mkdir(parents=True)

@@ -18,6 +18,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from graph_compiler.cli.commands.ui import PASSWORD, USER, Standalone, end
+from graph_compiler.cli.running.embedded_airflow import starting_this_airflow
 
 Found = TypeVar("Found")
 _BUSY_TRIES = 20
@@ -77,7 +78,7 @@ def standalone(
         process = subprocess.Popen(
             [sys.executable, "-m", "airflow", "standalone"],
             cwd=Path(__file__).parents[2],
-            env=environment(**settings),
+            env=starting_this_airflow(environment(**settings), folder),
             stdout=output,
             stderr=output,
             start_new_session=True,

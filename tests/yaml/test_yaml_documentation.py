@@ -3,8 +3,10 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
-from graph_compiler.projects.yaml.operations import STEP_FORMS
+from graph_compiler.projects.yaml.operations import STEP_FORMS, STREAMS
 from graph_compiler.projects.yaml.places import CONNECTORS
 from graph_compiler.projects.yaml.reader import parse_pipeline
 from graph_compiler.projects.yaml.syntax.tree import MAX_CHARACTERS, MAX_DEPTH, MAX_NODES
@@ -31,6 +33,18 @@ def test_every_call_is_on_the_page_of_operators() -> None:
     assert {key for key in STEP_FORMS if f"{key}(" not in page and f"{key}_(" not in page} <= {
         *("sink_to", "from_source")
     }
+
+
+@pytest.mark.parametrize("page", ["yaml.md", "guide.md"])
+def test_names_that_only_python_writes_with_an_underscore_are_where_the_same_names_are_promised(
+    page: str,
+) -> None:
+    text = " ".join((DOCS / page).read_text().split())
+    assert "under the same names" in text
+    names = {name for kind in STREAMS for name in dir(kind) if re.fullmatch(r"[a-z]\w*_", name)}
+    assert names
+    assert {name for name in names if f"`{name}` is `{name[:-1]}`" not in text} == set()
+    assert {name[:-1] for name in names} <= set(STEP_FORMS)
 
 
 def test_its_limits_are_the_readers() -> None:

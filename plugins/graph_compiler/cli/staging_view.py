@@ -11,6 +11,7 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
+from graph_compiler.cli.arguments.runs import run_words
 from graph_compiler.cli.console import age_words, size_words
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.identifiers import counted, listing
@@ -38,7 +39,8 @@ def show_list(inventory: StagingInventory, policy: Policy, console: Console) -> 
                 f"  {size_words(run.bytes):>9}  {age_words(policy.now - run.changed):>6} old  "
                 f"{counted(run.attempts, 'attempt')}, {counted(len(kept_results(run)), 'result')} kept; {found.reason}"
             )
-            console.print(Text(f"  {run.identity.run_id}  ") + state + Text(facts), soft_wrap=True)
+            name = run_words(run.identity.run_id, run.logical_date)
+            console.print(Text(f"  {name}  ") + state + Text(facts), soft_wrap=True)
     total = sum(run.bytes for run in inventory.runs)
     console.print(
         Text(f"{counted(len(inventory.runs), 'run')}, {size_words(total)} in {inventory.root}"),
@@ -54,6 +56,7 @@ def list_json(inventory: StagingInventory, policy: Policy) -> str:
         rows.append(
             {
                 **_identity_json(run.identity),
+                "logical_date": run.logical_date,
                 "state": found.state,
                 "reason": found.reason,
                 "bytes": run.bytes,
@@ -81,7 +84,8 @@ def kept_results(run: StagedRun) -> list[str]:
 
 def show_run(run: StagedRun, console: Console) -> None:
     """Print each result with its epochs."""
-    console.print(Text(f"{_words(run.identity)} · {size_words(run.bytes)}", style="bold"))
+    name = run_words(_words(run.identity), run.logical_date)
+    console.print(Text(f"{name} · {size_words(run.bytes)}", style="bold"), soft_wrap=True)
     if run.facts.unreadable:
         console.print(Text(f"  {run.facts.unreadable}"), soft_wrap=True)
     for result in run.results:
@@ -99,6 +103,7 @@ def run_json(run: StagedRun) -> dict[str, object]:
     """Return the same as a JSON object."""
     return {
         **_identity_json(run.identity),
+        "logical_date": run.logical_date,
         "bytes": run.bytes,
         "unreadable": run.facts.unreadable,
         "results": [

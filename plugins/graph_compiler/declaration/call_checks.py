@@ -9,20 +9,25 @@ everything may be called: then the rest of a module is looked at, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import cache, wraps
+from collections.abc import Callable, Mapping
+from functools import cache, partial, wraps
 from inspect import Parameter, isfunction, signature
 from typing import Any, NoReturn, Protocol, TypeVar, get_type_hints
 
+from graph_compiler.declaration.refusals.call_forms import form_of, form_problem
+from graph_compiler.declaration.refusals.collected import (
+    add_new,
+    is_collecting,
+    note,
+    problems_of,
+    refused_among,
+)
 from graph_compiler.declaration.value_types import fits, type_words
 from graph_compiler.errors import InvalidPipelineError, Problem
-from graph_compiler.identifiers import did_you_mean, listing, shown
+from graph_compiler.identifiers import listing, shown
 
 Kind = TypeVar("Kind")
 Method = TypeVar("Method", bound=Callable[..., Any])
-_COLLECTED: ContextVar[list[Problem] | None] = ContextVar("collected", default=None)
 _NOT_HELD = ("DataStream", "StreamGraph")
 """Types that are imported for type checkers only."""
 
@@ -30,6 +35,7 @@ _NOT_HELD = ("DataStream", "StreamGraph")
 class Remembering(Protocol):
     """An environment: it knows what was refused on it, for its module is imported once and may be asked for again."""
 
+    name: str
     refused: list[Problem]
 
 
@@ -46,31 +52,6 @@ class Refusing(Protocol):
         """Raise InvalidPipelineError with the place of the call."""
 
 
-class Refused:
-    """What a refused call gives while refusals are collected."""
-
-    def __getattr__(self, name: str) -> Refused:
-        """Return itself for whatever is called on it."""
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self
-
-    def __call__(self, *_: object, **__: object) -> Refused:
-        """Return itself."""
-        return self
-
-
-@contextmanager
-def collecting_refusals() -> Iterator[list[Problem]]:
-    """Let refused calls note their problems here in place of raising."""
-    found: list[Problem] = []
-    token = _COLLECTED.set(found)
-    try:
-        yield found
-    finally:
-        _COLLECTED.reset(token)
-
-
 def held_to_signatures(kind: type[Kind]) -> type[Kind]:
     """Check what the public methods of a class are given."""
     for name, method in list(vars(kind).items()):
@@ -84,19 +65,17 @@ def held_to_signature(method: Method) -> Method:
 
     @wraps(method)
     def call(self: Refusing, *arguments: object, **named: object) -> object:
-        for value in (*arguments, *named.values()):
-            if isinstance(value, Refused):
-                return value
         try:
+            if given := refused_among(arguments, named):
+                raise InvalidPipelineError(self.environment.name, problems_of(given))
             _check(method, self, arguments, named)
             return method(self, *arguments, **named)
         except InvalidPipelineError as error:
-            collected = _COLLECTED.get()
-            if collected is None:
+            if not is_collecting():
                 raise
-            collected.extend(error.problems)
-            self.environment.refused.extend(error.problems)
-            return Refused()
+            refused = note(error.problems)
+            add_new(self.environment.refused, refused)
+            return refused
 
     return call  # type: ignore[return-value]  # it is called as the method is
 
@@ -107,17 +86,18 @@ def _check(
     arguments: tuple[object, ...],
     named: Mapping[str, object],
 ) -> None:
-    name, takes = method.__name__, _form_of(method)
+    name, form = method.__name__, form_of(method)
     try:
-        bound = takes.bind(on, *arguments, **named)
+        bound = form.bind(*arguments, **named)
     except TypeError:
-        _refuse_shape(on, name, list(takes.parameters.values())[1:], arguments, named)
+        wrong_form = form_problem(name, form, arguments, named, partial(_setter_hint, on, name))
+        on.refuse(wrong_form.message, allowed=wrong_form.allowed, hint=wrong_form.hint)
     types = _types(method)
     wrong = []
     for parameter, value in bound.arguments.items():
         if (annotation := types.get(parameter)) is None:
             continue
-        given = _given(takes.parameters[parameter], value)
+        given = _given(form.parameters[parameter], value)
         wrong += [(words, annotation) for words, item in given if not fits(item, annotation)]
     if wrong:
         allowed = dict.fromkeys(type_words(annotation) for _, annotation in wrong)
@@ -137,38 +117,6 @@ def _given(parameter: Parameter, value: Any) -> list[tuple[str, object]]:
             return [(f"{parameter.name}={shown(value)}", value)]
 
 
-def _refuse_shape(
-    on: Refusing,
-    name: str,
-    takes: list[Parameter],
-    arguments: tuple[object, ...],
-    named: Mapping[str, object],
-) -> NoReturn:
-    by_position = [p for p in takes if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    known = [p.name for p in takes if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    form = f"{name}({', '.join(_form(parameter) for parameter in takes)})"
-    odd = [key for key in named if key not in known]
-    hints = (did_you_mean(key, known) or _setter_hint(on, name, key) for key in odd)
-    hint = next((words for words in hints if words), None)
-    if odd and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in takes):
-        on.refuse(f"{name} has no parameter {listing(map(repr, odd))}", allowed=form, hint=hint)
-    if len(arguments) > len(by_position):
-        extra = ", ".join(shown(value) for value in arguments[len(by_position) :])
-        on.refuse(f"{name} was given too many arguments: {extra}", allowed=form)
-    missing = [
-        parameter.name
-        for number, parameter in enumerate(takes)
-        if parameter.default is parameter.empty
-        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-        and parameter.name not in named
-        and (parameter not in by_position or number >= len(arguments))
-    ]
-    twice = [p.name for p in by_position[: len(arguments)] if p.name in named]
-    if missing:
-        on.refuse(f"{name} was called without {listing(missing)}", allowed=form, hint=hint)
-    on.refuse(f"{name} was given {listing(twice)} twice", allowed=form)
-
-
 def _setter_hint(on: Refusing, name: str, key: str) -> str | None:
     """Return where a setting belongs that was given to the call of an operator: `sink_to(…, name=…)`."""
     for setter in (key, f"set_{key}"):
@@ -176,15 +124,6 @@ def _setter_hint(on: Refusing, name: str, key: str) -> str | None:
         if isfunction(method) and key in signature(method).parameters:
             return f"call .{setter}(…) on what {name} returns"
     return None
-
-
-def _form(parameter: Parameter) -> str:
-    word = str(parameter.replace(annotation=Parameter.empty))
-    is_named = parameter.kind is Parameter.KEYWORD_ONLY and parameter.default is parameter.empty
-    return f"{word}=…" if is_named else word
-
-
-_form_of = cache(signature)
 
 
 @cache

@@ -19,6 +19,7 @@ from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import Source, Sql
 from graph_compiler.declaration.parameters.parameter import Parameter, Params, read_parameters
 from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.declaration.refusals.collected import Refused, add_new
 from graph_compiler.declaration.schedule import Schedule
 from graph_compiler.declaration.streams import DataStream
 from graph_compiler.declaration.transformations import SourceTransformation, Transformation
@@ -59,6 +60,11 @@ class StreamExecutionEnvironment:
                 declared_at=caller_location(),
             )
             raise InvalidPipelineError(str(name), [problem])
+        self.refused: list[Problem] = []
+        """What calls on it were refused while refusals were collected: what is declared is not all."""
+        if isinstance(schedule, Refused):
+            add_new(self.refused, schedule)
+            schedule = None
         self._declared_at = caller_location()
         self._parameters, problems = read_parameters(params or {})
         problems = (*problems, *_config_problems(config or {}), *_word_problems(description, tags))
@@ -72,8 +78,6 @@ class StreamExecutionEnvironment:
         self._transformations: dict[int, Transformation] = {}
         self._roots: dict[int, None] = {}
         self._last_id = 0
-        self.refused: list[Problem] = []
-        """What calls on it were refused while refusals were collected: what is declared is not all."""
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

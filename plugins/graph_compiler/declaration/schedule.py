@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
+from graph_compiler.declaration.refusals.constructors import HeldToForm
+
 PRESETS = [
     "@once",
     "@continuous",
@@ -24,7 +26,7 @@ PRESETS = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Schedule:
+class Schedule(metaclass=HeldToForm):
     """One of `cron` (an expression or a preset), `every` or `assets` (places or URIs, all of them); none: by hand.
 
     `start` and `end` bound the logical dates, in `timezone`; `catchup` runs every interval since the start.

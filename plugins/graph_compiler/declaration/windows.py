@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
+from graph_compiler.declaration.refusals.constructors import HeldToForm
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import quoted
 
@@ -27,7 +28,7 @@ def wrong_interval(text: object, units: Sequence[str] = _UNITS) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class Window(metaclass=HeldToForm):
     """Common shape; the leaves below are the kinds. `time` is a time stamp column; lengths read `10 minutes`."""
 
     time: str

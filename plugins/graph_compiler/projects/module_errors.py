@@ -11,10 +11,10 @@ from inspect import signature
 from pathlib import Path
 from types import ModuleType
 
-from graph_compiler.declaration.call_checks import collecting_refusals
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.functions import IMPORTABLE, WHERE_TO_MOVE
 from graph_compiler.declaration.pipeline import IncompletePipelineError, Pipeline
+from graph_compiler.declaration.refusals.collected import collecting_refusals
 from graph_compiler.declaration.streams import DataStream, DataStreamSink
 from graph_compiler.declaration.streams.settings_methods import Declared
 from graph_compiler.errors import (

@@ -91,11 +91,18 @@ def load_declared(module: PipelineFile) -> Pipeline | None:
     if isinstance(environment, StreamExecutionEnvironment):
         pipeline = environment.pipeline()
         # The module may have been imported before, by way of another, whose refusals are its own affair.
-        refused = environment.refused
+        known = environment.refused
+        known.extend(one for one in refused if one not in known and _is_in(one, module.file))
+        refused = known
     if refused:
         name = module.file.stem if pipeline is None else pipeline.name
         raise IncompletePipelineError(name, refused, declared=pipeline)
     return pipeline
+
+
+def _is_in(problem: Problem, file: Path) -> bool:
+    """Whether a file has a problem: a connector that is not used is refused on no environment."""
+    return problem.declared_at is not None and Path(problem.declared_at.file).resolve() == file
 
 
 def find_pipeline(text: str) -> PipelineFile:

@@ -5,8 +5,10 @@ orders = env.from_source(Csv("/in/orders.csv"), "orders")
 orders.filter(3).sink_to(Parquet("/out/a")).name("a")
 orders.filter("amount > :least").sink_to(Parquet("out/b")).name("b")
 customers = env.from_source(Csv("/in/customers.csv", nullvalue="NA"), "customers")
+customers.filter("age > 18").sink_to(Parquet("/out/c")).name("c")
+orders.filter("amount > :most").sink_to(Parquet("/out/d")).name("d")
 # graph-compiler validate says:
-# pipelines/a_constructor_among_other_mistakes.py: pipeline 'a_constructor_among_other_mistakes' has 4 problems
+# pipelines/a_constructor_among_other_mistakes.py: pipeline 'sales' has 5 problems
 #   after 'orders': filter was given condition=3
 #     allowed: text
 #     declared at pipelines/a_constructor_among_other_mistakes.py:5
@@ -18,7 +20,11 @@ customers = env.from_source(Csv("/in/customers.csv", nullvalue="NA"), "customers
 #     allowed: run_date
 #     hint: declare it in the pipeline's params
 #     declared at pipelines/a_constructor_among_other_mistakes.py:6
-#   it cannot be loaded: `customers = env.from_source(Csv("/in/customers.csv", nullvalue="NA"), "customers")` raised TypeError: Csv() got an unexpected keyword argument 'nullvalue'
+#   Csv has no parameter 'nullvalue'
 #     allowed: Csv(path, schema=None, on_schema_change=None, options=(), header=True, null_value='')
 #     hint: did you mean 'null_value'?
 #     declared at pipelines/a_constructor_among_other_mistakes.py:7
+#   Filter: parameter 'most' is not declared
+#     allowed: run_date
+#     hint: declare it in the pipeline's params
+#     declared at pipelines/a_constructor_among_other_mistakes.py:9

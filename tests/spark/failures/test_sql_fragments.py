@@ -2,7 +2,7 @@
 
 import pytest
 
-from graph_compiler.spark_runtime.failures.sql_fragments import marked, own_fragments
+from graph_compiler.spark_runtime.failures.sql_fragments import marked, own_fragments, own_names
 
 pytestmark = pytest.mark.spark
 
@@ -27,6 +27,25 @@ def test_of_several_expressions_the_one_with_the_error_is_shown() -> None:
     query = "SELECT (\na + 1\n) AS `x`, (\nb +* 1\n) AS `y` FROM graph_compiler_input"
     message = parse_error(query, "---^^^", after=4)
     assert marked(message, ["a + 1", "b +* 1"]) == ["b +* 1\n   ^"]
+
+
+def test_tables_of_a_query_have_their_own_names() -> None:
+    query = "SELECT *\nFROM {orders} JOIN {users} USIN (id)"
+    spark = query.replace("{orders}", "`graph_compiler_orders`")
+    spark = spark.replace("{users}", "`graph_compiler_users`")
+    caret = spark.splitlines()[1].index("USIN") * "-" + "^^^"
+    (shown,) = marked(parse_error(spark, caret, after=2), [query])
+    assert shown == f"{query}\n{' ' * 27}^"
+    assert own_names("near '`graph_compiler_users`'", [query]) == "near '{users}'"
+    assert own_names("`graph_compiler_left`", [query]) == "`graph_compiler_left`"
+
+
+def test_there_is_no_caret_where_spark_does_not_know_the_place() -> None:
+    message = (
+        "[PARSE_SYNTAX_ERROR] Syntax error. SQLSTATE: 42601\n== SQL ==\n"
+        "SELECT * FRM `graph_compiler_orders`\n^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"
+    )
+    assert marked(message, ["SELECT * FRM {orders}"]) == ["SELECT * FRM {orders}"]
 
 
 def test_an_expression_that_ends_too_early_is_marked_at_its_end() -> None:

@@ -79,6 +79,11 @@ FINDINGS: dict[str, tuple[Callable[[DataStream], DataStream], str]] = {
         lambda s: s.flat_map("explode(array(1))", "K"),
         "already has a column 'K'",
     ),
+    "a misspelt generator": (lambda s: s.flat_map("explod(v)", "x"), "in: explod(v)\n  found"),
+    "a misspelt word of a query": (
+        lambda s: s.sql("SELECT * FRM {input}"),
+        "near '{input}': extra input '{input}'.\n  in: SELECT * FRM {input}\n                   ^\n",
+    ),
     "a union": (lambda s: s.union(s.select("k")).filter("true"), "only one has v"),
 }
 

@@ -52,6 +52,27 @@ def test_runs_are_listed_with_state_size_and_age(run: Run) -> None:
     )
 
 
+def test_runs_are_listed_with_the_logical_date_that_their_id_does_not_say(run: Run) -> None:
+    """Airflow names a run after the time it is made."""
+    date = "2013-01-01T00:00:00+00:00"
+    made = Run(run.root, run_id="manual__2026-11-22T10:00:00+00:00", logical_date=date)
+    named = Run(run.root, run_id=f"scheduled__{date}", logical_date=date)
+    for each in (made, named):
+        each.end(FIRST, "e1")
+    said = call("list").stdout
+    assert f"  {made.run_id} (logical date {date})  LIVE" in said
+    assert f"  {named.run_id}  LIVE" in said
+    assert f"p · {made.run_id} (logical date {date}) · " in call("show", "p", made.run_id).stdout
+    rows = json.loads(call("list", "--json").stdout)
+    assert {row["run_id"]: row["logical_date"] for row in rows} == {
+        run.run_id: None,
+        made.run_id: date,
+        named.run_id: date,
+    }
+    history = CliRunner().invoke(app, ["history", "p", made.run_id])
+    assert history.stdout.startswith(f"p · {made.run_id} (logical date {date})\n")
+
+
 def run_size(run: Run) -> str:
     size = sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file())
     return f"{size / 1000:.1f} kB"

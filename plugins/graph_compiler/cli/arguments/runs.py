@@ -21,6 +21,13 @@ DagName = Annotated[
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, as Airflow shows it.")]
 
 
+def run_words(run_id: str, logical_date: str | None) -> str:
+    """Name a run for people: by its id, and by its logical date where the id does not say that."""
+    if logical_date is None or logical_date in run_id:
+        return run_id
+    return f"{run_id} (logical date {logical_date})"
+
+
 def layout_of(dag: str, run_id: str) -> StagingLayout:
     """Return the paths of a run in this deployment's staging root; raises ConfigurationError and StagingError."""
     root = EmbeddedAirflow(Path.cwd()).staging_root

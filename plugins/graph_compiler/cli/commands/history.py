@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from graph_compiler.cli.arguments.runs import DagName, RunId, layout_of
+from graph_compiler.cli.arguments.runs import DagName, RunId, layout_of, run_words
 from graph_compiler.cli.console import AsJson, speaking_plainly, standard_output
 from graph_compiler.deployment.documents.staging_layout import StagingLayout
 from graph_compiler.deployment.documents.wire import to_wire
@@ -22,6 +22,7 @@ from graph_compiler.staging.executions.executions import (
     executions,
     find_run,
     history_size,
+    logical_date_of,
     regions_of,
 )
 from graph_compiler.staging.store.stores import store_of
@@ -61,7 +62,9 @@ def run_history(layout: StagingLayout) -> History:
 
 def show_history(layout: StagingLayout, found: History, console: Console) -> None:
     """Print a line for each attempt, with its reason below it where it did not finish."""
-    console.print(Text(f"{layout.identity.owner} · {layout.identity.run_id}"))
+    date = logical_date_of(attempt for attempts in found.values() for attempt in attempts)
+    run = run_words(layout.identity.run_id, date)
+    console.print(Text(f"{layout.identity.owner} · {run}"), soft_wrap=True)
     for region_id, attempts in found.items():
         console.print(Text(f"{region_id} · {counted(len(attempts), 'attempt')}", style="bold"))
         for attempt in attempts:

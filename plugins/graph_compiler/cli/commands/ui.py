@@ -20,7 +20,11 @@ from urllib.request import urlopen
 import typer
 
 from graph_compiler.cli.console import speaking_plainly, standard_output
-from graph_compiler.cli.running.embedded_airflow import AirflowFailedError, EmbeddedAirflow
+from graph_compiler.cli.running.embedded_airflow import (
+    AirflowFailedError,
+    EmbeddedAirflow,
+    starting_this_airflow,
+)
 from graph_compiler.cli.running.signals import ended_as_by_ctrl_c
 from graph_compiler.projects.airflow_configuration import variable_of
 from graph_compiler.staging.store.private_folders import make_private_folder
@@ -83,8 +87,8 @@ def ui(
         "AIRFLOW_CONFIG": str(airflow.configuration_file),
         variable_of("staging_root"): str(airflow.staging_root),
     }
-    environment = airflow.child_environment() | server.settings() | shared
-    environment["AIRFLOW_HOME"] = str(home)
+    environment = starting_this_airflow(airflow.child_environment(), home)
+    environment |= server.settings() | shared | {"AIRFLOW_HOME": str(home)}
     with speaking_plainly(), ended_as_by_ctrl_c(), log.open("w") as output:
         _refuse_taken(port)
         process = subprocess.Popen(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -163,6 +164,21 @@ class EmbeddedAirflow:
     def child_environment(self) -> dict[str, str]:
         """Return the whole environment of a process that is to be like Airflow's."""
         return os.environ | self.environment()
+
+
+def starting_this_airflow(environment: Mapping[str, str], home: Path) -> dict[str, str]:
+    """Return the environment of an `airflow standalone`, which starts its parts as `airflow` by PATH; leaves a script.
+
+    What pip installs names its Python by a whole path: in a project that was copied or moved, that is another one's, or
+    is gone.
+    """
+    programs = home / "bin"
+    make_private_folder(programs)
+    script = programs / "airflow"
+    script.write_text(f'#!/bin/sh\nexec {shlex.join(_AIRFLOW)} "$@"\n')
+    script.chmod(0o700)
+    path = [str(programs.absolute()), *filter(None, [environment.get("PATH")])]
+    return {**environment, "PATH": os.pathsep.join(path)}
 
 
 _SETTINGS = {

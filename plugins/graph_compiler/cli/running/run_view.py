@@ -30,9 +30,9 @@ _PHASES = {
 _MOST_LINES = 12
 _LARGE = 1e6
 _WIDEST = 40
-"""Terminal columns of a value that is not folded."""
-_BETWEEN = 3
-"""Terminal columns between two columns of a table, at most."""
+"""Terminal columns of a value that is never folded."""
+_BETWEEN, _AROUND = 3, 2
+"""Terminal columns between two columns of a table, and left and right of all of them."""
 
 
 def task_table(
@@ -132,12 +132,13 @@ def preview_table(preview: Preview, width: int) -> Group:
     order = f", {preview.order}" if preview.order else ""
     headers = [_header(name, kind, preview) for name, kind in preview.columns]
     rows = [[_cell(value, is_glance=preview.is_glance) for value in row] for row in preview.rows]
-    shown = _fitting([_width(column) for column in zip(headers, *rows, strict=True)], width)
+    widths = _fitting([_width(column) for column in zip(headers, *rows, strict=True)], width)
+    shown = len(widths)
     table = _table()
-    for position, header in enumerate(headers[:shown]):
+    for position, most in enumerate(widths):
         is_number = any(isinstance(row[position], int | float) for row in preview.rows)
         justify: JustifyMethod = "right" if is_number else "left"
-        table.add_column(header, justify=justify, overflow="fold")
+        table.add_column(headers[position], justify=justify, overflow="fold", max_width=most)
     for row in rows:
         table.add_row(*row[:shown])
     left_out = [name for name, _ in preview.columns[shown:]]
@@ -209,18 +210,26 @@ def _header(name: str, kind: str, preview: Preview) -> Text:
     return Text(name) if preview.is_glance else Text(f"{name}\n").append(kind, style="dim")
 
 
-def _width(cells: Iterable[Text]) -> int:
-    """Return the terminal columns a column of the table wants; long values are folded."""
+def _width(cells: Iterable[Text]) -> tuple[int, int]:
+    """Return the terminal columns a column of the table needs, its long values folded, and those it would fill."""
     header, *values = (
         max((cell_len(line) for line in cell.plain.splitlines()), default=0) for cell in cells
     )
-    return max(header, *(min(value, _WIDEST) for value in values), 0)
+    needed = max(header, *(min(value, _WIDEST) for value in values), 0)
+    return needed, max(header, *values, 0)
 
 
-def _fitting(widths: Sequence[int], room: int) -> int:
-    """Return how many columns have room, one at least."""
-    ends = accumulate(width + _BETWEEN for width in widths)
-    return max(1, sum(end - _BETWEEN <= room for end in ends))
+def _fitting(widths: Sequence[tuple[int, int]], room: int) -> list[int]:
+    """Return the widths of the columns that have room, one at least; what is left goes to those that are folded."""
+    ends = accumulate(needed + _BETWEEN for needed, _ in widths)
+    totals = [end - _BETWEEN + _AROUND for end in ends]
+    shown = max(1, sum(total <= room for total in totals))
+    found, left = [], room - totals[shown - 1] if totals else 0
+    for needed, full in widths[:shown]:
+        more = min(full - needed, left)
+        found.append(max(needed + more, 1))
+        left -= more
+    return found
 
 
 def _cell(value: object, *, is_glance: bool) -> Text:

@@ -9,6 +9,7 @@ from typing import ClassVar, Self, TypeAlias
 
 from graph_compiler.declaration.connectors.secret import Secret, SecretText
 from graph_compiler.declaration.coordination import InputSplit, MasterHook
+from graph_compiler.declaration.refusals.constructors import HeldToForm
 from graph_compiler.errors import Problem
 from graph_compiler.extensions import Extensible
 
@@ -97,7 +98,7 @@ class OnSchemaChange(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Connector(Extensible):
+class Connector(Extensible, metaclass=HeldToForm):
     """Common shape; the leaves are the kinds.
 
     `schema` is Spark DDL (`"carrier STRING NOT NULL, delay INT"`); `on_schema_change` is one of `OnSchemaChange`.

@@ -12,11 +12,13 @@ import hashlib
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from graph_compiler.declaration.refusals.constructors import HeldToForm
+
 CONNECTION_FIELDS = ("host", "login", "password", "port", "schema")
 
 
 @dataclass(frozen=True, slots=True)
-class Secret:
+class Secret(metaclass=HeldToForm):
     """A field of an Airflow connection: `password`, `login`, `host`, `port`, `schema`, or a key of its extra."""
 
     conn_id: str

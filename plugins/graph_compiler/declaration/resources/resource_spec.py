@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import reduce
 
+from graph_compiler.declaration.refusals.constructors import HeldToForm
 from graph_compiler.declaration.resources.memory_size import MEMORY_FORM, memory_text, parse_memory
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
@@ -22,7 +23,7 @@ Amounts = Mapping[str, Decimal | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceSpec:
+class ResourceSpec(metaclass=HeldToForm):
     """What the operator needs of the executor that runs a subtask of it; cores may be a fraction.
 
     Of Flink's fields these mean something on Spark: CPU cores are an executor's cores, task heap memory its heap

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 
+from graph_compiler.declaration.refusals.constructors import HeldToForm
 from graph_compiler.declaration.resources.memory_size import (
     MEMORY_FORM,
     SMALLEST_HEAP,
@@ -49,7 +50,7 @@ ConfValue = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
-class SlotSharingGroup:
+class SlotSharingGroup(metaclass=HeldToForm):
     """A named Spark resource profile; what is None is left to the installation and to Spark.
 
     `conf` holds further settings by Spark's names (`spark.…`). A group with no setting at all is its name only.

@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, NoReturn, Self
 from graph_compiler.declaration.call_checks import held_to_signatures
 from graph_compiler.declaration.locations import caller_location
 from graph_compiler.declaration.operators import ChainingStrategy
+from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingGroup
-from graph_compiler.declaration.transformations import PhysicalTransformation, label
+from graph_compiler.declaration.transformations import (
+    PartitionTransformation,
+    PhysicalTransformation,
+    SideOutputTransformation,
+    Transformation,
+    UnionTransformation,
+    label,
+)
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.identifiers import listing, shown
 
@@ -116,9 +124,10 @@ class Declared:
     def _operator(self, setting: str, *_: str) -> PhysicalTransformation:
         transformation = self.environment.transformation(self.id)
         if not isinstance(transformation, PhysicalTransformation):
+            others = "" if isinstance(transformation, UnionTransformation) else "before or "
             self.refuse(
-                f"{setting} can be set on an operator only; this is a {label(transformation)}",
-                hint="set it on the operator before or after",
+                f"{setting} can be set on an operator only; {_call(transformation)} adds none",
+                hint=f"set it on the operator {others}after it",
             )
         return transformation
 
@@ -142,6 +151,25 @@ class Declared:
             declared_at=caller_location(),
         )
         raise InvalidPipelineError(self.environment.name, [problem]) from None
+
+
+def _call(transformation: Transformation) -> str:
+    """Return the call that added a transformation which is no operator."""
+    match transformation:
+        case PartitionTransformation(staging_reason=str()):
+            return "stage"
+        case PartitionTransformation(pipelining_reason=str()):
+            return "pipelined"
+        case PartitionTransformation(partitioner=Partitioner() as by):
+            return _CALLS.get(by.name, by.name.lower())
+        case SideOutputTransformation():
+            return "get_side_output"
+        case _:
+            return label(transformation)
+
+
+_CALLS = {"HASH": "key_by", "GLOBAL": "global_", "CUSTOM": "partition_custom"}
+"""The calls that do not have the name of their partitioner."""
 
 
 def _is_spec(value: object) -> bool:

@@ -16,7 +16,7 @@ from graph_compiler.spark_runtime.exchange.custom_routes import misrouting
 from graph_compiler.spark_runtime.failures.causes import PYTHON_WORKER, Cause, read_cause
 from graph_compiler.spark_runtime.failures.culprit import Chain, find_culprit, place_in
 from graph_compiler.spark_runtime.failures.missing_inputs import missing_input
-from graph_compiler.spark_runtime.failures.sql_fragments import marked, own_fragments
+from graph_compiler.spark_runtime.failures.sql_fragments import marked, own_fragments, own_names
 from graph_compiler.spark_runtime.failures.throwable_types import DATABASE, throwable_type
 from graph_compiler.spark_runtime.operators import ColumnsError
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError
@@ -167,10 +167,10 @@ def _description(
     if words := _own_words(exception, inputs):
         yield from words
         return
-    yield _headline(exception, cause)
+    expressions = culprit.operator.expressions()
+    yield own_names(_headline(exception, cause), expressions)
     if cause.condition.startswith(DATABASE):
         yield f"because: {cause.chain[-1].partition(': ')[2]}"  # the driver's words, which Spark leaves out
-    expressions = culprit.operator.expressions()
     fragments = own_fragments([context.fragment for context in cause.contexts], expressions)
     if isinstance(exception, ParseException):
         fragments = marked(str(exception), expressions)

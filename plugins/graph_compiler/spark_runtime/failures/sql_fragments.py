@@ -10,7 +10,10 @@ import re
 from collections.abc import Sequence
 
 _OURS = "graph_compiler_"
+_TABLE = re.compile(r"`graph_compiler_(\w+)`")
 _CARET = re.compile(r"^-*\^+\s*$")
+_PLACE = re.compile(r"\(line \d+, pos \d+\)")
+"""Without it Spark marks the whole query: it has looked at it with its parameters filled in."""
 _QUERY = "== SQL =="
 
 
@@ -21,12 +24,24 @@ def marked(message: str, expressions: Sequence[str]) -> list[str]:
     """
     lines = message.partition(_QUERY)[2].strip("\n").splitlines()
     at = next((number for number, line in enumerate(lines) if _CARET.match(line)), 0)
-    if at:
-        column = lines[at - 1], lines[at].index("^")
+    if at and _PLACE.search(message):
+        query = [own_names(line, expressions) for line in lines[:at]]
+        before = lines[at - 1][: lines[at].index("^")]
+        column = len(own_names(before, expressions))
         for expression in expressions:
-            if found := _below(expression, lines[:at], *column):
+            if found := _below(expression, query, query[-1], column):
                 return [found]
     return list(expressions)
+
+
+def own_names(text: str, expressions: Sequence[str]) -> str:
+    """Call the tables of a query as its author does, `{orders}`: in Spark they have names of ours."""
+
+    def own(found: re.Match[str]) -> str:
+        name = f"{{{found[1]}}}"
+        return name if any(name in expression for expression in expressions) else found[0]
+
+    return _TABLE.sub(own, text)
 
 
 def _below(expression: str, query: list[str], line: str, column: int) -> str | None:

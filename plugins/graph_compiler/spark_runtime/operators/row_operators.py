@@ -26,7 +26,7 @@ from graph_compiler.spark_runtime.operators.evaluation import all_outputs, main_
 from graph_compiler.spark_runtime.operators.scope import Scope, listed, named, on_lines
 from graph_compiler.spark_runtime.repeatability.variations import why_rows_vary
 
-_DECIDED = "graph_compiler_decided"
+_DECIDED, _MADE = "graph_compiler_decided", "graph_compiler_made"
 
 
 @main_output.register
@@ -91,7 +91,7 @@ def _(operator: Cast, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 def _(operator: FlatMap, inputs: list[DataFrame], scope: Scope) -> DataFrame:
     require_new_columns(inputs[0].columns, operator.columns, "adds a column")
     outer = "OUTER" if operator.outer else ""
-    view = f"LATERAL VIEW {outer} {operator.generator}\n made AS {listed(operator.columns)}"
+    view = f"LATERAL VIEW {outer} {operator.generator}\n {_MADE} AS {listed(operator.columns)}"
     return scope.select("*", inputs[0], view)
 
 

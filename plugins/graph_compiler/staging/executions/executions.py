@@ -11,6 +11,7 @@ An attempt is that of every subtask of the region: its ExecutionVertices share o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -62,7 +63,8 @@ class RegionExecution:
 
     Times are seconds since the epoch; `ended` None while it runs. `host` is the worker's, None before spark-submit.
     `reason` says why it did not finish. `report` is the driver's, None while it runs, or if it died; `progress` is what
-    the driver told last, None where there is a report, which says more.
+    the driver told last, None where there is a report, which says more. `logical_date` is the run's, None where it has
+    none.
     """
 
     execution_id: str
@@ -74,6 +76,7 @@ class RegionExecution:
     reason: str | None
     report: ExecutionReport | None
     progress: ExecutionProgress | None
+    logical_date: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +142,11 @@ def executions(
     kept = begun[-size - 1 :]
     found = (_execution(store, folder, is_last=folder is begun[-1]) for folder in kept)
     return tuple(execution for execution in found if execution is not None)
+
+
+def logical_date_of(attempts: Iterable[RegionExecution]) -> str | None:
+    """Return the logical date of the run whose attempts these are, None where it has none."""
+    return next((one.logical_date for one in attempts if one.logical_date), None)
 
 
 def history_size(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> int:
@@ -224,6 +232,7 @@ def _execution(store: StagingStore, folder: str, *, is_last: bool) -> RegionExec
             told_report, told_outcome, was_submitted=known is not None, is_last=is_last
         )
     ended = told_outcome.ended if told_outcome else store.written(f"{folder}/{REPORT}")
+    date = told.get("logical_date") if told else None
     return RegionExecution(
         execution_id=attempt.execution_id,
         attempt_number=attempt.attempt_number,
@@ -234,6 +243,7 @@ def _execution(store: StagingStore, folder: str, *, is_last: bool) -> RegionExec
         reason=folded.reason,
         report=told_report,
         progress=None if report else _progress(store, f"{folder}/{PROGRESS}"),
+        logical_date=date if isinstance(date, str) else None,
     )
 
 

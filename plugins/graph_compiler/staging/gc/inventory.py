@@ -78,7 +78,7 @@ class StrayDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedRun:
-    """A run's folder."""
+    """A run's folder. `logical_date` is what its attempts were told, None where they were told none."""
 
     identity: RunIdentity
     path: str
@@ -91,6 +91,7 @@ class StagedRun:
     data: tuple[DataFolder, ...]
     prepared: tuple[PreparedRows, ...]
     stray: tuple[StrayDocument, ...]
+    logical_date: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ from graph_compiler.staging.executions.executions import (
     executions,
     identity_of,
     last_descriptor,
+    logical_date_of,
     regions_of,
 )
 from graph_compiler.staging.executions.run_marker import find_marker
@@ -97,6 +98,7 @@ def survey_run(store: StagingStore, layout: StagingLayout) -> StagedRun:
         data=tuple(_data(store, layout, files)),
         prepared=tuple(prepared),
         stray=tuple(_stray(layout.run, files)),
+        logical_date=logical_date_of(one for task in tasks.values() for one in task.attempts),
     )
 
 

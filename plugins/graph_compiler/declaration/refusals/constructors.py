@@ -1,0 +1,58 @@
+"""Hold calls of constructors to their form while a module is loaded: connectors, windows, schedules and the like.
+
+Elsewhere a wrong call raises TypeError, as any class does.
+"""
+
+from __future__ import annotations
+
+from abc import ABCMeta
+from dataclasses import replace
+from inspect import Signature
+from typing import Any
+
+from graph_compiler.declaration.functions import IMPORTABLE, WHERE_TO_MOVE
+from graph_compiler.declaration.locations import caller_location
+from graph_compiler.declaration.refusals.call_forms import form_of, form_problem
+from graph_compiler.declaration.refusals.collected import (
+    is_collecting,
+    note,
+    problems_of,
+    refused_among,
+)
+from graph_compiler.errors import FunctionNotImportableError, Problem
+
+
+class HeldToForm(ABCMeta):
+    """The class of classes whose wrong calls are noted inside `collecting_refusals`; abstract bases go with it."""
+
+    def __call__(cls, *arguments: Any, **named: Any) -> Any:
+        """Make a value; return what stands for one where the call is refused, or was given such."""
+        if not is_collecting():
+            return super().__call__(*arguments, **named)
+        if refused := refused_among(arguments, named):
+            return note(problems_of(refused))
+        form = cls.__signature__
+        try:
+            form.bind(*arguments, **named)
+        except TypeError:
+            wrong = form_problem(cls.__name__, form, arguments, named)
+            return note([replace(wrong, declared_at=caller_location())])
+        try:
+            return super().__call__(*arguments, **named)
+        except FunctionNotImportableError as error:
+            return note([_not_importable(error)])
+
+    @property
+    def __signature__(cls) -> Signature:
+        """Return what the constructor takes: `inspect` would take that of `__call__`."""
+        return form_of(cls.__init__)  # type: ignore[misc]  # a class's own is meant
+
+
+def _not_importable(error: FunctionNotImportableError) -> Problem:
+    """Return the problem of a function that Spark cannot import, at the line that named it."""
+    return Problem(
+        message=str(error),
+        allowed=IMPORTABLE,
+        hint=WHERE_TO_MOVE,
+        declared_at=caller_location(),
+    )

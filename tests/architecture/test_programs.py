@@ -1,0 +1,29 @@
+"""What `scripts/make-venv` installs runs the Python beside it, also in a project that was copied or moved."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+MAKER = Path(__file__).parents[2] / "scripts" / "make-venv"
+FOLDER = Path(sys.prefix)
+BY_VENV = {"pip", "pip3", f"pip3.{sys.version_info.minor}"}
+"""What Python's own module installs, by its whole path; nothing here calls it later."""
+
+
+def is_of_today() -> bool:
+    """Whether this is an environment of the script's, and no make would make it anew."""
+    ready = FOLDER / ".ready"
+    return ready.is_file() and ready.stat().st_mtime >= MAKER.stat().st_mtime
+
+
+@pytest.mark.skipif(not is_of_today(), reason="scripts/make-venv has not made this environment")
+def test_no_program_names_its_python_by_a_whole_path() -> None:
+    found = set()
+    for program in (FOLDER / "bin").iterdir():
+        if program.is_file():
+            with program.open("rb") as opened:
+                first = opened.readline(200)
+            if first.startswith(b"#!" + str(FOLDER.resolve()).encode()):
+                found.add(program.name)
+    assert found <= BY_VENV
