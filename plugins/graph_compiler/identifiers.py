@@ -104,7 +104,7 @@ def listing(names: Iterable[str]) -> str:
 
 
 def did_you_mean(found: str, known: Iterable[str]) -> str | None:
-    """Return a hint with the name that is closest to a misspelt one; None where none is close."""
+    """Return a hint with the name that is closest to a misspelled one; None where none is close."""
     close = [name for name in get_close_matches(found, list(known), n=1) if name != found]
     return f"did you mean '{close[0]}'?" if close else None
 

@@ -21,6 +21,16 @@ PLAIN_WORDS = (
     (r"\b(would|may) be others\b", "could be different"),
     (r"\bis meant\b(?= *['\"])", "is supported, is expected"),
     (r"\bin more than case\b", "names that differ only in case are the same"),
+    (r"\bsaid of\b", "the messages for, what applies to"),
+    (r"\basked of\b", "required of, what it must do"),
+    (r"\btells? of\b", "reports, shows"),
+    (r"\bon wish\b", "on request"),
+    (r"\bfor ever\b", "forever"),
+    (r"\btime stamps?\b", "timestamp, as Spark writes it"),
+    (r"\bsmall letters\b", "lowercase letters"),
+    (r"\btruth values?\b", "Boolean"),
+    (r"\bmisspelt\b", "misspelled"),
+    (r"\b\w*(colour|neighbour|behaviour|honour)", "American spelling: color, neighbor, …"),
 )
 """Patterns, whatever the case, and better words."""
 

@@ -113,7 +113,7 @@ SOURCES: dict[str, tuple[Callable[[], Any], list[str]]] = {
         lambda: Jdbc(URL, table="t", **BOUNDS | {"upper_bound": "2013-01-01"}, num_partitions=2),
         [
             "in: its bounds are wrong: lower 0, upper '2013-01-01'",
-            "allowed: two whole numbers, two dates or two time stamps (2013-01-31), the lower first, "
+            "allowed: two whole numbers, two dates or two timestamps (2013-01-31), the lower first, "
             "or templates of them",
         ],
     ),
@@ -121,7 +121,7 @@ SOURCES: dict[str, tuple[Callable[[], Any], list[str]]] = {
         lambda: Jdbc(URL, table="t", **BOUNDS | {"upper_bound": "soon"}, num_partitions=2),
         [
             "in: its bounds are wrong: Invalid isoformat string: 'soon'",
-            "allowed: two whole numbers, two dates or two time stamps (2013-01-31), the lower first, "
+            "allowed: two whole numbers, two dates or two timestamps (2013-01-31), the lower first, "
             "or templates of them",
         ],
     ),

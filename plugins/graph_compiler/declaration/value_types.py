@@ -33,7 +33,7 @@ _WORDS: Mapping[Any, str] = {
 
 
 def fits(value: object, type: Any) -> bool:
-    """Whether a value is of a type; a whole number is a number, a truth value is neither."""
+    """Whether a value is of a type; a whole number is a number, a Boolean is neither."""
     origin, arguments = get_origin(type), get_args(type)
     if origin in (Union, UnionType):
         return any(fits(value, choice) for choice in arguments)

@@ -29,7 +29,7 @@ def wrong_interval(text: object, units: Sequence[str] = _UNITS) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Window(metaclass=HeldToForm):
-    """Common shape; the leaves below are the kinds. `time` is a time stamp column; lengths read `10 minutes`."""
+    """Common shape; the leaves below are the kinds. `time` is a timestamp column; lengths read `10 minutes`."""
 
     time: str
 

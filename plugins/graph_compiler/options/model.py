@@ -107,7 +107,7 @@ class PipelineOptions(BaseModel):
     chaining_enabled: bool = Field(
         default=True,
         alias="pipeline.operator-chaining.enabled",
-        description="Whether neighbouring operators become one job vertex.",
+        description="Whether neighboring operators become one job vertex.",
     )
     chaining_across_max_parallelism: bool = Field(
         default=True,

@@ -88,7 +88,7 @@ def _listed(begin: str, items: Iterator[Iterator[str]], end: str) -> Iterator[st
 
 
 def _plain(value: Any, kind: Any) -> tuple[str, bool]:
-    """Write a value that has no parts, and say whether it is text (and no number or truth value)."""
+    """Write a value that has no parts, and say whether it is text (and no number or Boolean)."""
     type = value.type
     if _is_string(type):
         content = value.as_buffer()[: _MOST_BYTES + 4].to_pybytes()

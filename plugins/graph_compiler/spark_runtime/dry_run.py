@@ -1,4 +1,4 @@
-"""Analyse a whole pipeline as Spark would, without its data: `dry_run.py <request.json>`, one answer beside it.
+"""Analyze a whole pipeline as Spark would, without its data: `dry_run.py <request.json>`, one answer beside it.
 
 Every source is empty, with the columns it has; every staged result is empty, with the columns its producer gives. What
 Spark then cannot resolve (a column, a type, SQL), or a target cannot hold, is a finding. An operator behind one that
@@ -55,7 +55,7 @@ class DryRun:
     plans: list[VertexPlan] = field(default_factory=list)
 
     def region(self, task: TaskDeploymentDescriptor) -> None:
-        """Analyse the next region; those that produce its inputs came before."""
+        """Analyze the next region; those that produce its inputs came before."""
         evaluation = RegionEvaluation(
             region=task.region,
             spark=self.spark,
@@ -116,7 +116,7 @@ class DryRun:
 def dry_run(
     tasks: Sequence[TaskDeploymentDescriptor], spark: SparkSession, *, shows_plans: bool = False
 ) -> DryRunAnswer:
-    """Analyse the regions of a pipeline, in an order in which they can run."""
+    """Analyze the regions of a pipeline, in an order in which they can run."""
     run = DryRun(spark, shows_plans)
     for task in tasks:
         run.region(task)

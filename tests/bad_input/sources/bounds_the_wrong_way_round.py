@@ -8,5 +8,5 @@ env.from_source(
 # graph-compiler validate says:
 # pipelines/bounds_the_wrong_way_round.py: pipeline 'sales' has 1 problem
 #   customers: its bounds are wrong: lower 9, upper 1
-#     allowed: two whole numbers, two dates or two time stamps (2013-01-31), the lower first, or templates of them
+#     allowed: two whole numbers, two dates or two timestamps (2013-01-31), the lower first, or templates of them
 #     declared at pipelines/bounds_the_wrong_way_round.py:5

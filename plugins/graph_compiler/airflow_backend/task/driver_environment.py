@@ -15,7 +15,7 @@ _JVM_OPTIONS = (
     "SPARK_SUBMIT_OPTS"  # beside what spark-defaults.conf says; a --conf would replace that
 )
 _END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"
-"""Else the thread that answers Python may end alone, and Python waits for it for ever."""
+"""Else the thread that answers Python may end alone, and Python waits for it forever."""
 PACKAGE = Path(graph_compiler.__file__).parent
 
 

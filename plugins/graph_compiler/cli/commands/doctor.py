@@ -55,7 +55,7 @@ def examine(airflow: EmbeddedAirflow) -> tuple[Answer, ...]:
 def _environment(airflow: EmbeddedAirflow) -> dict[str, str]:
     try:
         return airflow.child_environment()
-    except ConfigurationError:  # which the check of the configuration tells of
+    except ConfigurationError:  # the check of the configuration reports it
         return dict(os.environ)
 
 

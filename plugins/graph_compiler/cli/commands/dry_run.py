@@ -1,4 +1,4 @@
-"""`graph-compiler dry-run`: have Spark analyse a pipeline in a process of its own, and say what it found."""
+"""`graph-compiler dry-run`: have Spark analyze a pipeline in a process of its own, and say what it found."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def dry_run(
     spark: Plans = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let Spark analyse a pipeline without its data: columns, types, SQL. Exit code 1 where it finds something."""
+    """Let Spark analyze a pipeline without its data: columns, types, SQL. Exit code 1 where it finds something."""
     with speaking_plainly():
         compiled = compile_named(pipeline)
         params = read_params(param, compiled.pipeline)

@@ -74,7 +74,7 @@ def show_history(layout: StagingLayout, found: History, console: Console) -> Non
 
 
 def history_json(found: History) -> str:
-    """Return the same as JSON; what a driver tells of its work is left out, its report.json has it."""
+    """Return the same as JSON; details of a driver's work are left out, its report.json has them."""
     return json.dumps(
         {
             region_id: [

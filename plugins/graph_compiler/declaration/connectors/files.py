@@ -89,7 +89,7 @@ class FileConnector(Connector):
 
     @property
     def schema_in_files(self) -> SchemaInFiles:
-        """Say what the files themselves tell of their columns."""
+        """Return what the files themselves say about their columns."""
         return SchemaInFiles.TYPES
 
     @property

@@ -46,7 +46,7 @@ class Bound:
 
 
 def parse_bound(text: str | int) -> Bound:
-    """Read a whole number, a date or a time stamp (ISO; UTC where it names no zone); raises ValueError."""
+    """Read a whole number, a date or a timestamp (ISO; UTC where it names no zone); raises ValueError."""
     try:
         return Bound(int, int(text))
     except ValueError:

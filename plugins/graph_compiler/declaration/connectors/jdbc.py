@@ -35,7 +35,7 @@ from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 
 _IN_URL = re.compile(r"(password|passwd|pwd)=|://[^/@]*:[^/@]*@", re.IGNORECASE)
-_BOUNDS = "two whole numbers, two dates or two time stamps (2013-01-31), the lower first, or templates of them"
+_BOUNDS = "two whole numbers, two dates or two timestamps (2013-01-31), the lower first, or templates of them"
 _SPLITS = ("partition_column", "lower_bound", "upper_bound")
 
 
@@ -43,7 +43,7 @@ _SPLITS = ("partition_column", "lower_bound", "upper_bound")
 class Jdbc(Connector):
     """A `table`, or a `query` to read; `driver` is the class of a JDBC driver on Spark's class path (`spark.jars`).
 
-    Read in one query, unless `partition_column` (whole numbers, dates or time stamps), `lower_bound` and `upper_bound`
+    Read in one query, unless `partition_column` (whole numbers, dates or timestamps), `lower_bound` and `upper_bound`
     cut it into `num_partitions` input splits (else as many as the source's parallelism), one query each. Bounds say
     where to cut: rows outside are read too.
 
@@ -131,7 +131,7 @@ class Jdbc(Connector):
         """Return what each subtask reads: disjoint, complete, NULLs in the first.
 
         `num_partitions` splits, else as many as `parallelism`; fewer where there are fewer values between the bounds.
-        Raises ValueError for bounds that are neither two numbers, dates or time stamps in order, nor templates.
+        Raises ValueError for bounds that are neither two numbers, dates or timestamps in order, nor templates.
         """
         if self.partition_column is None or self.lower_bound is None or self.upper_bound is None:
             return (PredicateSplit(number=0, description="all rows", predicate=None),)

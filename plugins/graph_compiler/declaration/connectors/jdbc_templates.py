@@ -3,7 +3,7 @@
     table                    one name of a table
     url                      letters of a name behind the host: the database
     options                  one line, in options that take no SQL, no class and no file
-    user, bounds             any text: a login name, and what must be a number, a date or a time stamp
+    user, bounds             any text: a login name, and what must be a number, a date or a timestamp
 
 `{{ var.… }}` and `{{ conn.… }}` are the deployment's words, not those of who triggers: they may be anywhere in a url or
 an option that has no other templates.

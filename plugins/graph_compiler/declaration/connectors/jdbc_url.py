@@ -22,7 +22,7 @@ def database_kind(url: str) -> str:
 
 
 def same_database(url: str) -> str:
-    """Return a url in one spelling: hosts in small letters, with their port, without user and parameters.
+    """Return a url in one spelling: hosts in lowercase letters, with their port, without user and parameters.
 
     Aliases of a host are not the same to it, nor are the parameters of databases that name the database among them.
     """

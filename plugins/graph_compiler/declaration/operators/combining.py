@@ -130,7 +130,7 @@ class Sql(Operator):
             known = ", ".join(f"{{{name}}}" for name in self.names)
             message = f"its query reads {{{unknown[0]}}}; its inputs are {known}"
             yield Problem(message=message, hint=did_you_mean(unknown[0], self.names))
-            return  # the one that is not read is the one that is misspelt
+            return  # the one that is not read is the one that is misspelled
         unread = [name for name in self.names if f"{{{name}}}" not in self.query]
         if unread:
             message = f"its query does not read {{{unread[0]}}}"

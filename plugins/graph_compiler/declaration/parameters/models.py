@@ -27,7 +27,7 @@ KEYWORDS = (
     "exclusiveMaximum",
     "multipleOf",
 )
-"""What may be said of a parameter beside its default: JSON Schema's keywords for one value, and Airflow's for forms."""
+"""What a parameter may have beside its default: JSON Schema's keywords for one value, and Airflow's for forms."""
 
 
 def read_model(model: Any) -> tuple[dict[str, tuple[Any, dict[str, Any]]], tuple[Problem, ...]]:

@@ -45,7 +45,7 @@ class Parameter:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is said of it but its default."""
+        """Whether it has nothing but its default."""
         return self.keywords == {"type": JSON_TYPES[type(self.default)]}
 
 
@@ -146,7 +146,7 @@ def is_bindable(value: object) -> bool:
 
 
 def _odd_word(key: str, schema: Mapping[str, Any]) -> Problem | None:
-    """Find what cannot be said of a parameter, by its keyword or by its value."""
+    """Find a keyword or value that a parameter cannot have."""
     for keyword, said in schema.items():
         if keyword not in KEYWORDS:
             return Problem(

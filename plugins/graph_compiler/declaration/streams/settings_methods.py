@@ -91,7 +91,7 @@ class Declared:
         """Say what the operator needs at least of an executor, and what it would like: the same if left out.
 
         A chain needs what its operators need together, if all of them say; a chain that needs more than its slot
-        sharing group gives an executor is refused. What it would like is shown and, as in Flink, asked of nobody.
+        sharing group gives an executor is refused. What it would like is only shown, as in Flink.
         """
         wrong = [spec for spec in (min_resources, preferred_resources) if not _is_spec(spec)]
         if wrong:

@@ -1,4 +1,4 @@
-"""What becomes of a resource profile's settings: those we pin, and those a master does not honour."""
+"""What becomes of a resource profile's settings: those we pin, and those a master does not honor."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pinned_settings(
 
 
 def ignored_settings(profile: SlotSharingGroup, master: str, deploy_mode: str) -> tuple[str, ...]:
-    """Return the settings of a profile that this master does not honour, as seen on Spark 4's own masters."""
+    """Return the settings of a profile that this master does not honor, as seen on Spark 4's own masters."""
     ignored = set()
     if deploy_mode != "cluster":
         ignored.add(
@@ -42,7 +42,7 @@ def ignored_settings(profile: SlotSharingGroup, master: str, deploy_mode: str) -
 
 
 def ignored_words(profile: SlotSharingGroup, master: str, deploy_mode: str) -> str | None:
-    """Say which settings the master ignores, None if it honours all."""
+    """Say which settings the master ignores, None if it honors all."""
     ignored = ignored_settings(profile, master, deploy_mode)
     if not ignored:
         return None

@@ -104,7 +104,7 @@ class _Declaring:
             self._name(label, given, (*path, "as" if "as" in written else "name"))
 
     def pass_over(self, written: Written) -> None:
-        """Let nothing be said of what reads this step."""
+        """Report nothing about steps that read this one."""
         self.before = None
         if isinstance(label := _label(written), str):
             self.calls.streams[label] = None

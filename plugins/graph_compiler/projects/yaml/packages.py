@@ -33,7 +33,7 @@ def package_forms(base: type[Extensible], taken: Collection[str] = ()) -> Packag
     for entry in registered(base):
         key = entry.name
         if _KEY.fullmatch(key) is None:
-            refused[key] = "the name of its entry point is not small letters, digits and '_'"
+            refused[key] = "the name of its entry point is not lowercase letters, digits and '_'"
         elif key in taken or key in kinds:
             refused[key] = f"'{entry.value}' is registered for a key that is taken"
         else:

@@ -49,7 +49,7 @@ def refusals(error: ValidationError, tree: Node, file: str) -> dict[KeyPath, Pro
     paths = sorted(found, key=lambda path: place_of(tree, path))[:MAX_PROBLEMS]
     problems = {path: _problem(path, found[path], tree, file) for path in paths}
     meant = {(*path[:-1], problem.hint) for path, problem in problems.items()}
-    # A key that is missing since it is misspelt is told once.
+    # A key that is missing since it is misspelled is told once.
     return {
         path: problem
         for path, problem in problems.items()
@@ -107,7 +107,7 @@ def _problem(path: KeyPath, errors: list[ErrorDetails], tree: Node, file: str) -
         return say(_MISSING)
     if kind == "extra_forbidden":
         known = _known(first["loc"])
-        # Of a step whose call is misspelt, another key (key_by) may be taken for the call.
+        # Of a step whose call is misspelled, another key (key_by) may be taken for the call.
         calls = (
             STEP_FORMS if path[:1] == ("steps",) and len(path) == len(("steps", 0, "key")) else ()
         )
@@ -149,7 +149,7 @@ def _no_kind(path: KeyPath, value: object, tree: Node, file: str) -> Problem:
     if there:
         message = f"there are {len(there)} keys for {noun}: {listing(there)}"
         return problem_in(tree, file, path, message, allowed="one")
-    # What is a key of other steps, a name above all, is not a misspelt one.
+    # What is a key of other steps, a name above all, is not a misspelled one.
     settings = {key for form in STEP_FORMS.values() for key in _keys_of(form)} - set(known)
     hints = (did_you_mean(str(key), known) for key in value if key not in settings)
     return problem_in(

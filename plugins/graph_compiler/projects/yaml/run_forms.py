@@ -26,7 +26,7 @@ PATH = "path"
 
 
 class ParameterForm(Form):
-    """A parameter with what may be said of it: JSON Schema's keywords for one value, and Airflow's for its form."""
+    """A parameter with its default, JSON Schema's keywords for one value, and Airflow's for its form."""
 
     default: PlainValue
     type: Literal["string", "integer", "number", "boolean"] | None = Field(

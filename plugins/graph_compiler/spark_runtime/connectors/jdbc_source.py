@@ -2,7 +2,7 @@
 
 Where a parallelism is set, partition i reads the splits that the ExecutionGraph gives subtask i, one after the other:
 
-    5 splits, parallelism 2      0 2 4 │ 1 3 –      Spark joins neighbours, so a short subtask has a split without rows
+    5 splits, parallelism 2      0 2 4 │ 1 3 –      Spark joins neighbors, so a short subtask has a split without rows
 """
 
 from __future__ import annotations

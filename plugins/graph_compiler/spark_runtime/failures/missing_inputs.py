@@ -1,4 +1,4 @@
-"""What is said of an input that is not there, or that lies where this Spark cannot read."""
+"""Messages for an input that is not there, or that is where this Spark cannot read."""
 
 from __future__ import annotations
 

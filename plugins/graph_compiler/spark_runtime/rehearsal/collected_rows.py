@@ -1,6 +1,6 @@
-"""Rows as Python values, for a test that asserts on them: dicts by column, time stamps in UTC without a zone.
+"""Rows as Python values, for a test that asserts on them: dicts by column, timestamps in UTC without a zone.
 
-Through Arrow: PySpark's own way reads time stamps in the zone of the machine. What Arrow has no type for, intervals of
+Through Arrow: PySpark's own way reads timestamps in the zone of the machine. What Arrow has no type for, intervals of
 months for one, comes as Spark's text.
 """
 

@@ -43,7 +43,7 @@ class StoredFile:
 
 
 class StagingStore(Protocol):
-    """Everything that is asked of a store; `staging/store/stores.py` makes the one of a root."""
+    """Everything that a store must do; `staging/store/stores.py` makes the one of a root."""
 
     @property
     def promises(self) -> Promises:

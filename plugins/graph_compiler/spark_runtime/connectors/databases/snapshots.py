@@ -115,7 +115,7 @@ class _Snapshots:
             connection.setAutoCommit(False)
             for statement in (
                 "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
-                # Nothing is asked of it any more, and it must last: as long as a long task, not for ever.
+                # It is not used any more, and it must last: as long as a long task, not forever.
                 f"SET LOCAL idle_in_transaction_session_timeout = '{_LONGEST_IDLE}'",
             ):
                 database.run(connection, statement)
