@@ -47,10 +47,12 @@ test-machine: $(READY) ## let the machine look for an hour: random runs, others 
 test-mends: $(READY) ## put each mended fault back, and see that a test notices (an hour; docs/machine.md); ARGS="13 22"
 	@$(WITH_JAVA) $(BIN)/python -m tests.machine.mends $(ARGS)
 
-test-core: $(READY) ## run the compiler's tests where neither airflow nor pyspark is installed
+test-core: $(READY) ## run the compiler's tests where neither airflow nor pyspark is installed, and see how much of each room they run
 	@scripts/make-venv .venv-core requirements-core.lock
-	@.venv-core/bin/python -m pytest $(SPREAD) -m 'not (spark or airflow or e2e or long)' \
-		tests/architecture tests/declaration tests/graphs tests/compiler tests/deployment tests/staging tests/explain tests/cli tests/conformance tests/properties tests/testing tests/yaml tests/bad_input
+	@.venv-core/bin/coverage run -m pytest $(SPREAD) -m 'not (spark or airflow or e2e or long)' \
+		tests/architecture tests/declaration tests/graphs tests/compiler tests/deployment tests/staging tests/explain tests/cli tests/conformance tests/properties tests/recipes tests/testing tests/yaml tests/bad_input
+	@.venv-core/bin/coverage combine --quiet
+	@.venv-core/bin/coverage json --quiet -o - | .venv-core/bin/python -m tests.coverage_by_room
 
 mutants: $(READY) ## change each rule that follows Flink, and see that the tests notice
 	@$(BIN)/python -m tests.conformance.mutants
