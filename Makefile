@@ -9,6 +9,8 @@ export SPARK_LOCAL_IP := 127.0.0.1
 # Processes that run tests, each with a Spark session of its own; a file's tests stay together.
 WORKERS ?= 2
 SPREAD := -n $(WORKERS) --dist loadfile
+CORE := .venv-core/bin
+NEEDS_NOTHING := -m 'not (spark or airflow or e2e or long)'
 
 
 .PHONY: help run ui explain env test test-core test-long test-browser test-faults test-machine test-mends mutants bench bench-peers lint format lock web web-check clean
@@ -47,10 +49,15 @@ test-machine: $(READY) ## let the machine look for an hour: random runs, others 
 test-mends: $(READY) ## put each mended fault back, and see that a test notices (an hour; docs/machine.md); ARGS="13 22"
 	@$(WITH_JAVA) $(BIN)/python -m tests.machine.mends $(ARGS)
 
-test-core: $(READY) ## run the compiler's tests where neither airflow nor pyspark is installed
+# Measuring takes nearly twice the time, so it is left out where tests run again and again what those of the rooms run.
+NOT_MEASURED := tests/staging/publications/test_carry_out_across_mounts.py
+test-core: $(READY) ## run the compiler's tests where neither airflow nor pyspark is installed, and see how much of each room they run
 	@scripts/make-venv .venv-core requirements-core.lock
-	@.venv-core/bin/python -m pytest $(SPREAD) -m 'not (spark or airflow or e2e or long)' \
-		tests/architecture tests/declaration tests/graphs tests/compiler tests/deployment tests/staging tests/explain tests/cli tests/conformance tests/properties tests/testing tests/yaml tests/bad_input
+	@$(CORE)/python -m pytest $(SPREAD) $(NEEDS_NOTHING) tests/architecture tests/cli tests/properties $(NOT_MEASURED)
+	@$(CORE)/coverage run -m pytest $(SPREAD) $(NEEDS_NOTHING) --ignore $(NOT_MEASURED) \
+		tests/bad_input tests/compiler tests/conformance tests/declaration tests/deployment tests/explain tests/graphs tests/recipes tests/staging tests/testing tests/yaml
+	@$(CORE)/coverage combine --quiet
+	@$(CORE)/coverage json --quiet -o - | $(CORE)/python -m tests.coverage_by_room
 
 mutants: $(READY) ## change each rule that follows Flink, and see that the tests notice
 	@$(BIN)/python -m tests.conformance.mutants

@@ -1,5 +1,6 @@
 """What importing costs: each claim in a process of its own."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,18 @@ ROOT = Path(__file__).parents[2]
 def modules_after(code: str) -> set[str]:
     """Run code in a fresh interpreter and give the top-level modules it has loaded."""
     program = f"import sys; sys.path[:0] = ['plugins', '.']; {code}; print(*{{m.split('.')[0] for m in sys.modules}})"
+    measured = (
+        "COVERAGE_PROCESS_CONFIG",
+        "COVERAGE_PROCESS_START",
+    )  # coverage would be loaded, too
+    environment = {name: value for name, value in os.environ.items() if name not in measured}
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return set(done.stdout.split())
 

@@ -116,3 +116,13 @@ def test_what_comes_out_only_after_the_end_is_staged_though_no_operator_here_has
     (edge,) = compile_pipeline(env.pipeline()).job_graph.edges
     assert edge.staging is not None
     assert edge.staging.reason is StagingReason.OUTPUT_ONLY_AFTER_END
+
+
+def test_what_follows_such_an_operator_in_its_chain_comes_out_after_the_end_too() -> None:
+    last = Filter("x", attributes=OperatorAttributes(outputs_only_after_end=True))
+    env = StreamExecutionEnvironment("p")
+    rows = env.from_source(Csv("/in"), "in").apply(last).filter("y").filter("z")
+    rows.rebalance().sink_to(Parquet("/out"))
+    (edge,) = compile_pipeline(env.pipeline()).job_graph.edges
+    assert edge.staging is not None
+    assert edge.staging.reason is StagingReason.OUTPUT_ONLY_AFTER_END

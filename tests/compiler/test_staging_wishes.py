@@ -208,6 +208,27 @@ def test_what_is_staged_for_a_contract_may_be_read_back_in_the_same_task() -> No
     assert [region.id for region in compiled.deployment.regions] == ["checked", "one_out"]
 
 
+def test_tasks_that_would_wait_for_each_other_over_contracts_are_one() -> None:
+    """In ─▶ checked ▒▶ twice ▒▶ both ◀─ few ◀─ in: the reader of `twice` runs with the producer of `checked`."""
+
+    def declare(stream: DataStream) -> None:
+        rows = checked(stream)
+        twice = checked(rows.key_by("k").aggregate(v="sum(v)").name("sums"), "twice")
+        few = stream.filter("v > 5").name("few")
+        out(twice.join(few, on="k").name("both"), "both_out")
+        out(twice.filter("v > 2").name("two"), "two_out")
+        out(rows.filter("v > 1").name("one"), "one_out")
+
+    compiled = compile_in("AUTO", declare)
+    assert {"checked ▒▶ sums", "twice ▒▶ both"} < set(with_reason(compiled, StagingReason.CONTRACT))
+    assert with_reason(compiled, StagingReason.WOULD_CYCLE) == []
+    assert [region.id for region in compiled.deployment.regions] == [
+        "checked",
+        "two_out",
+        "one_out",
+    ]
+
+
 def test_what_is_staged_behind_an_expensive_operator_is_never_read_in_its_task() -> None:
     """In ─▶ scored ▒▶ both beside in ─▶ few ─▶ both: the second way is cut too, or both would run with scored."""
 

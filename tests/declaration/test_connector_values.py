@@ -9,13 +9,16 @@ from graph_compiler import (
     FunctionSource,
     InvalidPipelineError,
     Jdbc,
+    Json,
     Parquet,
     Range,
     Secret,
     StreamExecutionEnvironment,
+    Text,
     Values,
 )
-from graph_compiler.declaration.connectors import SinkMode
+from graph_compiler.declaration.connectors import FileConnector, SinkMode
+from graph_compiler.declaration.connectors.files import SchemaInFiles
 from graph_compiler.declaration.connectors.input_splits import PredicateSplit
 from graph_compiler.declaration.operators import Sink
 from graph_compiler.errors import FunctionNotImportableError
@@ -172,3 +175,54 @@ def test_generic_files_name_their_format() -> None:
 
 def source(env: StreamExecutionEnvironment) -> DataStream:
     return env.from_source(Range(0, 9), "numbers")
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        (Csv("/in"), {"inferSchema": "true"}),
+        (
+            Csv("/in", schema="a INT"),
+            {"enforceSchema": "false", "mode": "FAILFAST"},
+        ),
+        (
+            Csv("/in", schema="a INT", on_schema_change="ignore"),
+            {"enforceSchema": "false", "mode": "PERMISSIVE"},
+        ),
+        (Json("/in"), {}),
+        (Json("/in", schema="a INT"), {"mode": "FAILFAST"}),
+        (Json("/in", schema="a INT", on_schema_change="ignore"), {}),
+        (Parquet("/in", schema="a INT"), {}),
+        (Files("/in", format="CSV"), {}),
+        (
+            Files("/in", format="CSV", schema="a INT"),
+            {"enforceSchema": "false", "mode": "FAILFAST"},
+        ),
+        (Files("/in", format="xml", schema="a INT"), {"mode": "FAILFAST"}),
+        (Files("/in", format="avro", schema="a INT"), {}),
+    ],
+)
+def test_values_are_held_to_declared_types_where_files_tell_none(
+    source: FileConnector, options: dict[str, str]
+) -> None:
+    assert source.read_options() == options
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        (Parquet("/in"), SchemaInFiles.TYPES),
+        (Text("/in"), SchemaInFiles.NOTHING),
+        (Files("/in", format="text"), SchemaInFiles.NOTHING),
+        (Files("/in", format="avro"), SchemaInFiles.TYPES),
+        (
+            Files("/in", format="csv", options={"Header": True}),
+            Csv("/in", header=True).schema_in_files,
+        ),
+        (Files("/in", format="csv"), Csv("/in", header=False).schema_in_files),
+    ],
+)
+def test_generic_files_tell_of_their_columns_what_their_format_does(
+    source: FileConnector, told: SchemaInFiles
+) -> None:
+    assert source.schema_in_files is told

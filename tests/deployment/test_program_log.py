@@ -1,5 +1,6 @@
 """What programs of the package say: a line each on stdout or stderr, whatever the user's code does with logging."""
 
+import io
 import logging
 import subprocess
 import sys
@@ -40,6 +41,18 @@ def test_a_line_goes_to_stdout_and_a_warning_to_stderr_each_with_the_programs_na
     assert captured.err == (
         "graph_compiler: x is left\n  hint: DROP TABLE x\ngraph_compiler: 100% of it\n"
     )
+
+
+def test_a_stream_that_cannot_be_written_to_ends_no_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patch:
+        closed = io.StringIO()
+        closed.close()
+        patch.setattr(sys, "stdout", closed)
+        LOG.info("nobody reads this")
+    LOG.info("and this comes after it")
+    assert capsys.readouterr().out == "graph_compiler: and this comes after it\n"
 
 
 def test_nothing_is_printed_twice_and_the_users_handlers_get_nothing(

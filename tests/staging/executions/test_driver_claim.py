@@ -16,14 +16,16 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.errors import ExecutionClaimedError
 from graph_compiler.staging.executions.driver_claim import claim_execution
+from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore
 
 
-def test_who_comes_second_is_told_who_was_first(tmp_path: Path) -> None:
+@pytest.fixture
+def task(tmp_path: Path) -> TaskDeploymentDescriptor:
     env = StreamExecutionEnvironment("p")
     env.from_source(Range(0, 1), "in").sink_to(Parquet("/out")).name("out")
     (region,) = describe_regions(compile_pipeline(env.pipeline()))
-    task = TaskDeploymentDescriptor(
+    return TaskDeploymentDescriptor(
         version=VERSION,
         identity=RunIdentity.own(region.pipeline, "r"),
         region=region,
@@ -31,8 +33,32 @@ def test_who_comes_second_is_told_who_was_first(tmp_path: Path) -> None:
         staging_root=str(tmp_path),
         parameters=(),
     )
+
+
+def test_who_comes_second_is_told_who_was_first(task: TaskDeploymentDescriptor) -> None:
     claim_execution(LocalStore(), task)
     with pytest.raises(
         ExecutionClaimedError, match=f"'out' has a driver already: process {os.getpid()} on "
     ):
         claim_execution(LocalStore(), task)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"host": 7}'])
+def test_a_claim_that_cannot_be_read_is_a_claim(
+    task: TaskDeploymentDescriptor, content: bytes
+) -> None:
+    LocalStore().put(task.layout.driver(task.region.region_id, "e"), content)
+    with pytest.raises(ExecutionClaimedError, match="one whose claim cannot be read"):
+        claim_execution(LocalStore(), task)
+
+
+class ForgetfulStore(InMemoryStore):
+    """Puts, and loses the answer: it is sent again, and finds what is there."""
+
+    def put_if_absent(self, key: str, content: bytes) -> bool:
+        super().put_if_absent(key, content)
+        return super().put_if_absent(key, content)
+
+
+def test_who_finds_a_claim_of_its_own_has_put_it(task: TaskDeploymentDescriptor) -> None:
+    claim_execution(ForgetfulStore(), task)

@@ -134,6 +134,34 @@ def test_the_documents_say_the_state(
     assert (found.ended is None) is not state.is_terminal
 
 
+@pytest.mark.parametrize(
+    ("readable", "torn", "state"),
+    [
+        ({}, "outcome", ExecutionState.FAILED),
+        ({}, "report", ExecutionState.FAILED),
+        ({"report": report(None)}, "outcome", ExecutionState.FINISHED),
+        ({"report": report(None)}, "submission", ExecutionState.FINISHED),
+    ],
+)
+def test_an_end_that_cannot_be_read_is_an_end_all_the_same(
+    layout: StagingLayout, readable: dict[str, object], torn: str, state: ExecutionState
+) -> None:
+    leave(layout, 0, submission=SUBMITTED, **readable)
+    (Path(layout.executions(REGION), "e0") / f"{torn}.json").write_text("{")
+    (found,) = executions(LocalStore(), layout, REGION)
+    assert found.state is state
+    if state is ExecutionState.FAILED:
+        assert f"e0/{torn}.json" in str(found.reason)
+
+
+def test_an_attempt_that_does_not_say_which_it_is_is_left_out(layout: StagingLayout) -> None:
+    leave(layout, 0)
+    leave(layout, 1)
+    descriptor = Path(layout.executions(REGION), "e0", "descriptor.json")
+    descriptor.write_text("[]")
+    assert [one.execution_id for one in executions(LocalStore(), layout, REGION)] == ["e1"]
+
+
 def test_an_attempt_without_an_end_that_has_a_successor_has_died(layout: StagingLayout) -> None:
     leave(layout, 0, submission=SUBMITTED)
     leave(layout, 1, submission=SUBMITTED)

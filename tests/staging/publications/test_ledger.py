@@ -71,19 +71,28 @@ def settle(ledger: Ledger, target: Path, sink: OperatorId = SINK) -> int:
     return ledger.settle(str(target), sink, bring_in)
 
 
-def decided(ledger: Ledger, target: Path, execution_id: str, sink: OperatorId = SINK) -> Intent:
-    """Let an execution of the ledger's run and plan prepare one file to append, and decide."""
+def intended(ledger: Ledger, target: Path, execution_id: str, sink: OperatorId = SINK) -> Intent:
+    """Let an execution of the ledger's run and plan prepare one file to append."""
     number = settle(ledger, target, sink)
     prepared = prepare(target, add=[f"part-{execution_id}"], execution_id=execution_id)
-    intent = replace(
+    return replace(
         prepared,
         number=number,
         identity=ledger.layout.identity,
         plan_id=ledger.plan_id,
         operator_id=sink,
     )
+
+
+def decided(ledger: Ledger, target: Path, execution_id: str, sink: OperatorId = SINK) -> Intent:
+    """Let an execution prepare one file to append, and decide."""
+    intent = intended(ledger, target, execution_id, sink)
     ledger.decide(intent)
     return intent
+
+
+def of_another_run(ledger: Ledger) -> Ledger:
+    return replace(ledger, layout=replace(ledger.layout, identity=RunIdentity.own("p", "other")))
 
 
 def publish(ledger: Ledger, target: Path, execution_id: str, sink: OperatorId = SINK) -> None:
@@ -407,3 +416,79 @@ def test_a_ledger_that_cannot_be_listed_is_not_an_empty_one(ledger: Ledger, targ
     folder.touch()  # as a root that answers with an error
     with pytest.raises(NotADirectoryError):
         settle(ledger, target)
+
+
+def decide_behind(
+    ledger: Ledger, intent: Intent, seen: list[tuple[Publication, ...]] | None = None
+) -> Intent:
+    """Decide behind whatever others have decided meanwhile, which is carried out first and added to `seen`."""
+
+    def bring_in(publication: Publication) -> None:
+        assert isinstance(publication, Intent)
+        carry_out(publication)
+        ledger.finish(publication)
+
+    def renew(own: Intent, others: tuple[Publication, ...]) -> Intent:
+        if seen is not None:
+            seen.append(others)
+        return replace(own, rows=len(others))
+
+    return ledger.decide_behind_others(intent, bring_in, renew)
+
+
+def test_a_run_that_nobody_was_before_decides_as_it_was_about_to(
+    ledger: Ledger, target: Path
+) -> None:
+    intent = intended(ledger, target, "mine")
+    assert decide_behind(ledger, intent) == intent
+    assert ledger.records.publication(str(target), 0) == intent
+
+
+def test_a_run_decides_behind_what_others_have_decided_and_looks_at_it_first(
+    ledger: Ledger, target: Path
+) -> None:
+    intent = intended(ledger, target, "mine")
+    others = of_another_run(ledger)
+    publish(others, target, "first")
+    second = decided(others, target, "second")
+    seen: list[tuple[Publication, ...]] = []
+    found = decide_behind(ledger, intent, seen)
+    assert (found.number, found.rows) == (2, 2)
+    assert [[one.execution_id for one in known] for known in seen] == [["first", "second"]]
+    assert (target / "part-second").exists()
+    assert (
+        ending(ledger.store, ledger.layout.done(str(target), second.number)) is Ending.CARRIED_OUT
+    )
+    assert ledger.records.publication(str(target), 2) == found
+
+
+def test_a_run_never_decides_behind_an_execution_of_its_own(ledger: Ledger, target: Path) -> None:
+    intent = intended(ledger, target, "hung")
+    publish(ledger, target, "retry")
+    with pytest.raises(DecisionLostError, match="nothing of this one is visible"):
+        decide_behind(ledger, intent)
+    assert ledger.records.numbers(str(target))[0] == {0}
+
+
+def test_others_have_published_since_where_they_may_have(ledger: Ledger, target: Path) -> None:
+    mine = decided(ledger, target, "mine")
+    settle(ledger, target)
+    publish(ledger, target, "retry")
+    assert not ledger.others_since(str(target), mine, before=2)
+    publish(of_another_run(ledger), target, "others")
+    assert not ledger.others_since(str(target), mine, before=2)
+    assert ledger.others_since(str(target), mine, before=3)
+    damage(ledger, target, 2, b"")
+    assert ledger.others_since(str(target), mine, before=3)
+
+
+def test_what_others_have_given_up_or_published_before_is_not_since(
+    ledger: Ledger, target: Path
+) -> None:
+    others = of_another_run(ledger)
+    publish(others, target, "before")
+    mine = decided(ledger, target, "mine")
+    settle(ledger, target)
+    others.give_up(decided(others, target, "refused"))
+    assert not ledger.others_since(str(target), mine, before=3)
+    assert ledger.others_since(str(target), replace(mine, target="/elsewhere"), before=3)

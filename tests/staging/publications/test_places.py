@@ -29,6 +29,8 @@ from graph_compiler.staging.publications.places import (
     endpoints_of,
     find_place_problems,
     recorded_endpoints,
+    sources_of,
+    task_problems,
 )
 from graph_compiler.staging.store.local_store import LocalStore
 
@@ -159,6 +161,51 @@ def test_what_the_last_attempt_at_another_task_was_told_counts(tmp_path: Path) -
         assert problems() == count
     begin_task(tmp_path, fill_places(other, {"other.path": "/out/2"}), "e4", "another plan")
     assert problems() == 0, "it was deployed again since"
+
+
+def test_what_another_task_was_told_and_nobody_can_read_says_nothing(tmp_path: Path) -> None:
+    own = replace(region(Parquet("/in"), Parquet("/out")), plan_id="plan")
+    layout = StagingLayout(root=str(tmp_path), identity=RunIdentity.own("p", "r"))
+    begin_task(tmp_path, own, "e1", "plan")
+    assert len(recorded_endpoints(layout, own, [own.region_id])) == 2
+    Path(layout.descriptor(own.region_id, "e1")).write_text("{")
+    assert recorded_endpoints(layout, own, [own.region_id]) == ()
+
+
+def test_sources_of_a_task_are_those_it_reads() -> None:
+    found = region(Parquet("/in"), Parquet("/out"))
+    assert [end.operator.name for end in sources_of(found)] == ["in"]
+    assert [end.words for end in endpoints_of(found)] == [
+        "'in' of task 'out'",
+        "'out' of task 'out'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [("s3a://bucket/out", "s3a"), ("out/x", "relative"), ("file://host/out", "host")],
+)
+def test_a_target_that_turns_out_to_be_no_folder_of_this_host_is_refused(
+    target: str, words: str
+) -> None:
+    found = region(Parquet("/in"), Parquet("/{{ params.a }}"))
+    (problem,) = find_place_problems(fill_places(found, find_places(found) | {"out.path": target}))
+    assert problem.message.startswith(f"its target is '{target}': ")
+    assert words in problem.message
+
+
+def test_a_task_is_refused_a_target_over_its_own_staging_root(tmp_path: Path) -> None:
+    task = TaskDeploymentDescriptor(
+        version=VERSION,
+        identity=RunIdentity.own("p", "r"),
+        region=region(Parquet("/in"), Parquet(str(tmp_path / "staging/out"))),
+        attempt=ExecutionAttempt(execution_id="e", attempt_number=0),
+        staging_root=str(tmp_path / "staging"),
+        parameters=(),
+    )
+    (problem,) = task_problems(task)
+    assert "lies in the staging root" in problem.message
+    assert task_problems(replace(task, staging_root=str(tmp_path / "beside"))) == ()
 
 
 @pytest.fixture

@@ -1,0 +1,51 @@
+"""Which names of a folder readers see; `tests/spark/publishing/test_folder_listing.py` asks Spark the same."""
+
+from pathlib import Path
+
+import pytest
+
+from graph_compiler.staging.publications.listing import (
+    data_files,
+    files_with_rows,
+    has_rows,
+    is_hidden,
+)
+from tests.harness.folders import put
+
+
+@pytest.mark.parametrize(
+    ("name", "hidden", "rows"),
+    [
+        ("part-0.parquet", False, True),
+        ("k=_1", False, True),
+        ("_x=1", False, True),
+        ("_SUCCESS", True, False),
+        (".part-0.crc", True, False),
+        (".x=1", True, False),
+        ("part-0._COPYING_", True, False),
+        ("_metadata", False, False),
+        ("_common_metadata", False, False),
+        ("_metadata=1", False, True),
+    ],
+)
+def test_names_are_hidden_and_have_rows_as_spark_says(name: str, hidden: bool, rows: bool) -> None:
+    assert (is_hidden(name), has_rows(name)) == (hidden, rows)
+
+
+def test_a_folder_is_walked_without_what_is_hidden(tmp_path: Path) -> None:
+    put(tmp_path, ["part-0", "_SUCCESS", "_metadata", "k=1/part-1", "_temporary/part-2"])
+    assert data_files(tmp_path) == {"part-0", "_metadata", "k=1/part-1"}
+    assert files_with_rows(tmp_path) == {"part-0", "k=1/part-1"}
+
+
+def test_a_link_is_followed_once_and_one_that_leads_nowhere_is_passed_over(tmp_path: Path) -> None:
+    put(tmp_path / "target", ["part-0"])
+    put(tmp_path / "beside", ["part-1"])
+    (tmp_path / "target/k=1").symlink_to(tmp_path / "beside")
+    (tmp_path / "target/k=2").symlink_to(tmp_path / "target")
+    (tmp_path / "target/gone").symlink_to(tmp_path / "nowhere")
+    assert data_files(tmp_path / "target") == {"part-0", "k=1/part-1"}
+
+
+def test_a_folder_that_is_not_there_has_no_files(tmp_path: Path) -> None:
+    assert data_files(tmp_path / "none") == frozenset()
