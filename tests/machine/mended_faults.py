@@ -496,7 +496,7 @@ FAULTS = (
         19,
         "a path may be absolute",
         (TEXT_FILE, 'if name.startswith("~") or Path(name).is_absolute():', "if False:"),
-        found_by=f"{YAML_FILES}::test_a_path_that_begins_elsewhere_is_not_read",
+        found_by=f"{YAML_FILES}::test_absolute_and_home_paths_are_not_read",
     ),
     _fault(
         20,

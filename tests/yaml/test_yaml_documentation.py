@@ -13,7 +13,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "yaml.md").read_text()
 
 
-def test_its_example_compiles() -> None:
+def test_the_documented_example_compiles() -> None:
     text = PAGE.partition("```yaml\n")[2].partition("```")[0]
     compiled = compile_pipeline(parse_pipeline(text, "sales.yaml"))
     assert {operator.name for operator in compiled.pipeline.operators} == {
@@ -33,7 +33,7 @@ def test_every_call_is_on_the_page_of_operators() -> None:
     }
 
 
-def test_its_limits_are_the_readers() -> None:
+def test_the_documented_limits_are_the_readers() -> None:
     (line,) = (line for line in PAGE.splitlines() if line.startswith("A file may have"))
     numbers = [int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", line)]
     assert numbers == [MAX_CHARACTERS, MAX_DEPTH, MAX_NODES]
