@@ -217,7 +217,7 @@ FAULTS = (
         (OTHER_PLACES, "return recorded_endpoints(task.layout, task.region, ids)", "return ()"),
         found_by=(
             f"{OTHER_TESTS}::test_targets_that_meet_once_rendered_are_refused_by_whichever_task_is_first",
-            f"{OTHER_TESTS}::test_what_only_another_task_can_render_is_known_once_it_has_begun",
+            f"{OTHER_TESTS}::test_targets_only_another_task_can_render_are_compared_once_it_started",
         ),
     ),
     _fault(
@@ -395,7 +395,7 @@ FAULTS = (
             "_check(path, os.lstat(path), most)\n        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK |",
             "opened = os.open(path, os.O_RDONLY |",
         ),
-        found_by=f"{STAGING_READ_TESTS}::test_45_requests_for_a_fifo_are_answered_beside_another_route",
+        found_by=f"{STAGING_READ_TESTS}::test_45_requests_for_a_fifo_block_no_other_route",
     ),
     _fault(
         16,
@@ -406,7 +406,7 @@ FAULTS = (
             "self._turns = BoundedSemaphore(45)",
         ),
         (STAGING_READS, "BoundedSemaphore(self.running + self.waiting)", "BoundedSemaphore(45)"),
-        found_by=f"{STAGING_READ_TESTS}::test_no_more_threads_hang_than_may",
+        found_by=f"{STAGING_READ_TESTS}::test_hanging_threads_are_limited",
     ),
     _fault(
         17,
@@ -438,7 +438,7 @@ FAULTS = (
             'raise DamagedDocumentError(where, f"is not valid JSON: {error}") from None',
             "raise",
         ),
-        found_by=f"{ODD_DOCUMENTS}::test_no_bytes_in_place_of_a_manifest_are_an_error_of_the_server",
+        found_by=f"{ODD_DOCUMENTS}::test_random_bytes_as_a_manifest_cause_no_server_error",
     ),
     _fault(
         18,
@@ -449,7 +449,7 @@ FAULTS = (
             '        raise DamagedDocumentError(where, "is nested too deeply") from None',
             "document = json.loads(content)\n    except RecursionError:\n        raise",
         ),
-        found_by=f"{ODD_DOCUMENTS}::test_no_depth_and_no_number_is_an_error_of_the_server",
+        found_by=f"{ODD_DOCUMENTS}::test_deep_nesting_and_huge_numbers_cause_no_server_error",
     ),
     _fault(
         18,
@@ -459,19 +459,19 @@ FAULTS = (
             'RecursionError):\n        names, kinds = [], [""]',
             "RecursionError):\n        raise",
         ),
-        found_by=f"{ODD_DOCUMENTS}::test_no_manifest_is_an_error_of_the_server",
+        found_by=f"{ODD_DOCUMENTS}::test_odd_manifests_cause_no_server_error",
     ),
     _fault(
         18,
         "a manifest of other files, or of another epoch, is believed",
         (MANIFEST_LOG, "if why := _why_damaged(found, result_id, epoch):", "if why := None:"),
-        found_by="airflow/test_row_sample.py::test_what_a_manifest_names_is_a_file_in_its_folder",
+        found_by="airflow/test_row_sample.py::test_a_manifest_names_only_files_in_its_folder",
     ),
     _fault(
         18,
         "one that is no object, too",
         (READ_DOCUMENT, "if not isinstance(document, dict):", "if False:"),
-        found_by=f"{ODD_DOCUMENTS}::test_no_manifest_is_an_error_of_the_server",
+        found_by=f"{ODD_DOCUMENTS}::test_odd_manifests_cause_no_server_error",
     ),
     _fault(
         19,
@@ -516,7 +516,7 @@ FAULTS = (
             "if not has_report(task):",
             "if error is None:\n        return None\n    if not has_report(task):",
         ),
-        found_by="airflow/test_driver_end.py::test_exit_code_0_without_a_report_fails_at_once_in_plain_words",
+        found_by="airflow/test_driver_end.py::test_exit_code_0_without_a_report_fails_without_retry",
     ),
     _fault(
         21,
