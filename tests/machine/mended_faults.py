@@ -422,7 +422,7 @@ FAULTS = (
             "if found := TEMPLATE.search(text):",
             "if (found := TEMPLATE.search(text)) and not found:",
         ),
-        found_by=f"{RENDERED}::test_templates_are_refused_where_they_would_be_sql_or_a_drivers_settings",
+        found_by=f"{RENDERED}::test_templates_are_refused_in_sql_and_driver_settings",
     ),
     _fault(
         17,
