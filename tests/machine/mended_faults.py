@@ -85,10 +85,8 @@ RENDERED = "declaration/test_rendered_databases.py"
 YAML_FILES = "yaml/test_yaml_files.py"
 COUNTS_ONCE = f"{AWKWARD}::test_a_run_counts_once_whatever_its_partition_column_is_called"
 NOT_EXCHANGED = f"{AWKWARD}::test_where_folders_cannot_be_exchanged_old_files_go_whatever_their_column_is_called"
-CALLED = f"{AWKWARD}::test_a_target_is_what_it_is_called"
-COMES_BACK = (
-    f"{FORMATS}::test_a_value_that_would_come_back_as_another_is_refused_and_nothing_is_published"
-)
+CALLED = f"{AWKWARD}::test_target_names_are_taken_literally"
+COMES_BACK = f"{FORMATS}::test_a_value_that_a_format_would_change_is_refused_before_publishing"
 FILES_MACHINE = "machine: files"
 
 FAULTS = (
@@ -116,7 +114,7 @@ FAULTS = (
         1,
         "on other databases, too",
         (RESOLVING, "if sql_state(error) in _NO_SUCH_TABLE:", "if True:"),
-        found_by=f"{JDBC_NAMES}::test_an_error_of_another_database_is_not_an_absent_table",
+        found_by=f"{JDBC_NAMES}::test_an_error_of_a_database_is_not_taken_for_a_missing_table",
     ),
     _fault(
         1,
@@ -126,13 +124,13 @@ FAULTS = (
             "outcome = marks.give_up(to, to.mark)\n        if outcome is MarkOutcome.GIVEN_UP:",
             "return None\n        if outcome is MarkOutcome.GIVEN_UP:",
         ),
-        found_by=f"{JDBC_FAULTS}::test_rows_that_somebody_has_dropped_are_lost_and_computed_again",
+        found_by=f"{JDBC_FAULTS}::test_dropped_rows_are_lost_and_recomputed",
     ),
     _fault(
         1,
         "no mark is put with the rows",
         (CARRYING, "[marks.statement(to, to.mark, MarkOutcome.PUBLISHED)]", "[]"),
-        found_by=f"{JDBC_FAULTS}::test_a_lost_answer_to_commit_is_asked_for_again",
+        found_by=f"{JDBC_FAULTS}::test_a_lost_answer_to_commit_is_resolved_by_asking",
     ),
     _fault(
         2,
@@ -187,7 +185,7 @@ FAULTS = (
             "if reason is not None and self.is_shared(output) and output not in self._results:",
             "if False:",
         ),
-        found_by=f"{CHANGING}::test_a_table_that_is_no_list_of_files_is_fixed",
+        found_by=f"{CHANGING}::test_a_table_that_is_no_list_of_files_gives_both_sinks_the_same_rows",
     ),
     _fault(
         5,
@@ -200,7 +198,7 @@ FAULTS = (
         "databases without shared snapshots are read more than once",
         (SNAPSHOTS, "if times > 1 or splits > 1:", "if False:"),
         found_by=(
-            f"{JDBC_SNAPSHOTS}::test_a_database_without_shared_snapshots_is_read_once_only",
+            f"{JDBC_SNAPSHOTS}::test_a_database_without_shared_snapshots_is_read_only_once",
             f"{JDBC_SNAPSHOTS}::test_splits_of_a_database_without_shared_snapshots_are_refused",
         ),
     ),
@@ -265,8 +263,8 @@ FAULTS = (
         ),
         (WRITTEN_FILES, "if not is_same:", "if False:"),
         found_by=(
-            f"{AWKWARD}::test_options_change_nothing_of_which_rows_are_there[a name for files]",
-            f"{AWKWARD}::test_settings_of_the_session_change_nothing_of_which_rows_are_there",
+            f"{AWKWARD}::test_writer_options_do_not_change_which_rows_are_there[a name for files]",
+            f"{AWKWARD}::test_session_settings_do_not_change_which_rows_are_there",
             FILES_MACHINE,
         ),
     ),
@@ -287,13 +285,13 @@ FAULTS = (
         12,
         "the cluster's ignoreCorruptFiles holds for staged files",
         (PINNED, '"ignoreCorruptFiles": "false",', ""),
-        found_by=f"{PINNED_TESTS}::test_a_damaged_file_is_noticed_though_the_cluster_ignores_such_files",
+        found_by=f"{PINNED_TESTS}::test_damaged_files_are_noticed_even_if_the_cluster_ignores_them",
     ),
     _fault(
         12,
         "the cluster's ignoreMissingFiles holds for staged files",
         (PINNED, '"ignoreMissingFiles": "false",', ""),
-        found_by=f"{PINNED_TESTS}::test_a_damaged_file_is_noticed_though_the_cluster_ignores_such_files",
+        found_by=f"{PINNED_TESTS}::test_damaged_files_are_noticed_even_if_the_cluster_ignores_them",
     ),
     *(
         _fault(
@@ -327,7 +325,7 @@ FAULTS = (
         (FILES, '{**_MICROSECONDS, "ignoreNullFields": "false"}', "{}"),
         found_by=(
             f"{FORMATS}::test_a_format_gives_back_every_value_that_it_takes[json]",
-            f"{FORMATS}::test_a_file_of_lines_holds_null_and_blanks_as_they_are",
+            f"{FORMATS}::test_csv_and_json_lines_keep_null_and_blanks",
         ),
     ),
     _fault(
@@ -504,7 +502,7 @@ FAULTS = (
         (REGION_RUN, "except BaseException as cause:", "except Exception as cause:"),
         (MAIN, "except (\n        BaseException\n    ) as error:", "except Exception as error:"),
         found_by=(
-            f"{ENDING}::test_ending_the_program_is_a_failure_that_no_retry_mends",
+            f"{ENDING}::test_ending_the_program_is_a_permanent_failure",
             f"{ENDING}::test_a_driver_whose_function_exits_with_0_exits_with_its_failures_code",
         ),
     ),
@@ -554,13 +552,13 @@ FAULTS = (
         24,
         "the state of a cause is not seen",
         (SQL_ERRORS, "waiting.append(current.getCause())", "pass"),
-        found_by=f"{JDBC_FAULTS}::test_a_state_is_found_behind_whatever_wraps_it",
+        found_by=f"{JDBC_FAULTS}::test_a_sql_state_is_found_in_wrapped_exceptions",
     ),
     _fault(
         24,
         "the state of a batch's exception is not seen",
         (SQL_ERRORS, "waiting.append(current.getNextException())", "pass"),
-        found_by=f"{JDBC_FAULTS}::test_a_state_is_found_behind_whatever_wraps_it",
+        found_by=f"{JDBC_FAULTS}::test_a_sql_state_is_found_in_wrapped_exceptions",
     ),
     _fault(
         25,
