@@ -227,8 +227,8 @@ FAULTS = (
             "return tuple(problems)",
         ),
         found_by=(
-            f"{PLACES_TESTS}::test_a_target_over_a_folder_of_ours_is_refused",
-            f"{PLACES_TESTS}::test_the_pipelines_folder_is_ours_and_the_project_beside_it_is_not",
+            f"{PLACES_TESTS}::test_a_target_over_one_of_our_folders_is_refused",
+            f"{PLACES_TESTS}::test_the_pipelines_folder_is_protected_and_the_project_around_it_is_not",
         ),
     ),
     _fault(
@@ -350,20 +350,20 @@ FAULTS = (
         (MOVES, "if error.errno != errno.EXDEV:", "if True:"),
         found_by=(
             f"{AWKWARD}::test_a_target_on_another_disk_is_written_again_and_again",
-            f"{ACROSS_MOUNTS}::test_a_mount_point_is_published_to_again_and_again",
+            f"{ACROSS_MOUNTS}::test_a_mount_point_can_be_published_to_repeatedly",
         ),
     ),
     _fault(
         14,
         "a folder with a mount in it is exchanged",
         (CARRY_OUT, "if has_mount_inside(place):", "if False:"),
-        found_by=f"{ACROSS_MOUNTS}::test_a_mount_point_is_published_to_again_and_again",
+        found_by=f"{ACROSS_MOUNTS}::test_a_mount_point_can_be_published_to_repeatedly",
     ),
     _fault(
         15,
         "a publication that nobody can read stops all others",
         (LEDGER, "self._give_up_unreadable(target, number, error, mine)", "raise"),
-        found_by="staging/publications/test_ledger.py::test_an_intent_that_nobody_can_read_is_given_up_before_it_is_done",
+        found_by="staging/publications/test_ledger.py::test_an_unreadable_intent_that_is_not_done_is_given_up",
     ),
     _fault(
         15,
@@ -373,7 +373,7 @@ FAULTS = (
             "self._refuse_what_may_be_own(target, error, before)\n                continue",
             "raise",
         ),
-        found_by="staging/publications/test_ledger.py::test_an_intent_that_nobody_can_read_stops_nobody_once_it_is_done",
+        found_by="staging/publications/test_ledger.py::test_an_unreadable_intent_blocks_nobody_once_it_is_done",
     ),
     _fault(
         15,

@@ -19,7 +19,7 @@ from graph_compiler.staging.executions.driver_claim import claim_execution
 from graph_compiler.staging.store.local_store import LocalStore
 
 
-def test_who_comes_second_is_told_who_was_first(tmp_path: Path) -> None:
+def test_the_second_driver_learns_who_was_first(tmp_path: Path) -> None:
     env = StreamExecutionEnvironment("p")
     env.from_source(Range(0, 1), "in").sink_to(Parquet("/out")).name("out")
     (region,) = describe_regions(compile_pipeline(env.pipeline()))
