@@ -76,10 +76,10 @@ class SourceLocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One thing wrong with a declaration, in words for the person who wrote it.
+    """One problem of a declaration, as it is reported to its author.
 
     `message` says what was found; `allowed` what would be accepted; `hint` what to do about it. In a YAML file, `key`
-    is the path of the key it is about (`steps[2].filter`), and `column` where that stands in its line.
+    is the path of the key (`steps[2].filter`), and `column` the column where it starts.
     """
 
     message: str
@@ -132,7 +132,7 @@ class InvalidPipelineError(GraphCompilerError):
 
 
 class ConfigurationError(GraphCompilerError):
-    """What a deployment sets is refused; `origin` is the variable, or the file and key."""
+    """An option set by the deployment is refused; `origin` is the variable, or the file and key."""
 
     def __init__(self, origin: str, problems: Sequence[Problem]) -> None:
         assert problems, "a refusal needs a problem"
@@ -151,7 +151,7 @@ class ConfigurationError(GraphCompilerError):
 
 
 class FunctionNotImportableError(GraphCompilerError):
-    """A function was given that the Spark side cannot import by name."""
+    """The Spark side cannot import a function by its name."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
@@ -175,23 +175,23 @@ class PartitionNotFoundError(StagingError):
 
 
 class UnreadableRowsError(StagingError):
-    """Rows of a staged result cannot be shown: reading them fails, or takes more than it may."""
+    """Rows of a staged result cannot be shown: reading them fails, or exceeds its limits."""
 
 
 class ConsumersMustRerunError(StagingError):
-    """A lost result was computed again after others had finished from it, and nothing says that it is the same."""
+    """A lost result was recomputed after others had read it, and it may differ from what they read."""
 
 
 class UpstreamMustRerunError(StagingError):
-    """A task this one reads from has finished from a copy that is lost, and has to run again first."""
+    """A task that this one reads from has used a copy that is lost, and must run again first."""
 
 
 class StagingRootNotSharedError(StagingError):
-    """What other tasks of the run have left in the staging root is not there for this worker."""
+    """This worker does not see what other tasks of the run have left in the staging root."""
 
 
 class DamagedDocumentError(StagingError):
-    """A document is empty, torn, of another kind, or too large: nobody can read it any more."""
+    """A document is empty, truncated, of another kind, or too large: it cannot be read."""
 
     def __init__(self, path: str, why: str, hint: str | None = None) -> None:
         super().__init__(path, why, hint)
@@ -202,12 +202,12 @@ class DamagedDocumentError(StagingError):
         return f"{self.path} {self.why}" + (f"\n  hint: {self.hint}" if self.hint else "")
 
     def hinting(self, hint: str) -> DamagedDocumentError:
-        """Return the same with what to do about it."""
+        """Return the same error with a hint."""
         return DamagedDocumentError(self.path, self.why, hint)
 
 
 class OtherVersionError(StagingError):
-    """A document was written by another version of this program: it is refused, and never given up."""
+    """A document was written by another version of this program: it is refused, but not treated as damaged."""
 
     def __init__(self, path: str, why: str, otherwise: str | None = None) -> None:
         super().__init__(path, why, otherwise)
@@ -223,7 +223,7 @@ class OtherVersionError(StagingError):
 
 
 class PackageNotInstalledError(OtherVersionError):
-    """A document names a kind of another package that is not usable here: where that is installed, it can be read."""
+    """A document names a kind of a package that is not usable here; with that package installed, it can be read."""
 
     def __str__(self) -> str:
         """Name the document, what it names, and what to do."""
@@ -243,15 +243,15 @@ class SupersededError(StagingError):
 
 
 class StaleReadError(StagingError):
-    """What an execution has read was computed again meanwhile, and came out otherwise."""
+    """What an execution has read was recomputed in the meantime, with a different result."""
 
 
 class StaleResultError(StagingError):
-    """A committed result does not hold what its reader was compiled for: the pipeline changed between the two."""
+    """A committed result does not match its reader's version of the pipeline: it changed between the two."""
 
 
 class InitializeOnMasterError(GraphCompilerError):
-    """What the driver saw to before any data moved is not as it must be; `problems` holds all of it."""
+    """The driver's checks before any data moves have failed; `problems` holds all of them."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         assert problems, "a refusal needs a problem"
@@ -264,15 +264,15 @@ class InitializeOnMasterError(GraphCompilerError):
 
 
 class SecretError(GraphCompilerError):
-    """A secret has no value, or no way to the driver that nobody else can see."""
+    """A secret has no value, or cannot reach the driver without being visible to others."""
 
 
 class SchemaChangedError(GraphCompilerError):
-    """Columns are not those that a source or a sink expects; the message has all of them."""
+    """Columns differ from those that a source or a sink expects; the message lists all of them."""
 
 
 class SourceChangedError(GraphCompilerError):
-    """What a source was listed to have is not what it has now: some of its rows may be old, and some new."""
+    """A source's files changed after they were listed: some of its rows may be old, and some new."""
 
 
 class RepeatedReadError(GraphCompilerError):
@@ -284,16 +284,16 @@ class PublicationError(GraphCompilerError):
 
 
 class PublicationPendingError(PublicationError):
-    """What was decided cannot be carried out yet: a full disk, a missing permission, something in its place."""
+    """A decided publication cannot be carried out yet: a full disk, a missing permission, a file in the way."""
 
 
 class PublicationConflictError(PublicationError):
-    """Another execution has published to the same target; this one has changed nothing, and may try again."""
+    """Another execution has published to the same target; this one has changed nothing, and may be retried."""
 
 
 class DecisionLostError(PublicationConflictError):
-    """Nothing of this execution was decided: what it prepared is nobody's."""
+    """Another execution decided first: what this one prepared is not published."""
 
 
 class ParameterError(GraphCompilerError):
-    """A run's parameter is not declared, or its value is not of its default's type."""
+    """A run's parameter is not declared, or its value has another type than its default."""

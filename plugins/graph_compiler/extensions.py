@@ -4,8 +4,8 @@
     sqlite = "acme_sqlite.connector:Sqlite"
 
 `sqlite` is its key in YAML, `acme_sqlite.connector:Sqlite` its name in a descriptor. A name in a document is compared
-with those that are registered, and never imported as it stands. Only what is asked for is imported, and of that only
-the declaration: a class names the modules of its Spark half (`spark_modules`), which Spark's driver alone imports.
+with the registered ones, and never imported as it is. Only requested kinds are imported, and only their declaration: a
+class names the modules of its Spark half (`spark_modules`), which only Spark's driver imports.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ UNSAID = "unsaid"
 
 
 class Extensible:
-    """What other packages may have kinds of: connectors and operators."""
+    """A base class that other packages may extend: connectors and operators."""
 
     __slots__ = ()
     entry_points: ClassVar[str]
@@ -37,7 +37,7 @@ Kind = TypeVar("Kind", bound=Extensible)
 
 
 def registered(base: type[Extensible]) -> tuple[EntryPoint, ...]:
-    """Return what is registered by the packages that are installed here, by name; nothing is imported."""
+    """Return the kinds that installed packages register, by name; nothing is imported."""
     return _registered(base.entry_points)
 
 
@@ -62,7 +62,7 @@ def reference(kind: type) -> str:
 
 
 def find_kind(name: str, base: type[Kind]) -> type[Kind]:
-    """Return the registered kind of a name; raises ExtensionError where there is none, or it cannot be used."""
+    """Return the registered kind of a name; raises ExtensionError if there is none, or it cannot be used."""
     for entry in registered(base):
         if entry.value == name:
             return load_kind(entry, base)
@@ -72,7 +72,7 @@ def find_kind(name: str, base: type[Kind]) -> type[Kind]:
 
 
 def load_kind(entry: EntryPoint, base: type[Kind]) -> type[Kind]:
-    """Import a registered kind; raises ExtensionError where it cannot be imported, or is not of its base."""
+    """Import a registered kind; raises ExtensionError if it cannot be imported, or does not extend its base."""
     try:
         kind: Any = entry.load()
     except Exception as error:  # whatever another package raises is an answer
@@ -92,7 +92,7 @@ def load_kind(entry: EntryPoint, base: type[Kind]) -> type[Kind]:
 
 
 def why_not_registered(kind: type[Extensible], base: type[Extensible]) -> str | None:
-    """Return why a document cannot name another package's kind, None where it can."""
+    """Return why a document cannot name another package's kind, None if it can."""
     try:
         found = find_kind(reference(kind), base)
     except ExtensionError as error:

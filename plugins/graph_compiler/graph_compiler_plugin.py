@@ -1,4 +1,4 @@
-"""What Airflow loads from the plugins folder. It is executed under its bare file name: absolute imports only."""
+"""The module that Airflow loads from the plugins folder, under its bare file name: absolute imports only."""
 
 import sys
 from importlib import import_module
@@ -13,7 +13,7 @@ PAGE = "graph-compiler/app/"
 
 
 class LazyApplication:
-    """The web view's application, built at the first request: every process of Airflow's loads the plugin."""
+    """The web view's application, built at the first request, since every Airflow process loads the plugin."""
 
     def __init__(self) -> None:
         self._application: Any = None
@@ -58,7 +58,7 @@ class GraphCompilerPlugin(AirflowPlugin):
 
     @classmethod
     def on_load(cls, *_args: Any, **_kwargs: Any) -> None:
-        """Import the compiler once, where each fork would else import it anew (nine tenths of what parsing costs)."""
+        """Import the compiler before Airflow forks; otherwise each fork imports it (90 % of the cost of parsing)."""
         if sys.argv[1:2] and sys.argv[1] in FORKING:
             for module in (
                 "graph_compiler.airflow_backend",

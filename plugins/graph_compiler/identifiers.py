@@ -38,7 +38,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 def is_legal_name(name: str) -> bool:
-    """Whether `name` can stand as an Airflow Dag id, task id and directory name as it is."""
+    """Whether `name` is valid as an Airflow Dag id, task id and directory name."""
     return len(name) <= TASK_ID_LENGTH and _NAME.fullmatch(name) is not None
 
 
@@ -66,8 +66,8 @@ def distinct(names: Sequence[str]) -> tuple[str, ...]:
 def path_segment(name: str) -> str:
     """Encode any name as one path segment, readable where that is safe: run ids keep `_`, `-` and digits.
 
-    What would be longer than a file system takes ends in `~` and a digest, which no other segment has. Two names never
-    have one segment, unless a file system does not tell upper from lower case.
+    A segment that would be too long for a file system ends in `~` and a digest, which no other segment has. Two names
+    never share a segment, unless a file system ignores case.
     """
     whole = quote(name, safe="", errors="surrogatepass").replace("~", "%7E")
     if len(whole) > _LONGEST_SEGMENT:
@@ -77,18 +77,18 @@ def path_segment(name: str) -> str:
 
 
 def digested_segment(shown: str, whole: str) -> str:
-    """Return a path segment for `whole`: a part of `shown` to read, and a digest longer than `path_segment` has."""
+    """Return a path segment for `whole`: a readable part of `shown`, and a longer digest than `path_segment` uses."""
     readable = quote(shown, safe="", errors="surrogatepass").replace("~", "%7E")[:_READABLE]
     return f"{readable}~{hashlib.sha256(whole.encode()).hexdigest()}"
 
 
 def name_of_segment(segment: str) -> str | None:
-    """Return the name that a segment encodes, None where it was shortened, or has a digest for another reason."""
+    """Return the name that a segment encodes, None if it was shortened, or has a digest for another reason."""
     return None if "~" in segment else unquote(segment, errors="surrogatepass")
 
 
 def quoted(name: str) -> str:
-    """Write a column's or a table's name as an identifier of SQL, whatever is in it."""
+    """Return the name of a column or a table as a quoted SQL identifier."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -104,15 +104,15 @@ def listing(names: Iterable[str]) -> str:
 
 
 def did_you_mean(found: str, known: Iterable[str]) -> str | None:
-    """Return a hint with the name that is closest to a misspelled one; None where none is close."""
+    """Return a hint with the name that is closest to a misspelled one; None if none is close."""
     close = [name for name in get_close_matches(found, list(known), n=1) if name != found]
     return f"did you mean '{close[0]}'?" if close else None
 
 
 def shown(value: object) -> str:
-    """Write a value for a message, a long one in part."""
+    """Return a value as text for a message, shortened if it is long."""
     try:
         text = repr(value)
-    except Exception:  # of a class of somebody's own
+    except Exception:  # of a class defined by the user
         text = f"a {type(value).__name__}"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -1,10 +1,10 @@
-"""What a program of this package says while it works: one logger for each module, and one handler that prints them.
+"""Logging of this package's programs: one logger for each module, and one handler that prints them.
 
     LOG = program_log.logger(__name__)
     LOG.info("source %s: %s", name, splits)      →  stdout  graph_compiler: source flights: 3 input splits
     LOG.warning("%s is left", place)             →  stderr  graph_compiler: sales_staged is left
 
-A program calls `show` when it starts. Elsewhere (in Airflow, in tests) the loggers are as any library's.
+A program calls `show` when it starts. Elsewhere (in Airflow, in tests) the loggers behave like those of any library.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ NAME = "graph_compiler"
 
 
 class _Undisturbed(logging.Logger):
-    """A logger that no configuration turns off by the way: the user's functions run in the same process.
+    """A logger that a logging configuration does not disable: the user's functions run in the same process.
 
-    `logging.config.dictConfig` disables every logger that it does not name. A level or handler for this one counts.
+    `logging.config.dictConfig` disables every logger that it does not name. A level or handler set for this one is
+    used.
     """
 
     def __setattr__(self, name: str, value: object) -> None:
         super().__setattr__(name, False if name == "disabled" else value)
 
     def isEnabledFor(self, level: int) -> bool:  # noqa: N802  # logging's name
-        """Whether a record of this level is made, also after `logging.disable`."""
+        """Whether a record of this level is made, even after `logging.disable`."""
         return level >= self.getEffectiveLevel()
 
 
 class _Streams(logging.Handler):
-    """Prints warnings and errors to stderr, and the rest to stdout: to the streams as they are at that time."""
+    """Prints warnings and errors to stderr, and the rest to stdout, to the streams that are current at that time."""
 
     def emit(self, record: logging.LogRecord) -> None:
         stream = sys.stdout if record.levelno < logging.WARNING else sys.stderr
@@ -52,7 +53,7 @@ def logger(module: str) -> logging.Logger:
 
 
 def show() -> None:
-    """Print what this package logs, once: it does not reach the root logger, whose handlers are the user's."""
+    """Print this package's log, each line once: it does not reach the root logger, whose handlers are the user's."""
     package = logger(NAME)
     package.setLevel(logging.INFO)
     package.propagate = False

@@ -25,7 +25,7 @@ pytestmark = [
         ("/out/{{ broken", True),
     ],
 )
-def test_a_target_that_does_not_depend_on_the_run_is_shared(path: str, is_shared: bool) -> None:
+def test_a_target_that_is_the_same_in_every_run_is_shared(path: str, is_shared: bool) -> None:
     from airflow.sdk import DAG
 
     from graph_compiler.airflow_backend.dag.concurrency import shared_targets
@@ -50,7 +50,7 @@ def build(path: str, *, catchup: bool, mode: Any = "overwrite") -> Any:
     return build_dag(env, schedule="@daily", start_date=datetime(2013, 1, 1), catchup=catchup)
 
 
-def test_catchup_over_a_target_that_every_run_overwrites_is_a_warning_that_names_the_sink() -> None:
+def test_catchup_over_an_overwritten_target_warns_and_names_the_sink() -> None:
     with pytest.warns(UserWarning, match="Dag 'daily': Catchup runs .* target of out: ") as caught:
         dag = build("/out/all", catchup=True)
     assert {warning.filename for warning in caught if "Catchup" in str(warning.message)} == {
@@ -70,7 +70,7 @@ def test_catchup_over_a_target_that_every_run_overwrites_is_a_warning_that_names
         ("/out/all", True, "merge"),
     ],
 )
-def test_nothing_is_said_where_catchup_loses_nothing(path: str, catchup: bool, mode: str) -> None:
+def test_catchup_that_loses_nothing_gives_no_warning(path: str, catchup: bool, mode: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.filterwarnings("error", message=".*Catchup")

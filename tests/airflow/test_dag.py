@@ -36,7 +36,7 @@ def dependencies(dag: "DAG") -> list[tuple[str, str]]:
     )
 
 
-def test_blocking_every_vertex_is_one_task_and_every_edge_one_dependency() -> None:
+def test_blocking_mode_has_a_task_per_vertex_and_a_dependency_per_edge() -> None:
     from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
     dag, compiled = build("ALL_EXCHANGES_BLOCKING")
@@ -52,14 +52,14 @@ def test_blocking_every_vertex_is_one_task_and_every_edge_one_dependency() -> No
     assert sorted(edges) == dependencies(dag)
 
 
-def test_pipelined_is_one_task_and_auto_lies_between() -> None:
+def test_pipelined_mode_has_one_task_and_auto_has_few() -> None:
     assert build("ALL_EXCHANGES_PIPELINED")[0].task_ids == ["late_routes"]
     dag, _ = build("AUTO")
     assert sorted(dag.task_ids) == ["late_routes", "with_weather"]
     assert dependencies(dag) == [("with_weather", "late_routes")]
 
 
-def test_a_dependency_says_how_rows_travel() -> None:
+def test_a_dependency_is_labeled_with_its_ship_strategy() -> None:
     assert build("AUTO")[0].get_edge_info("with_weather", "late_routes") == {
         "label": "FORWARD · BLOCKING"
     }
@@ -76,7 +76,7 @@ def test_a_task_names_its_vertices_with_flinks_ids() -> None:
         )
 
 
-def test_retries_are_on_and_can_be_set() -> None:
+def test_retries_have_a_default_and_can_be_set() -> None:
     from graph_compiler.airflow_backend import build_dag
 
     assert {task.retries for task in build("AUTO")[0].tasks} == {2}
@@ -85,7 +85,7 @@ def test_retries_are_on_and_can_be_set() -> None:
     assert {task.retries for task in dag.tasks} == {5}
 
 
-def test_runs_that_replace_one_target_wait_for_each_other_and_the_dag_says_so() -> None:
+def test_runs_that_overwrite_one_target_are_serialized_and_documented() -> None:
     dag, _ = build("AUTO")
     assert dag.max_active_runs == 1
     assert str(dag.doc_md).endswith(
@@ -94,7 +94,7 @@ def test_runs_that_replace_one_target_wait_for_each_other_and_the_dag_says_so() 
     )
 
 
-def test_only_places_and_parameters_meet_jinja() -> None:
+def test_only_paths_and_parameters_are_templated() -> None:
     dag, _ = build("AUTO")
     task: Any = dag.get_task("with_weather")
     assert task.places["flights.path"] == "{{ params.input }}/flights.csv"
@@ -104,7 +104,7 @@ def test_only_places_and_parameters_meet_jinja() -> None:
 
 
 @pytest.mark.parametrize("mode", SHUFFLE_MODES)
-def test_parsing_again_changes_nothing_airflow_stores(mode: str) -> None:
+def test_parsing_again_gives_the_same_serialized_dag(mode: str) -> None:
     from airflow.serialization.serialized_objects import DagSerialization
 
     one, other = (DagSerialization.to_dict(build(mode)[0]) for _ in range(2))
@@ -122,7 +122,7 @@ def test_the_dags_folder_parses_without_errors() -> None:
     )
 
 
-def test_airflows_scanner_sees_the_plugin_module_and_nothing_else() -> None:
+def test_airflows_scanner_sees_only_the_plugin_module() -> None:
     from airflow import plugins_manager
 
     plugins, errors = plugins_manager._get_plugins()
@@ -141,7 +141,7 @@ def test_airflows_scanner_sees_the_plugin_module_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize(("command", "imports"), [("dag-processor", True), ("api-server", False)])
-def test_who_forks_a_process_for_each_file_has_the_compiler_imported(
+def test_the_dag_processor_imports_the_compiler_before_it_forks(
     command: str, imports: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow import plugins_manager

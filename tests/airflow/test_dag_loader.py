@@ -59,7 +59,7 @@ def test_each_yaml_file_is_a_dag(folder: Path) -> None:
     assert found.dags["sales"].fileloc == str(folder.parent / "dags" / "all_pipelines.py")
 
 
-def test_a_module_is_one_where_it_says_its_schedule(folder: Path) -> None:
+def test_a_module_with_a_schedule_is_a_dag(folder: Path) -> None:
     (folder / "hourly_mod.py").write_text(
         MODULE.format(name="hourly", more=', schedule=Schedule(cron="@hourly")')
     )
@@ -70,7 +70,7 @@ def test_a_module_is_one_where_it_says_its_schedule(folder: Path) -> None:
     assert sorted(found.dags) == ["hourly", "sales", "stock"]
 
 
-def test_a_broken_one_takes_no_other_with_it(folder: Path) -> None:
+def test_a_broken_pipeline_hides_no_other(folder: Path) -> None:
     (folder / "bad.yaml").write_text(
         SALES.format(name="bad").replace("from: orders", "from: order")
     )
@@ -88,7 +88,7 @@ def test_a_broken_one_takes_no_other_with_it(folder: Path) -> None:
     assert "twice.yaml: pipeline 'sales' has 1 problem\n  another pipeline has this name" in words
 
 
-def test_what_airflow_refuses_is_told_too(folder: Path) -> None:
+def test_pipelines_that_airflow_refuses_are_reported(folder: Path) -> None:
     wrong = SALES.format(name="wrong").replace(
         "{orders: {csv: /in}}", "{orders: {csv: '/in/{{ ds }}'}}"
     )

@@ -37,13 +37,15 @@ def tasks_of_cli() -> int:
     return len(json.loads(done.stdout)["tasks"])
 
 
-def test_the_variable_changes_the_tasks_of_both(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variable_changes_tasks_of_dags_and_the_command_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert (tasks_of_dag(), tasks_of_cli()) == (2, 2)
     monkeypatch.setenv(OPTIONS, json.dumps(BLOCKING))
     assert (tasks_of_dag(), tasks_of_cli()) == (13, 13)
 
 
-def test_the_file_changes_the_tasks_of_both(
+def test_the_file_changes_tasks_of_dags_and_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow.configuration import conf
@@ -68,7 +70,9 @@ def test_wrong_defaults_are_named_by_where_they_are_set(monkeypatch: pytest.Monk
         assert f"{OPTIONS} has 2 problems" in done.stderr
 
 
-def test_airflow_finds_what_we_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_airflow_resolves_the_same_defaults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from airflow.configuration import AirflowConfigParser
 
     file = tmp_path / "airflow.cfg"

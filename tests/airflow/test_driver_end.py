@@ -73,7 +73,7 @@ def failure(kind: ThrowableType) -> Failure:
     return Failure(throwable_type=kind, operator=None, declared_at=None, message="it broke")
 
 
-def test_exit_code_0_without_a_report_fails_at_once_in_plain_words(
+def test_exit_code_0_without_a_report_fails_without_retry(
     task: TaskDeploymentDescriptor,
 ) -> None:
     error = why_failed(task, None)
@@ -82,7 +82,7 @@ def test_exit_code_0_without_a_report_fails_at_once_in_plain_words(
     assert "os._exit" in str(error)
 
 
-def test_another_exit_code_without_a_report_is_left_to_the_restart_strategy(
+def test_other_exit_codes_without_a_report_follow_the_restart_strategy(
     task: TaskDeploymentDescriptor,
 ) -> None:
     from airflow.sdk.exceptions import AirflowException
@@ -101,7 +101,7 @@ def test_a_failure_in_the_report_counts_whatever_the_exit_code(
     assert "it broke" in str(error)
 
 
-def test_a_region_that_came_through_has_not_failed(task: TaskDeploymentDescriptor) -> None:
+def test_a_successful_region_raises_nothing(task: TaskDeploymentDescriptor) -> None:
     leave(task, None)
     assert why_failed(task, None) is None
 

@@ -132,7 +132,7 @@ def asked_for_a_run(layout: StagingLayout) -> Any:
 
 
 @given(st.data())
-def test_no_manifest_is_an_error_of_the_server(data: st.DataObject) -> None:
+def test_odd_manifests_cause_no_server_error(data: st.DataObject) -> None:
     layout = a_root()
     manifest = stage_rows(layout, schema_of(("id", "long")), [pa.table({"id": [1, 2]})])
     path = Path(layout.manifest(RESULT, 0))
@@ -147,7 +147,7 @@ def test_no_manifest_is_an_error_of_the_server(data: st.DataObject) -> None:
 
 
 @given(st.binary())
-def test_no_bytes_in_place_of_a_manifest_are_an_error_of_the_server(content: bytes) -> None:
+def test_random_bytes_as_a_manifest_cause_no_server_error(content: bytes) -> None:
     layout = a_root()
     path = Path(layout.manifest(RESULT, 0))
     path.parent.mkdir(parents=True)
@@ -156,7 +156,7 @@ def test_no_bytes_in_place_of_a_manifest_are_an_error_of_the_server(content: byt
 
 
 @pytest.mark.parametrize("content", ["[" * 200_000, '{"a":' * 200_000, "NaN", "1e999", "9" * 9_999])
-def test_no_depth_and_no_number_is_an_error_of_the_server(content: str) -> None:
+def test_deep_nesting_and_huge_numbers_cause_no_server_error(content: str) -> None:
     layout = a_root()
     manifest = stage_rows(layout, schema_of(("id", "long")), [pa.table({"id": [1]})])
     for odd in (
@@ -170,7 +170,7 @@ def test_no_depth_and_no_number_is_an_error_of_the_server(content: str) -> None:
 @pytest.mark.parametrize(
     "name", ["0x1.json", "٣.json", "1e9.json", "-1.json", "00.json", "1_0.json", "x", "9" * 200]
 )
-def test_only_the_name_of_an_epoch_is_an_epoch(tmp_path: Path, name: str) -> None:
+def test_only_epoch_file_names_count_as_epochs(tmp_path: Path, name: str) -> None:
     layout = StagingLayout(root=str(tmp_path), identity=RunIdentity.own("p", "r"))
     stage_rows(layout, schema_of(("id", "long")), [pa.table({"id": [1]})])
     Path(layout.manifests(RESULT), name).write_text("{}")
@@ -202,7 +202,7 @@ DOCUMENTS: dict[str, Any] = {
 
 
 @given(st.data())
-def test_no_document_of_an_attempt_is_an_error_of_the_server(data: st.DataObject) -> None:
+def test_odd_documents_of_an_attempt_cause_no_server_error(data: st.DataObject) -> None:
     layout = a_root()
     folder = Path(layout.descriptor(RegionId("out"), "e0")).parent
     folder.mkdir(parents=True)
@@ -212,7 +212,7 @@ def test_no_document_of_an_attempt_is_an_error_of_the_server(data: st.DataObject
     asked_for_a_run(layout)
 
 
-def test_a_fifo_in_place_of_any_document_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_fifo_in_place_of_any_document_does_not_block(tmp_path: Path) -> None:
     layout = StagingLayout(root=str(tmp_path), identity=RunIdentity.own("p", "r"))
     for name in DOCUMENTS:
         folder = Path(layout.descriptor(RegionId(f"of_{name}"), "e0")).parent

@@ -72,7 +72,7 @@ def test_targets_that_meet_once_rendered_are_refused_by_whichever_task_is_first(
     assert not (tmp_path / "staging").exists(), "nothing was left"
 
 
-def test_what_only_another_task_can_render_is_known_once_it_has_begun(
+def test_targets_only_another_task_can_render_are_compared_once_it_started(
     tasks: Any, tmp_path: Path
 ) -> None:
     from airflow.sdk.exceptions import AirflowException, AirflowFailException

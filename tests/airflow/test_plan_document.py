@@ -46,7 +46,7 @@ def test_the_plan_is_found_in_the_serialized_dag() -> None:
     assert found.summary() == plan_summary(compiled, described)
 
 
-def test_serialized_again_it_is_the_same_dag() -> None:
+def test_serializing_again_gives_the_same_dag() -> None:
     from airflow.models.serialized_dag import SerializedDagModel
 
     hashed: Callable[[dict[str, Any]], str] = SerializedDagModel.hash
@@ -54,7 +54,7 @@ def test_serialized_again_it_is_the_same_dag() -> None:
     assert one == other
 
 
-def test_one_task_carries_it_and_airflow_reads_the_dag_as_before() -> None:
+def test_one_task_carries_the_plan_and_airflow_still_reads_the_dag() -> None:
     from airflow.serialization.serialized_objects import DagSerialization
 
     from graph_compiler.airflow_backend.dag.plan_document import PLAN_DOCUMENT
@@ -68,7 +68,7 @@ def test_one_task_carries_it_and_airflow_reads_the_dag_as_before() -> None:
     assert sorted(DagSerialization.from_dict(document).task_ids) == ["late_routes", "with_weather"]
 
 
-def test_a_dag_of_somebody_else_has_no_plan_and_a_damaged_one_is_told() -> None:
+def test_foreign_dags_have_no_plan_and_damaged_plans_are_reported() -> None:
     from graph_compiler.airflow_backend.dag.plan_document import find_plan, unpack
 
     assert find_plan(None) is None
@@ -88,7 +88,7 @@ def test_a_dag_of_somebody_else_has_no_plan_and_a_damaged_one_is_told() -> None:
     ],
     ids=["no object", "no plan", "no drawing", "deep", "large"],
 )
-def test_what_anybody_may_have_packed_is_told_and_not_followed(text: bytes, words: str) -> None:
+def test_odd_packed_plans_are_refused(text: bytes, words: str) -> None:
     from graph_compiler.airflow_backend.dag.plan_document import unpack
 
     with pytest.raises(DescriptorError, match=words):

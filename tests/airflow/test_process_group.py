@@ -21,7 +21,7 @@ time.sleep(60)
 """
 
 
-def test_the_children_end_at_once_and_a_deaf_leader_a_little_later(tmp_path: Path) -> None:
+def test_children_end_at_once_and_an_unresponsive_leader_is_killed(tmp_path: Path) -> None:
     from graph_compiler.airflow_backend.task.process_group import end_group
 
     leader = subprocess.Popen(
@@ -35,7 +35,7 @@ def test_the_children_end_at_once_and_a_deaf_leader_a_little_later(tmp_path: Pat
     assert leader.wait(timeout=10) == -9
 
 
-def test_a_group_that_has_ended_is_left_alone() -> None:
+def test_an_ended_group_is_not_signaled() -> None:
     from graph_compiler.airflow_backend.task.process_group import end_group
 
     leader = subprocess.Popen([sys.executable, "-c", ""], text=True, start_new_session=True)
@@ -54,7 +54,7 @@ class Submits:
         return str(process.communicate()[0])
 
 
-def test_what_is_printed_in_another_encoding_fails_nothing() -> None:
+def test_output_in_another_encoding_is_no_failure() -> None:
     from graph_compiler.airflow_backend.task.process_group import lead_a_group
 
     hook: Any = Submits()

@@ -63,7 +63,7 @@ def peak() -> int:
     ],
     ids=["a page that unfolds", "a value that repeats"],
 )
-def test_a_small_file_that_takes_gigabytes_is_refused(
+def test_a_small_file_that_expands_to_gigabytes_is_refused(
     layout: StagingLayout, craft: Callable[[Path], None]
 ) -> None:
     manifest = stage_rows(layout, schema_of(("s", "binary")), [pa.table({"s": [b"x"]})])
@@ -109,7 +109,7 @@ def refused(program: Any, question: bytes = b"") -> str:
         ("print('half an answer', flush=True); os._exit(3)", "ended with exit code 3"),
     ],
 )
-def test_a_process_that_dies_is_an_answer(code: str, words: str) -> None:
+def test_a_dead_process_is_reported(code: str, words: str) -> None:
     assert words in refused(process(code))
 
 
@@ -140,17 +140,17 @@ def test_a_process_that_prints_a_gigabyte_is_cut_off() -> None:
     assert peak() - before < GROWTH
 
 
-def test_a_process_that_does_not_listen_is_not_waited_for() -> None:
+def test_a_process_that_reads_no_input_does_not_block() -> None:
     assert process("print('done')").answer_to(b"x" * 10_000_000, ()) == b"done\n"
 
 
-def test_a_process_has_no_secret_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_process_gets_no_secret_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW__API_AUTH__JWT_SECRET", "secret")
     shown = process("print(*os.environ)", most=10_000).answer_to(b"", ()).decode().split()
     assert "AIRFLOW__API_AUTH__JWT_SECRET" not in shown
 
 
-def test_a_process_that_says_nonsense_is_an_answer(
+def test_an_unreadable_answer_is_reported(
     layout: StagingLayout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from graph_compiler.airflow_backend.web.rows import row_sample

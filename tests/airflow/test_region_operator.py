@@ -125,7 +125,7 @@ def failed(throwable_type: ThrowableType) -> ExecutionReport:
     )
 
 
-def test_the_descriptor_is_private_typed_and_whole(
+def test_the_descriptor_is_private_typed_and_complete(
     operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     output = Output(kind="sink", name="cancelled", location="/out/cancelled", rows=3, bytes=9)
@@ -159,7 +159,7 @@ def test_the_descriptor_is_private_typed_and_whole(
     assert task.region.vertices[0].operators[0].operator.connector.path == "/in/flights.csv"  # type: ignore[attr-defined]
 
 
-def test_a_recoverable_failure_is_retried_and_speaks(
+def test_a_recoverable_failure_is_retried_and_logged(
     operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
@@ -170,7 +170,7 @@ def test_a_recoverable_failure_is_retried_and_speaks(
     assert str(raised.value) == "pipeline 'flights', operator 'flown': no column 'x'"
 
 
-def test_a_failure_that_would_recur_burns_no_retries(
+def test_a_permanent_failure_uses_no_retries(
     operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow.sdk.exceptions import AirflowFailException
@@ -179,7 +179,7 @@ def test_a_failure_that_would_recur_burns_no_retries(
         run(operator, failed(ThrowableType.NON_RECOVERABLE_ERROR), monkeypatch)
 
 
-def test_a_driver_that_died_says_so(
+def test_a_dead_driver_is_reported(
     operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow.sdk.exceptions import AirflowException
@@ -242,7 +242,7 @@ def test_what_airflow_stores_of_a_task_holds_nothing_of_this_host(
     assert operator.env_vars is None
 
 
-def test_a_task_that_reads_from_others_wants_to_see_that_they_ran(
+def test_a_task_with_inputs_requires_the_run_marker(
     monkeypatch: pytest.MonkeyPatch, operator: "RegionOperator", tmp_path: Path
 ) -> None:
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
@@ -257,7 +257,7 @@ def test_a_task_that_reads_from_others_wants_to_see_that_they_ran(
     assert [path.name for path in (tmp_path / "staging").iterdir()] == ["another_pipeline"]
 
 
-def test_a_retry_leaves_an_empty_root_alone_as_it_may_not_be_mounted(
+def test_a_retry_does_not_start_in_an_empty_unmounted_root(
     monkeypatch: pytest.MonkeyPatch, operator: "RegionOperator", tmp_path: Path
 ) -> None:
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
@@ -269,7 +269,7 @@ def test_a_retry_leaves_an_empty_root_alone_as_it_may_not_be_mounted(
     assert not list((tmp_path / "staging").iterdir())
 
 
-def test_a_try_that_is_started_twice_runs_once(
+def test_an_attempt_that_is_started_twice_runs_once(
     operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
@@ -282,7 +282,7 @@ def test_a_try_that_is_started_twice_runs_once(
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.json")} == before
 
 
-def test_a_task_that_reads_what_another_plan_computed_fails_at_once(
+def test_a_task_whose_input_has_another_plan_fails_without_retry(
     operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The first task has run one plan; the second is of a plan whose first task computes something else."""
@@ -305,7 +305,7 @@ def test_a_task_that_reads_what_another_plan_computed_fails_at_once(
     assert "FAILED" in outcome.read_text()
 
 
-def test_a_task_that_is_ended_says_so_before_it_is_killed_itself(
+def test_a_canceled_task_records_its_end_before_it_is_killed(
     operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
@@ -321,7 +321,7 @@ def test_a_task_that_is_ended_says_so_before_it_is_killed_itself(
     assert '"state": "CANCELED"' in outcome.read_text()
 
 
-def test_a_jvm_without_memory_ends_beside_whatever_options_there_are(
+def test_the_jvm_exits_on_out_of_memory_whatever_options_are_set(
     operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from graph_compiler.airflow_backend.task.driver_environment import driver_environment

@@ -93,7 +93,7 @@ def test_each_output_vertex_and_action_has_a_line_in_the_log() -> None:
         (1.0, 10.0, "bytes shuffled"),  # not long
     ],
 )
-def test_a_task_that_held_others_up_is_in_the_log(
+def test_a_task_that_delayed_others_is_in_the_log(
     median: float, longest: float, ending: str
 ) -> None:
     from graph_compiler.airflow_backend.task.region_summary import log_lines

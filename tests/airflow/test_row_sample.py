@@ -111,7 +111,7 @@ def test_a_value_is_text_and_null_is_null(
     assert sample(layout).rows == ((text,), (None,))
 
 
-def test_what_is_long_is_cut_and_says_so(layout: StagingLayout) -> None:
+def test_long_values_are_cut_and_marked(layout: StagingLayout) -> None:
     numbers = {"type": "array", "elementType": "long", "containsNull": True}
     table = pa.table(
         {
@@ -184,7 +184,7 @@ def test_of_a_large_row_group_only_the_first_pages_are_read(layout: StagingLayou
     assert read_bytes() - before < manifest.bytes / 5
 
 
-def test_an_answer_is_no_larger_than_a_page_takes(layout: StagingLayout) -> None:
+def test_answers_are_limited_in_size(layout: StagingLayout) -> None:
     names = [f"c{number}" for number in range(150)]
     table = pa.table({name: pa.array(["\x01" * 500] * 50) for name in names})
     stage_rows(layout, schema_of(*((name, "string") for name in names)), [table])
@@ -193,7 +193,7 @@ def test_an_answer_is_no_larger_than_a_page_takes(layout: StagingLayout) -> None
     assert found.notes == ("2 rows, not 50: what follows is too large to be shown here.",)
 
 
-def test_so_many_columns_are_shown(layout: StagingLayout) -> None:
+def test_the_number_of_columns_is_limited(layout: StagingLayout) -> None:
     names = [f"c{number}" for number in range(250)]
     table = pa.table({name: pa.array([1]) for name in names})
     stage_rows(layout, schema_of(*((name, "long") for name in names)), [table])
@@ -217,7 +217,7 @@ def test_a_column_that_is_too_large_is_not_read(layout: StagingLayout, heavy: pa
     assert found.notes == ("Too large to be read here: heavy.",)
 
 
-def test_rows_end_where_the_next_are_too_large(layout: StagingLayout) -> None:
+def test_rows_stop_before_a_batch_that_is_too_large(layout: StagingLayout) -> None:
     light, heavy = (
         pa.table({"b": pa.array([bytes([n]) * size for n in range(50)])}) for size in (1, 2_000_000)
     )
@@ -234,7 +234,7 @@ def staged(layout: StagingLayout) -> tuple[StagingLayout, Any, Path]:
 
 
 @pytest.mark.parametrize("name", ["../../../secret.parquet", "/etc/passwd", "..", "", "a/b"])
-def test_what_a_manifest_names_is_a_file_in_its_folder(staged: Any, name: str) -> None:
+def test_a_manifest_names_only_files_in_its_folder(staged: Any, name: str) -> None:
     layout, manifest, path = staged
     (Path(layout.run) / "secret.parquet").write_bytes(path.read_bytes())
     recommit(layout, manifest, files=(replace(manifest.files[0], name=name),))
@@ -261,7 +261,7 @@ def test_a_link_is_not_followed_out_of_the_folder(staged: Any, tmp_path: Path) -
         sample(layout)
 
 
-def test_a_folder_is_no_file(staged: Any) -> None:
+def test_a_folder_in_place_of_a_file_is_refused(staged: Any) -> None:
     layout, manifest, path = staged
     path.unlink()
     path.mkdir()
@@ -270,7 +270,7 @@ def test_a_folder_is_no_file(staged: Any) -> None:
         sample(layout)
 
 
-def test_a_file_is_as_it_was_committed_or_is_not_read(staged: Any) -> None:
+def test_a_file_that_changed_since_its_commit_is_not_read(staged: Any) -> None:
     layout, _, path = staged
     path.write_bytes(path.read_bytes() + b"x")
     with pytest.raises(PartitionNotFoundError, match=r"has \d+ bytes, not \d+"):
@@ -282,7 +282,7 @@ def test_a_file_is_as_it_was_committed_or_is_not_read(staged: Any) -> None:
     [b"", b"PAR1" + b"x" * 100 + b"PAR1", b"PARE" + b"x" * 100 + b"\x14\0\0\0PARE", b"{}"],
     ids=["empty", "damaged", "encrypted", "no Parquet"],
 )
-def test_what_arrow_cannot_read_is_known_as_such(staged: Any, content: bytes) -> None:
+def test_files_that_arrow_cannot_read_are_reported(staged: Any, content: bytes) -> None:
     layout, manifest, path = staged
     path.write_bytes(content)
     file = DataFile(name=path.name, rows=1, bytes=len(content))
@@ -308,7 +308,7 @@ def test_a_footer_that_would_take_much_memory_is_not_read(staged: Any) -> None:
         sample(layout)
 
 
-def test_a_fifo_in_place_of_a_file_is_not_waited_for(staged: Any) -> None:
+def test_a_fifo_in_place_of_a_file_does_not_block(staged: Any) -> None:
     layout, manifest, path = staged
     path.unlink()
     os.mkfifo(path)
@@ -354,7 +354,7 @@ def test_a_record_of_damage_that_cannot_be_read_counts_as_damage(staged: Any) ->
 
 
 @pytest.mark.parametrize("kind", ["pipe", "huge"])
-def test_what_is_no_checksum_file_vouches_for_nothing(kind: str, staged: Any) -> None:
+def test_an_invalid_checksum_file_is_not_trusted(kind: str, staged: Any) -> None:
     _, _, path = staged
     if kind == "pipe":
         os.mkfifo(checksum_file(path))
@@ -364,7 +364,7 @@ def test_what_is_no_checksum_file_vouches_for_nothing(kind: str, staged: Any) ->
     assert checksums_digest(path) is None
 
 
-def test_what_a_task_found_damaged_is_not_shown(staged: Any) -> None:
+def test_files_recorded_as_damaged_are_not_shown(staged: Any) -> None:
     layout, manifest, path = staged
     damaged = DamagedResult(
         result_id=RESULT,

@@ -55,7 +55,7 @@ def test_bad_values_are_refused_before_anything_runs(conf: dict[str, object]) ->
         params.update(conf)
 
 
-def test_the_pipelines_own_schedule_is_the_dags_unless_it_is_overruled() -> None:
+def test_a_dag_takes_the_pipelines_schedule_unless_overridden() -> None:
     env = environment(
         schedule=Schedule(cron="@hourly", start=date(2026, 1, 1), end=date(2026, 2, 1)),
         description="Sales.",
@@ -86,9 +86,7 @@ def test_without_a_schedule_it_runs_by_hand() -> None:
     ],
     ids=str,
 )
-def test_a_clock_of_another_time_zone_is_that_time_zones(
-    start: date | None, given: dict[str, Any]
-) -> None:
+def test_a_schedule_keeps_its_time_zone(start: date | None, given: dict[str, Any]) -> None:
     from airflow.serialization.serialized_objects import DagSerialization
 
     schedule = Schedule(cron="0 6 * * *", timezone="Europe/Vienna", start=start)
@@ -101,7 +99,7 @@ def test_a_clock_of_another_time_zone_is_that_time_zones(
     assert stored["timezone"] == "Europe/Vienna"
 
 
-def test_what_always_runs_has_one_run_at_a_time() -> None:
+def test_continuous_schedules_have_one_active_run() -> None:
     hints = environment(target="/out/{{ run_id }}", schedule=Schedule(cron="@continuous"))
     assert build(hints).max_active_runs == 1
     assert build(environment(), schedule="@continuous").max_active_runs == 1
@@ -113,7 +111,7 @@ def test_an_interval_is_a_schedule() -> None:
     )
 
 
-def test_assets_are_a_schedule_and_what_others_publish_is_called_the_same() -> None:
+def test_scheduling_assets_have_the_names_that_producers_publish() -> None:
     writer = build(environment(target="{{ params.root }}/orders", params={"root": "/lake"}))
     reader = build(environment(path="/lake/orders", schedule=Schedule(assets=("/lake/orders",))))
     (asset,) = writer.get_task("out").outlets
@@ -130,7 +128,7 @@ def test_a_dag_does_not_wait_for_itself_alone() -> None:
     assert build(environment(target="/lake/orders", schedule=both)).task_ids == ["out"]
 
 
-def test_a_run_that_assets_trigger_has_no_logical_date_to_ask_for() -> None:
+def test_an_asset_triggered_run_has_no_logical_date() -> None:
     by_assets = Schedule(assets=("/lake/orders",))
     with pytest.raises(InvalidPipelineError) as refused:
         build(environment("/in/{{ ds }}", "/out/{{ logical_date }}", schedule=by_assets))
@@ -139,7 +137,7 @@ def test_a_run_that_assets_trigger_has_no_logical_date_to_ask_for() -> None:
     build(environment("/in/{{ ds }}", schedule=Schedule(cron="@daily")))
 
 
-def test_nor_has_one_that_a_combination_of_assets_triggers() -> None:
+def test_a_run_triggered_by_combined_assets_has_no_logical_date() -> None:
     from airflow.sdk import Asset
 
     for combined in (Asset("a") & Asset("b"), Asset("a") | Asset("b")):
@@ -152,7 +150,7 @@ def context(logical_date: datetime | None) -> dict[str, Any]:
     return {"dag_run": run, "params": {}}
 
 
-def test_run_date_is_there_in_every_run() -> None:
+def test_every_run_has_a_run_date() -> None:
     for moment, day in ((datetime(2013, 1, 1, tzinfo=UTC), "2013-01-01"), (None, "2026-05-06")):
         task = build(environment("/in/{{ run_date }}")).get_task("out")
         task.render_template_fields(context(moment))
@@ -160,7 +158,7 @@ def test_run_date_is_there_in_every_run() -> None:
         assert task.parameters["run_date"] == day
 
 
-def test_a_place_that_asks_for_what_is_not_there_fails_once_and_for_all_in_words() -> None:
+def test_a_path_with_an_undefined_variable_fails_without_retry() -> None:
     from airflow.sdk.exceptions import AirflowFailException
 
     task = build(environment("/in/{{ ds }}")).get_task("out")
@@ -173,7 +171,7 @@ def test_a_place_that_asks_for_what_is_not_there_fails_once_and_for_all_in_words
     assert "{{ run_date }} is the day in every run" in str(failed.value)
 
 
-def test_values_reach_expressions_as_they_are() -> None:
+def test_values_reach_expressions_unchanged() -> None:
     env = StreamExecutionEnvironment("p", params={"who": "x", "where": "[{#%]+"})
     rows = env.from_source(Csv("/in"), "in").filter("name = :who OR name RLIKE '[{#%]+'")
     rows.sink_to(Parquet("/out")).name("out")
@@ -183,7 +181,7 @@ def test_values_reach_expressions_as_they_are() -> None:
     assert {name: task.parameters[name] for name in given} == given
 
 
-def test_an_event_is_of_what_was_published_where_its_readers_look() -> None:
+def test_asset_events_are_only_for_targets_at_the_assets_place() -> None:
     from graph_compiler.airflow_backend.dag.assets import describe_events, published
 
     env = environment(target="{{ params.root }}/orders", params={"root": "/lake", "least": 1})
@@ -203,7 +201,7 @@ def test_an_event_is_of_what_was_published_where_its_readers_look() -> None:
     assert event.extra == {"mine": 1, "rows": 3, "location": "/lake/orders"}
 
 
-def test_sinks_of_one_name_have_an_event_each() -> None:
+def test_sinks_with_the_same_name_have_an_event_each() -> None:
     from graph_compiler.airflow_backend.dag.assets import describe_events, published
 
     env = StreamExecutionEnvironment("sales")

@@ -79,7 +79,7 @@ def submitted(
     return calls, raised.value
 
 
-def test_values_are_in_the_environment_of_the_process_and_nowhere_else(
+def test_secrets_are_only_in_the_environment_of_the_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secrets = [Secret("db"), Secret("db", "login"), Secret("db", "app")]
@@ -101,7 +101,7 @@ def test_values_are_in_the_environment_of_the_process_and_nowhere_else(
         ("spark://host:7077", "cluster", "master 'spark://host:7077' and deploy mode 'cluster'"),
     ],
 )
-def test_a_master_that_would_make_arguments_of_them_is_refused_before_anything_is_submitted(
+def test_a_master_that_would_show_secrets_as_arguments_is_refused_before_submission(
     master: str, mode: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow.sdk.exceptions import AirflowFailException
@@ -124,7 +124,7 @@ def test_a_master_that_would_make_arguments_of_them_is_refused_before_anything_i
         (Secret("db", "ap"), "the Airflow connection 'db' has no ap"),
     ],
 )
-def test_a_secret_that_is_not_there_is_named(
+def test_a_missing_secret_is_named(
     secret: Secret, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls, error = submitted(operator(tmp_path, secret), monkeypatch, master="local[2]")

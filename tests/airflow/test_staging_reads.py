@@ -40,7 +40,7 @@ def refused(call: Any) -> str:
     return str(raised.value.detail)
 
 
-def test_what_is_read_is_given_and_what_it_raises_is_raised() -> None:
+def test_results_and_exceptions_of_a_read_are_passed_on() -> None:
     read = reads()
     assert read(lambda: 7) == 7
     for error in (FileNotFoundError("x"), TimeoutError("the disk says so")):
@@ -52,12 +52,12 @@ def test_what_is_read_is_given_and_what_it_raises_is_raised() -> None:
             read(fail)
 
 
-def test_a_read_that_hangs_is_left_behind(hang: threading.Event) -> None:
+def test_a_hanging_read_is_abandoned(hang: threading.Event) -> None:
     read = reads(patience=0.05)
     assert "does not return" in refused(lambda: read(hang.wait))
 
 
-def test_no_more_threads_hang_than_may(hang: threading.Event) -> None:
+def test_hanging_threads_are_limited(hang: threading.Event) -> None:
     read = reads(running=3, waiting=2, patience=0.05)
     with ThreadPoolExecutor(45) as requests:
         asked = [requests.submit(lambda: refused(lambda: read(hang.wait))) for _ in range(45)]
@@ -71,7 +71,7 @@ def test_no_more_threads_hang_than_may(hang: threading.Event) -> None:
     )
 
 
-def test_it_answers_again_when_the_disk_does(hang: threading.Event) -> None:
+def test_reads_recover_when_the_disk_does(hang: threading.Event) -> None:
     read = reads(running=1, patience=0.05)
     refused(lambda: read(hang.wait))
     hang.set()
@@ -81,7 +81,7 @@ def test_it_answers_again_when_the_disk_does(hang: threading.Event) -> None:
     assert read(lambda: 7) == 7
 
 
-def test_45_requests_for_a_fifo_are_answered_beside_another_route(tmp_path: Path) -> None:
+def test_45_requests_for_a_fifo_block_no_other_route(tmp_path: Path) -> None:
     """Sent to an application of our routes' own functions, in as many threads as Airflow has."""
     from fastapi import FastAPI, HTTPException
     from fastapi.testclient import TestClient

@@ -223,7 +223,7 @@ def run(tmp_path: Path) -> Run:
     return Run(tmp_path)
 
 
-def test_nothing_is_asked_while_what_they_read_is_what_there_is(run: Run, api: FakeApi) -> None:
+def test_no_request_is_made_while_consumers_are_current(run: Run, api: FakeApi) -> None:
     run.rerun_stale_consumers("first", "api")
     run.commit("first", epoch=1, checksum="aa")
     run.rerun_stale_consumers("first", "api")
@@ -231,7 +231,7 @@ def test_nothing_is_asked_while_what_they_read_is_what_there_is(run: Run, api: F
 
 
 @pytest.mark.parametrize("checksum", ["bb", None])
-def test_who_read_other_rows_is_cleared_with_all_behind_it(
+def test_stale_consumers_are_cleared_with_their_downstream_tasks(
     checksum: str | None, run: Run, api: FakeApi
 ) -> None:
     run.commit("first", epoch=1, checksum=checksum)
@@ -253,9 +253,7 @@ def test_who_read_other_rows_is_cleared_with_all_behind_it(
     }
 
 
-def test_the_task_that_asks_is_not_cleared_nor_is_one_that_will_run_anyway(
-    run: Run, api: FakeApi
-) -> None:
+def test_the_asking_task_and_pending_tasks_are_not_cleared(run: Run, api: FakeApi) -> None:
     run.commit("first", epoch=1, checksum="bb")
     api.succeeded = ["one"]
     run.begin_again("two")  # and is about to fail, or has not read it
@@ -263,9 +261,7 @@ def test_the_task_that_asks_is_not_cleared_nor_is_one_that_will_run_anyway(
     assert api.asked[2][2]["task_ids"] == ["one"]
 
 
-def test_a_task_whose_input_was_computed_again_while_it_ran_is_tried_again(
-    run: Run, api: FakeApi
-) -> None:
+def test_a_task_whose_input_was_recomputed_meanwhile_is_retried(run: Run, api: FakeApi) -> None:
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
     run.commit("first", epoch=1, checksum="bb")
@@ -285,9 +281,7 @@ def test_without_a_connection_the_command_is_in_the_log(
     assert "in Airflow's UI, clear one and two_out of run 'r/1'" in caplog.text
 
 
-def test_an_api_that_refuses_fails_the_attempt_and_the_next_asks_again(
-    run: Run, api: FakeApi
-) -> None:
+def test_a_refused_api_call_fails_the_attempt_and_is_repeated(run: Run, api: FakeApi) -> None:
     from airflow.sdk.exceptions import AirflowException
 
     run.commit("first", epoch=1, checksum="bb")
@@ -299,7 +293,7 @@ def test_an_api_that_refuses_fails_the_attempt_and_the_next_asks_again(
     assert api.asked[-1][1].endswith("clearTaskInstances")
 
 
-def test_a_consumer_that_has_run_again_since_is_left_alone(run: Run, api: FakeApi) -> None:
+def test_a_consumer_that_has_since_rerun_is_not_cleared(run: Run, api: FakeApi) -> None:
     run.commit("first", epoch=1, checksum="bb")
     for name in ("one", "two"):
         attempt = replace(run.tasks[name].attempt, execution_id=f"{name}-again", attempt_number=1)
@@ -312,7 +306,7 @@ def test_a_consumer_that_has_run_again_since_is_left_alone(run: Run, api: FakeAp
 MAPPED = RunIdentity.named("p@many:each:1", "r/1")
 
 
-def test_of_tasks_that_are_mapped_together_the_same_instance_is_cleared_and_all_behind_them(
+def test_only_the_matching_mapped_instance_is_cleared_with_its_downstream(
     tmp_path: Path, api: FakeApi
 ) -> None:
     run = Run(tmp_path, MAPPED)
@@ -329,9 +323,7 @@ def test_of_tasks_that_are_mapped_together_the_same_instance_is_cleared_and_all_
     assert sorted(one for one in asked if one != "after") == sorted([id, 1] for id in together)
 
 
-def test_an_instance_that_has_not_succeeded_is_not_cleared_for_its_neighbor_that_has(
-    tmp_path: Path, api: FakeApi
-) -> None:
+def test_unsuccessful_instances_are_not_cleared(tmp_path: Path, api: FakeApi) -> None:
     run = Run(tmp_path, MAPPED)
     run.commit("first", epoch=1, checksum="bb")
     api.succeeded, api.map_indexes = ["each.one"], [0]

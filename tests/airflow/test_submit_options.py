@@ -60,7 +60,7 @@ def test_every_setting_reaches_spark_submit_and_the_groups_conf_wins_over_the_in
 
 
 @pytest.mark.parametrize("group", ["big", SlotSharingGroup("big")])
-def test_a_group_that_is_a_name_only_leaves_all_to_the_installation(
+def test_a_group_without_settings_uses_the_installations(
     group: str | SlotSharingGroup,
 ) -> None:
     dag = dag_of(group)
@@ -68,14 +68,14 @@ def test_a_group_that_is_a_name_only_leaves_all_to_the_installation(
     assert command(dag, "in") == command(dag, "out") == installation
 
 
-def test_each_task_has_its_own_group_and_default_args_fill_what_nobody_sets() -> None:
+def test_each_task_has_its_group_and_default_args_fill_the_rest() -> None:
     dag = dag_of(SlotSharingGroup("big", executor_instances=2), driver_memory="1g")
     assert command(dag, "in")[-2:] == ["--num-executors 2", "--driver-memory 1g"]
     assert command(dag, "out")[-1] == "--driver-memory 1g"
     assert not any("executor" in option for option in command(dag, "out"))
 
 
-def test_a_setting_of_the_installation_gives_way_to_the_same_one_of_the_group() -> None:
+def test_a_groups_setting_overrides_the_installations() -> None:
     from graph_compiler.airflow_backend.task.submit_options import submit_options
 
     installation = {"spark.driver.memory": "1g", "spark.ui.enabled": "false"}

@@ -5,7 +5,7 @@ import pytest
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
 
-def test_every_state_of_airflow_has_one_of_flink() -> None:
+def test_every_airflow_state_maps_to_a_flink_state() -> None:
     from airflow.sdk import TaskInstanceState
 
     from graph_compiler.airflow_backend.web.runs.execution_states import EXECUTION_STATES
@@ -13,7 +13,7 @@ def test_every_state_of_airflow_has_one_of_flink() -> None:
     assert set(EXECUTION_STATES) == {None, *TaskInstanceState}
 
 
-def test_what_is_over_in_airflow_is_over_here() -> None:
+def test_airflows_final_states_are_final_here() -> None:
     from airflow.utils.state import State
 
     from graph_compiler.airflow_backend.web.runs.execution_states import EXECUTION_STATES

@@ -131,7 +131,7 @@ def dags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, "DAG"]:
     return build_dags(tmp_path / "staging")
 
 
-def test_each_task_leaves_its_documents_with_the_run_it_stands_in(
+def test_each_task_writes_its_documents_to_its_own_run(
     dags: dict[str, "DAG"], tmp_path: Path
 ) -> None:
     places = [(PIPELINE, "", -1), ("many", "", -1), ("many", "emea.", -1), ("many", "asia.", -1)]
@@ -149,7 +149,7 @@ def test_each_task_leaves_its_documents_with_the_run_it_stands_in(
             assert attempt.execution_id == f"{dag_id}-{prefix}{name}-{map_index}-1"
 
 
-def test_the_restarts_of_one_are_not_counted_for_another(dags: dict[str, "DAG"]) -> None:
+def test_restarts_are_counted_separately(dags: dict[str, "DAG"]) -> None:
     first: Any = dags["many"].get_task("mapped.first")
     begin(first, map_index=0)
 
@@ -162,7 +162,7 @@ def test_the_restarts_of_one_are_not_counted_for_another(dags: dict[str, "DAG"])
     assert [failures(0), failures(1)] == [1, 0]
 
 
-def test_a_task_with_an_id_that_is_not_its_regions_is_refused(dags: dict[str, "DAG"]) -> None:
+def test_a_task_id_that_differs_from_its_region_is_refused(dags: dict[str, "DAG"]) -> None:
     from airflow.sdk.exceptions import AirflowFailException
 
     task: Any = dags[PIPELINE].get_task("first")
@@ -192,7 +192,7 @@ UNMAPPED, EXPANDED = [("a.x", -1), ("a.y", -1)], [("m.x", 0), ("m.y", 0), ("m.x"
         ("p@d:m:2", "running", ["success"] * 4, "running"),
     ],
 )
-def test_of_a_part_of_a_dags_run_its_own_task_instances_are_asked(
+def test_the_state_of_a_run_in_a_group_is_that_of_its_own_tasks(
     owner: str, whole: str, states: list[str | None], expected: str
 ) -> None:
     from graph_compiler.airflow_backend.installation.run_states import state_of_part
@@ -203,7 +203,7 @@ def test_of_a_part_of_a_dags_run_its_own_task_instances_are_asked(
     assert state_of_part(RunIdentity.named(owner, "r"), whole, rows) == expected
 
 
-def test_what_is_not_expanded_yet_may_become_any_index() -> None:
+def test_a_mapped_run_is_running_until_its_tasks_are_expanded() -> None:
     from graph_compiler.airflow_backend.installation.run_states import state_of_part
 
     rows = [(TaskId("m.x"), 0, "success"), (TaskId("m.y"), -1, None)]
@@ -239,7 +239,7 @@ def packed_plan() -> str:
 
 
 @pytest.mark.usefixtures("database")
-def test_airflow_is_asked_about_the_dag_and_the_tasks_of_each() -> None:
+def test_airflow_is_asked_about_each_dag_and_its_tasks() -> None:
     from graph_compiler.airflow_backend.installation.run_states import run_states
 
     asked = [RunIdentity.named(owner, "r") for owner in (PIPELINE, *IN_GROUPS)]
@@ -256,7 +256,7 @@ def test_airflow_is_asked_about_the_dag_and_the_tasks_of_each() -> None:
     ]
 
 
-def test_the_page_shows_the_part_that_is_asked_for_with_its_own_attempts(
+def test_the_page_shows_the_requested_placement_with_its_attempts(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AIRFLOW__GRAPH_COMPILER__STAGING_ROOT", str(database))

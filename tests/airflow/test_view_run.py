@@ -127,7 +127,7 @@ def region(tries: list["TryRow"], attempts: list[RegionExecution]) -> "ViewRegio
         ("restarting", ExecutionState.FAILED, ExecutionState.FAILED),
     ],
 )
-def test_whoever_says_that_an_attempt_is_over_is_believed(
+def test_an_attempt_is_over_when_airflow_or_its_documents_say_so(
     of_airflow: str, of_documents: ExecutionState | None, shown: ExecutionState
 ) -> None:
     left = [an_attempt(1, of_documents)] if of_documents else []
@@ -145,7 +145,7 @@ def test_whoever_says_that_an_attempt_is_over_is_believed(
         ("skipped", ExecutionState.FINISHED, ExecutionState.CANCELED),
     ],
 )
-def test_a_task_that_somebody_marked_is_what_it_is_marked_and_its_attempt_what_it_was(
+def test_a_marked_task_shows_its_mark_and_its_attempt_keeps_its_state(
     marked: str, of_documents: ExecutionState, task: ExecutionState
 ) -> None:
     found = region([a_try(1, marked, is_current=True)], [an_attempt(1, of_documents)])
@@ -163,7 +163,7 @@ def test_a_row_that_waits_for_its_next_try_is_no_attempt() -> None:
     assert region([a_try(0, "upstream_failed", is_current=True)], []).attempts == ()
 
 
-def test_attempts_that_airflow_has_forgotten_are_shown_as_they_were_left() -> None:
+def test_attempts_unknown_to_airflow_keep_their_last_state() -> None:
     tries = [a_try(3, "running", is_current=True)]
     left = [an_attempt(1, ExecutionState.FAILED), an_attempt(2, ExecutionState.CANCELED)]
     found = region(tries, [*left, an_attempt(3, ExecutionState.RUNNING)])
@@ -191,7 +191,7 @@ def test_a_report_becomes_rows_outputs_contracts_and_work() -> None:
     assert (found.host, found.ended, found.started) == ("worker-1", 9.0, 1.0)
 
 
-def test_an_attempt_without_a_report_shows_what_its_driver_told_last() -> None:
+def test_an_attempt_without_a_report_shows_the_last_progress() -> None:
     told = ExecutionProgress(
         version=1,
         application_id="local-1",
@@ -218,7 +218,7 @@ def test_an_attempt_without_a_report_shows_what_its_driver_told_last() -> None:
         assert found.spark_url == ("http://driver:4040" if of_airflow == "running" else None)
 
 
-def test_a_report_is_believed_before_what_was_told_meanwhile() -> None:
+def test_a_report_takes_precedence_over_progress() -> None:
     told = ExecutionProgress(
         version=1,
         application_id="local-0",
@@ -232,7 +232,7 @@ def test_a_report_is_believed_before_what_was_told_meanwhile() -> None:
     assert (found.current, found.application_id, len(found.vertices)) == (None, "local-1", 1)
 
 
-def test_the_slowest_task_is_the_one_that_most_was_lost_by() -> None:
+def test_the_slowest_task_is_the_one_that_cost_most_time() -> None:
     def action(operator: str, median: float, longest: float) -> ActionMetrics:
         slowest = SlowestTask(stage_id=4, tasks=9, median_seconds=median, longest_seconds=longest)
         return replace(report().actions[0], operator=operator, slowest_task=slowest)
@@ -249,7 +249,7 @@ def test_the_slowest_task_is_the_one_that_most_was_lost_by() -> None:
     assert (slowest.operator, slowest.longest_seconds, slowest.tasks) == ("skewed", 30.0, 9)
 
 
-def test_a_failure_says_what_and_where() -> None:
+def test_a_failure_has_a_message_and_a_place() -> None:
     failure = Failure(
         throwable_type=ThrowableType.RECOVERABLE_ERROR,
         operator="flown",
@@ -308,7 +308,7 @@ def test_documents_are_read_again_when_one_is_added(layout: StagingLayout) -> No
     assert states == ["DEPLOYING", "RUNNING", "FAILED"]
 
 
-def test_progress_is_read_again_when_it_goes_on(layout: StagingLayout) -> None:
+def test_progress_is_read_again_when_it_changes(layout: StagingLayout) -> None:
     from graph_compiler.airflow_backend.web.runs.attempts import read_documents
 
     for operator in ("flown", "lateness"):
@@ -326,7 +326,7 @@ def test_progress_is_read_again_when_it_goes_on(layout: StagingLayout) -> None:
         assert found.progress == told
 
 
-def test_a_run_says_of_how_many_of_its_tasks_it_was_read(
+def test_a_run_shows_how_many_of_its_tasks_were_read(
     layout: StagingLayout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from graph_compiler.airflow_backend.web.runs import attempts
@@ -345,7 +345,7 @@ def test_a_run_says_of_how_many_of_its_tasks_it_was_read(
     assert (found.tasks, found.tasks_read, found.attempts) == (3, 2, {"late": ()})
 
 
-def test_what_cannot_be_read_is_left_out(layout: StagingLayout) -> None:
+def test_unreadable_documents_are_left_out(layout: StagingLayout) -> None:
     from graph_compiler.airflow_backend.web.runs.attempts import read_documents
 
     folder = leave(layout, report={"version": 0})
@@ -354,7 +354,7 @@ def test_what_cannot_be_read_is_left_out(layout: StagingLayout) -> None:
     assert len(read_documents(layout).attempts[LATE]) == 1
 
 
-def test_what_is_no_document_is_left_out_and_waited_for_by_nobody(
+def test_special_files_are_left_out_and_block_nobody(
     layout: StagingLayout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from graph_compiler.airflow_backend.web.runs import attempts

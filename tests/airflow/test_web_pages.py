@@ -38,7 +38,7 @@ def built(tmp_path: Path) -> Path:
     return static
 
 
-def test_the_page_and_its_files_are_what_they_are(built: Path) -> None:
+def test_the_page_and_its_files_are_served_with_their_types(built: Path) -> None:
     page = browser(built).get("/app/")
     assert (page.text, page.headers["Content-Type"]) == (
         "<!doctype html>",
@@ -61,11 +61,11 @@ def test_a_file_is_sent_again_only_when_it_has_changed(built: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["../index.html", "..%2f..%2fsecret", "%2e%2e/index.html", "/etc/passwd", "", "link"]
 )
-def test_nothing_else_is_a_file(built: Path, name: str) -> None:
+def test_other_paths_are_not_served(built: Path, name: str) -> None:
     assert browser(built).get(f"/app/assets/{name}").status_code == 404
 
 
-def test_a_page_that_is_not_built_says_so(tmp_path: Path) -> None:
+def test_a_missing_build_is_reported(tmp_path: Path) -> None:
     answer = browser(tmp_path).get("/app/")
     assert answer.status_code == 503
     assert "make web" in answer.text

@@ -34,7 +34,7 @@ def test_loading_the_plugin_imports_nothing_of_the_view() -> None:
     assert done.stdout.splitlines()[-1] == "graph_compiler_plugin"
 
 
-def test_the_view_is_in_the_navigation_and_on_every_page_of_a_dag_with_its_region_chosen() -> None:
+def test_the_view_is_in_the_navigation_and_on_every_dag_page() -> None:
     from airflow.api_fastapi.core_api.datamodels.plugins import ExternalViewResponse
 
     from graph_compiler.graph_compiler_plugin import GraphCompilerPlugin

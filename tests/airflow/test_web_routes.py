@@ -100,13 +100,13 @@ def viewer(app: Any) -> Any:
     return client(app, "viewer")
 
 
-def test_nobody_gets_anything_without_a_login(app: Any) -> None:
+def test_every_route_requires_a_login(app: Any) -> None:
     assert {route: client(app).get(route).status_code for route in ROUTES} == dict.fromkeys(
         ROUTES, 401
     )
 
 
-def test_who_may_read_no_dag_sees_no_dag(app: Any) -> None:
+def test_users_without_dag_permission_see_no_dag(app: Any) -> None:
     nobody = client(app, "none")
     routes = [route for route in ROUTES if "/dags/" in route]
     assert {route: nobody.get(route).status_code for route in routes} == dict.fromkeys(routes, 403)
@@ -121,13 +121,13 @@ def test_a_viewer_sees_everything_but_rows(viewer: Any) -> None:
     assert set(found.values()) <= {200, 403, 404, 503}
 
 
-def test_a_token_that_somebody_made_up_is_refused(app: Any) -> None:
+def test_a_forged_token_is_refused(app: Any) -> None:
     forged = client(app)
     forged.headers["Authorization"] = "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9."
     assert forged.get(f"{API}/pipelines").status_code == 403
 
 
-def test_the_list_has_only_what_the_user_may_read(
+def test_the_list_has_only_dags_that_the_user_may_read(
     viewer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
@@ -149,7 +149,7 @@ def test_the_list_has_only_what_the_user_may_read(
     assert viewer.get(f"{API}/dags/evil/plan?dag_id=flights").status_code == 403
 
 
-def test_the_list_has_no_runs_for_who_may_not_read_them(
+def test_the_list_hides_runs_without_permission(
     viewer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
@@ -193,7 +193,7 @@ def test_a_plan_that_cannot_be_read_hides_no_other(viewer: Any, text: bytes) -> 
 
 
 @pytest.mark.usefixtures("app")
-def test_a_list_longer_than_what_is_kept_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_longer_than_the_cache_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     from airflow.utils.session import create_session
 
     from graph_compiler.airflow_backend.web.plans import dag_versions as plans
@@ -206,7 +206,7 @@ def test_a_list_longer_than_what_is_kept_is_whole(monkeypatch: pytest.MonkeyPatc
         assert None not in cards.of(session, [one, other]).values()
 
 
-def test_half_a_surrogate_pair_in_a_reason_is_an_answer() -> None:
+def test_a_lone_surrogate_in_a_reason_is_served() -> None:
     from graph_compiler.airflow_backend.web.routes.answers import answer
 
     body = bytes(answer({"reason": "no file 'caf\udce9' <é>"}).body)
@@ -214,7 +214,7 @@ def test_half_a_surrogate_pair_in_a_reason_is_an_answer() -> None:
     assert "<é>".encode() in body
 
 
-def test_what_is_not_there_is_told_in_words(viewer: Any) -> None:
+def test_missing_things_are_404_with_a_message(viewer: Any) -> None:
     run = RUN.replace("+", "%2B")
     missing = {
         f"by_hand/{route}": "there is no "
@@ -235,12 +235,12 @@ def test_what_is_not_there_is_told_in_words(viewer: Any) -> None:
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "1e3", "x", "9" * 30])
-def test_a_version_is_a_number_that_databases_know(viewer: Any, number: str) -> None:
+def test_a_version_out_of_range_is_refused(viewer: Any, number: str) -> None:
     assert viewer.get(f"{API}/dags/flights/plan?version={number}").status_code == 422
     assert viewer.get(f"{API}/dags/flights/compare?old=1&new={number}").status_code == 422
 
 
-def test_no_route_takes_anything_but_get(viewer: Any) -> None:
+def test_every_route_accepts_only_get(viewer: Any) -> None:
     for route in ROUTES:
         for method in ("POST", "PUT", "PATCH", "DELETE"):
             assert viewer.request(method, route).status_code == 405, (method, route)
@@ -248,9 +248,7 @@ def test_no_route_takes_anything_but_get(viewer: Any) -> None:
         assert viewer.get(f"/graph-compiler{path}").status_code == 404
 
 
-def test_every_answer_says_where_scripts_come_from_and_who_may_frame_it(
-    app: Any, viewer: Any
-) -> None:
+def test_every_answer_has_a_content_security_policy(app: Any, viewer: Any) -> None:
     answers = [
         client(app).get(ROUTES[0]),
         *(viewer.get(route) for route in ROUTES),
@@ -266,7 +264,7 @@ def test_every_answer_says_where_scripts_come_from_and_who_may_frame_it(
         assert "no-cache" in answer.headers["Cache-Control"]
 
 
-def test_names_with_markup_come_back_as_json_only(viewer: Any) -> None:
+def test_names_with_markup_are_only_served_as_json(viewer: Any) -> None:
     for route in ("pipelines", "dags/evil/plan", "dags/evil/versions", f"dags/{SCRIPT}/plan"):
         answer = viewer.get(f"{API}/{route}")
         assert answer.headers["Content-Type"] == "application/json", route
@@ -276,7 +274,7 @@ def test_names_with_markup_come_back_as_json_only(viewer: Any) -> None:
     assert SCRIPT in plan["edges"][0]["explanation"]
 
 
-def test_the_page_that_is_not_built_says_so(viewer: Any) -> None:
+def test_a_missing_build_is_reported(viewer: Any) -> None:
     from graph_compiler.airflow_backend.web.routes.pages import INDEX, STATIC
 
     answer = viewer.get("/graph-compiler/app/")
@@ -284,7 +282,7 @@ def test_the_page_that_is_not_built_says_so(viewer: Any) -> None:
     assert (answer.status_code == 200) == (STATIC / INDEX).is_file()
 
 
-def test_a_run_shows_the_plan_it_ran_and_the_dag_that_of_now(viewer: Any) -> None:
+def test_a_run_shows_its_own_plan_and_the_dag_the_current_one(viewer: Any) -> None:
     versions = viewer.get(f"{API}/dags/flights/versions").json()["versions"]
     assert [one["number"] for one in versions] == [2, 1]
     now = viewer.get(f"{API}/dags/flights/plan").json()
@@ -296,7 +294,7 @@ def test_a_run_shows_the_plan_it_ran_and_the_dag_that_of_now(viewer: Any) -> Non
     assert (run["dag_version"], run["plan_id"]) == (1, ran["plan_id"])
 
 
-def test_two_versions_are_compared_as_diff_does(viewer: Any) -> None:
+def test_versions_are_compared_like_the_diff_command(viewer: Any) -> None:
     found = viewer.get(f"{API}/dags/flights/compare?old=1&new=2").json()
     assert found["summary"] == (
         "flights: 1 of 1 staged results reusable · tasks: 12 added, 1 removed, 1 changed"
@@ -328,7 +326,7 @@ def test_runs_are_listed_newest_first(viewer: Any) -> None:
     ]
 
 
-def test_a_retry_is_two_attempts_and_a_task_that_waits_is_none(viewer: Any) -> None:
+def test_a_retry_is_two_attempts_and_a_waiting_task_has_none(viewer: Any) -> None:
     start_run("evil", "manual__retried")
 
     def region(name: str) -> Any:
@@ -358,7 +356,7 @@ def test_a_retry_is_two_attempts_and_a_task_that_waits_is_none(viewer: Any) -> N
     )
 
 
-def test_why_an_attempt_failed_is_for_those_who_may_read_logs(
+def test_failure_messages_require_permission_to_read_logs(
     viewer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity

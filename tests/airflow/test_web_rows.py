@@ -87,16 +87,14 @@ def layout(show: Any) -> StagingLayout:
 
 
 @pytest.mark.usefixtures("layout")
-def test_rows_are_for_those_who_may_see_the_dag_and_rows(app: Any) -> None:
+def test_rows_require_permission_for_the_dag_and_for_rows(app: Any) -> None:
     roles = (None, "none", "viewer", "user", "op", "admin")
     found = [client(app, role).get(ROWS).status_code for role in roles]
     assert found == [401, 403, 403, 403, 200, 200]
 
 
 @pytest.mark.usefixtures("layout")
-def test_the_auth_manager_is_asked_for_a_permission_of_its_own(
-    app: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_have_a_separate_permission(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
 
     asked = []
@@ -117,9 +115,7 @@ def test_the_auth_manager_is_asked_for_a_permission_of_its_own(
 
 
 @pytest.mark.usefixtures("layout")
-def test_who_may_not_read_this_dag_sees_no_rows_of_it(
-    app: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_require_permission_for_their_dag(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
 
     asked = []
@@ -135,7 +131,7 @@ def test_who_may_not_read_this_dag_sees_no_rows_of_it(
 
 
 @pytest.mark.usefixtures("layout")
-def test_the_first_rows_come_as_text_and_no_browser_keeps_them(app: Any) -> None:
+def test_the_first_rows_are_text_and_not_cached(app: Any) -> None:
     answer = client(app, "op").get(ROWS)
     assert answer.json() == {
         "epoch": 0,
@@ -153,7 +149,7 @@ def test_the_first_rows_come_as_text_and_no_browser_keeps_them(app: Any) -> None
 
 
 @pytest.mark.usefixtures("layout")
-def test_a_result_says_to_whom_its_rows_are_shown(app: Any, show: Any) -> None:
+def test_a_result_says_whether_its_rows_are_shown_to_the_user(app: Any, show: Any) -> None:
     def said(role: str) -> Any:
         return client(app, role).get(OF_RESULT).json()["rows_are_shown"]
 
@@ -162,9 +158,7 @@ def test_a_result_says_to_whom_its_rows_are_shown(app: Any, show: Any) -> None:
     assert [said(role) for role in ("viewer", "op")] == [False, False]
 
 
-def test_no_rows_are_shown_until_somebody_says_how_many(
-    app: Any, show: Any, layout: StagingLayout
-) -> None:
+def test_rows_are_off_until_a_limit_is_set(app: Any, show: Any, layout: StagingLayout) -> None:
     from graph_compiler.airflow_backend.installation.settings import Settings
 
     assert Settings(staging_root=layout.root).row_samples == 0
@@ -199,7 +193,7 @@ def refusal(app: Any, path: str = ROWS) -> str:
     return str(answer.json()["detail"])
 
 
-def test_what_is_not_there_is_told_in_words(app: Any, layout: StagingLayout) -> None:
+def test_missing_results_are_404_with_a_message(app: Any, layout: StagingLayout) -> None:
     rows = f"{API}/dags/sampled/rows"
     assert refusal(app, f"{rows}?run_id=other&result={RESULT}") == (
         "there is no run 'other' of 'sampled'"
@@ -216,7 +210,7 @@ def test_what_is_not_there_is_told_in_words(app: Any, layout: StagingLayout) -> 
     assert "the rows cannot be read here: " in refusal(app)
 
 
-def test_a_released_result_says_who_released_it(app: Any, layout: StagingLayout) -> None:
+def test_a_released_result_names_its_last_reader(app: Any, layout: StagingLayout) -> None:
     record = ReleasedResult(
         result_id=RESULT, epoch=0, region_id=RegionId("out"), execution_id="e1", time=1.0, bytes=1
     )
@@ -239,7 +233,7 @@ def test_looking_at_rows_changes_nothing(app: Any, layout: StagingLayout) -> Non
 
 
 @pytest.mark.usefixtures("layout")
-def test_a_server_without_pyarrow_says_so(
+def test_a_missing_pyarrow_is_reported(
     app: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "pyarrow.py").write_text("raise ImportError")

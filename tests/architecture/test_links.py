@@ -38,7 +38,7 @@ LINKS = [
 
 
 @pytest.mark.parametrize(("document", "target"), LINKS)
-def test_a_link_leads_somewhere(document: Path, target: str) -> None:
+def test_every_link_resolves(document: Path, target: str) -> None:
     file, _, anchor = target.partition("#")
     found = document.parent / file if file else document
     assert found.exists()

@@ -17,7 +17,7 @@ BOUNDED = {
 }
 
 
-def test_no_module_brings_rows_to_the_driver() -> None:
+def test_no_module_collects_rows_in_the_driver() -> None:
     found = {
         str(path.relative_to(RUNTIME)): [match[0] for match in BRINGS_ROWS.finditer(text)]
         for path in sorted(RUNTIME.rglob("*.py"))

@@ -20,19 +20,19 @@ ROWS = {
 BY_NAME = [pytest.param(fault, id=f"{fault.item}: {fault.what}") for fault in FAULTS]
 
 
-def test_each_edit_has_one_place() -> None:
+def test_each_edit_matches_one_place() -> None:
     edits = [edit for fault in FAULTS for edit in fault.edits]
     assert misplaced([*edits, *(mutant.edit for mutant in MUTANTS)]) == []
 
 
 @pytest.mark.parametrize("fault", BY_NAME)
-def test_what_an_edit_leaves_is_python(fault: Fault) -> None:
+def test_each_edit_leaves_valid_python(fault: Fault) -> None:
     for text in changed_files(fault.edits).values():
         ast.parse(text)
 
 
 @pytest.mark.parametrize("fault", BY_NAME)
-def test_what_must_find_a_fault_is_there(fault: Fault) -> None:
+def test_the_tests_that_find_a_fault_exist(fault: Fault) -> None:
     assert fault.found_by
     for finder in set(fault.found_by) - MACHINES:
         file, _, name = finder.partition("::")

@@ -35,7 +35,7 @@ def opening_stumbles(source: str) -> Iterator[str]:
 @pytest.mark.parametrize(
     "path", [*DOCUMENTS, *MODULES], ids=lambda path: str(path.relative_to(ROOT))
 )
-def test_it_is_in_plain_words(path: Path) -> None:
+def test_texts_are_in_plain_words(path: Path) -> None:
     text = path.read_text()
     assert list(stumbles(text)) == []
     if path.suffix == ".py":

@@ -30,7 +30,7 @@ FILES = {path.name: path.read_text() for path in (ROOT / "tests").rglob("test_*.
 
 
 @pytest.mark.parametrize("promise", PROMISES)
-def test_the_tests_that_hold_a_promise_are_there(promise: str) -> None:
+def test_the_tests_of_a_promise_exist(promise: str) -> None:
     tests = re.findall(r"`(test_\w+\.py)(?:::(test_\w+))?`", promise)
     assert tests, "which test holds it?"
     for file, name in tests:

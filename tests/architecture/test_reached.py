@@ -119,7 +119,7 @@ def for_conformance_only() -> dict[str, str]:
     }
 
 
-def test_what_no_program_reaches_is_for_conformance_only_and_the_page_on_flink_says_why() -> None:
+def test_unreached_code_is_for_conformance_and_documented() -> None:
     assert unreached() == set(for_conformance_only())
 
 

@@ -68,7 +68,7 @@ def said_of(file: Path, project: Path) -> str:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: f"{path.parent.name}-{path.name}")
-def test_a_mistake_is_told_in_words(
+def test_each_mistake_has_the_expected_message(
     case: Path, project: Path, request: pytest.FixtureRequest
 ) -> None:
     declared, _, expected = case.read_text().partition(MARK)
@@ -91,7 +91,7 @@ def test_the_corpus_is_large_and_of_both_kinds() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: f"{path.parent.name}-{path.name}")
-def test_what_is_said_names_the_file_and_nothing_of_the_machine(case: Path) -> None:
+def test_messages_name_the_file_and_no_absolute_path(case: Path) -> None:
     said = case.read_text().partition(MARK)[2]
     problems = len(re.findall(r"^#   \S", said, re.MULTILINE))
     assert said.count("declared at pipelines/") >= problems
@@ -109,7 +109,7 @@ BYTES = {
 
 
 @pytest.mark.parametrize(("content", "words"), BYTES.values(), ids=BYTES)
-def test_bytes_that_are_no_pipeline(content: bytes, words: str, project: Path) -> None:
+def test_random_bytes_are_no_yaml_pipeline(content: bytes, words: str, project: Path) -> None:
     file = project / "pipelines" / "bytes.yaml"
     file.write_bytes(content)
     said = said_of(file, project)
@@ -126,7 +126,7 @@ def test_bytes_that_are_no_pipeline(content: bytes, words: str, project: Path) -
     ],
     ids=["utf_16", "zeros", "latin_1"],
 )
-def test_bytes_that_are_no_module(content: bytes, words: str, project: Path) -> None:
+def test_random_bytes_are_no_python_pipeline(content: bytes, words: str, project: Path) -> None:
     file = project / "pipelines" / "bytes_of_a_module.py"
     file.write_bytes(content)
     said = said_of(file, project)
@@ -135,7 +135,7 @@ def test_bytes_that_are_no_module(content: bytes, words: str, project: Path) -> 
     file.unlink()
 
 
-def test_a_module_and_a_file_of_one_name(project: Path) -> None:
+def test_a_module_and_a_file_of_the_same_name_are_refused(project: Path) -> None:
     for suffix in (".py", ".yaml"):
         (project / "pipelines" / f"twice{suffix}").write_text("")
     done = CliRunner().invoke(app, ["validate", "twice"])
@@ -156,7 +156,7 @@ import graph_compiler.__main__
 
 
 @pytest.mark.parametrize("command", ["validate", "explain", "run"])
-def test_every_command_tells_it_with_exit_code_2_and_leaves_nothing_behind(
+def test_every_command_exits_with_2_and_leaves_no_files(
     command: str, tmp_path: Path
 ) -> None:
     shutil.copytree(HERE / "project", tmp_path, dirs_exist_ok=True)
@@ -186,7 +186,7 @@ def test_every_command_tells_it_with_exit_code_2_and_leaves_nothing_behind(
         assert not (tmp_path / "home").exists()
 
 
-def test_the_document_says_the_same(project: Path) -> None:
+def test_the_json_document_has_the_same_message(project: Path) -> None:
     declared = (HERE / "syntax" / "several_problems.yaml").read_text().partition(MARK)[0]
     file = project / "pipelines" / "several_problems.yaml"
     file.write_text(declared)

@@ -32,7 +32,7 @@ def written(project: Path, name: str, file: Path) -> str:
     return file.as_uri()
 
 
-def test_one_file_shows_the_plan_and_asks_nobody(tmp_path: Path, page: Page) -> None:
+def test_a_single_file_shows_the_plan_without_requests(tmp_path: Path, page: Page) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     address = written(ROOT, "flights", tmp_path / "plan.html")
@@ -46,7 +46,7 @@ def test_one_file_shows_the_plan_and_asks_nobody(tmp_path: Path, page: Page) -> 
     assert accessibility_problems(page) == []
 
 
-def test_names_stay_text(tmp_path: Path, page: Page) -> None:
+def test_names_are_never_markup(tmp_path: Path, page: Page) -> None:
     (tmp_path / "pipelines").mkdir()
     (tmp_path / "pipelines" / "__init__.py").touch()  # else the project's own package is nearer
     (tmp_path / "pipelines" / "evil.py").write_text(EVIL)

@@ -86,7 +86,7 @@ def test_a_login_leads_to_the_list_of_pipelines_and_on_to_their_runs(
 
 
 @pytest.mark.usefixtures("runs")
-def test_a_dag_shows_its_plan_and_why_it_is_cut_where_it_is(airflow_page: Page) -> None:
+def test_a_dag_shows_its_plan_and_the_reasons_for_its_cuts(airflow_page: Page) -> None:
     airflow_page.goto(tab("flights"))
     view = airflow_page.frame_locator("iframe")
     expect(region(view, "with_weather")).to_be_visible(timeout=SECONDS)
@@ -107,7 +107,7 @@ def test_a_dag_shows_its_plan_and_why_it_is_cut_where_it_is(airflow_page: Page) 
 
 
 @pytest.mark.usefixtures("runs")
-def test_search_and_keys_lead_through_the_graph(airflow_page: Page) -> None:
+def test_the_graph_is_navigated_by_search_and_keys(airflow_page: Page) -> None:
     airflow_page.goto(tab("flights"))
     view = airflow_page.frame_locator("iframe")
     expect(region(view, "with_weather")).to_be_visible(timeout=SECONDS)
@@ -146,7 +146,7 @@ def test_a_run_that_succeeded_leads_to_its_log_and_to_what_it_staged(
     )
 
 
-def test_the_address_names_what_is_shown_and_airflows_search_opens_from_it(
+def test_the_url_keeps_the_selection_and_leads_to_airflows_search(
     airflow_page: Page, runs: dict[str, str]
 ) -> None:
     airflow_page.goto(tab("flights", runs["flights"]))
@@ -165,7 +165,7 @@ def test_the_address_names_what_is_shown_and_airflows_search_opens_from_it(
     expect(airflow_page.get_by_role("dialog")).to_be_visible()
 
 
-def test_rows_are_shown_to_those_who_may_see_them_when_they_ask(
+def test_rows_are_shown_on_request_to_permitted_users(
     airflow_page: Page, viewers_page: Page, runs: dict[str, str]
 ) -> None:
     for page in (airflow_page, viewers_page):
@@ -183,7 +183,7 @@ def test_rows_are_shown_to_those_who_may_see_them_when_they_ask(
     expect(rows.locator("thead")).to_contain_text("arr_delay")
 
 
-def test_a_failed_region_says_why_and_what_was_not_begun(
+def test_a_failed_region_shows_why_and_which_tasks_did_not_start(
     airflow_page: Page, runs: dict[str, str]
 ) -> None:
     airflow_page.goto(tab("broken", runs["broken"]))
@@ -200,7 +200,7 @@ def test_a_failed_region_says_why_and_what_was_not_begun(
     expect(view.locator("img, iframe, b, i")).to_have_count(0)
 
 
-def test_a_recovered_run_says_what_was_computed_again_and_why(
+def test_a_recovered_run_shows_what_was_recomputed_and_why(
     airflow_page: Page, recovered: str
 ) -> None:
     airflow_page.goto(tab("recovered", recovered))
@@ -245,7 +245,7 @@ def test_two_versions_are_compared_as_a_picture(
     expect(node(view, "warm")).to_have_count(0)
 
 
-def test_a_picture_and_a_plan_can_be_taken_away(airflow_page: Page, runs: dict[str, str]) -> None:
+def test_a_picture_and_a_plan_can_be_downloaded(airflow_page: Page, runs: dict[str, str]) -> None:
     airflow_page.goto(tab("flights", runs["flights"]))
     view = airflow_page.frame_locator("iframe")
     taken = {}
@@ -261,7 +261,7 @@ def test_a_picture_and_a_plan_can_be_taken_away(airflow_page: Page, runs: dict[s
     assert len(json.loads(taken["JSON"])["vertices"]) == 13
 
 
-def test_two_hundred_vertices_are_all_there_and_each_is_found(airflow_page: Page) -> None:
+def test_two_hundred_vertices_are_all_shown_and_searchable(airflow_page: Page) -> None:
     airflow_page.goto(tab("wide"))
     view = airflow_page.frame_locator("iframe")
     expect(view.locator(".minimap")).to_be_visible(timeout=SECONDS)
@@ -279,7 +279,7 @@ def test_a_dag_that_is_no_pipeline_says_so(chromium: Browser, shown: Shown) -> N
     page.context.close()
 
 
-def test_a_viewer_sees_it_and_nobody_else_does(
+def test_only_permitted_users_see_the_view(
     shown: Shown, viewers_page: Page, page: Page, runs: dict[str, str]
 ) -> None:
     viewers_page.goto(tab("flights", runs["flights"]))

@@ -49,7 +49,7 @@ def test_a_dag_file_that_names_the_module_is_enough(dags: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".py", ".yaml"])
-def test_a_pipeline_that_says_when_it_runs_needs_one_file_for_all(dags: Path, suffix: str) -> None:
+def test_pipelines_with_a_schedule_share_one_dag_file(dags: Path, suffix: str) -> None:
     pipeline = PIPELINE if suffix == ".yaml" else replace(PIPELINE, schedule=Schedule())
     with pytest.raises(InvalidPipelineError, match="write dags/all_pipelines.py:"):
         require_dag(pipeline, module(dags.parent, suffix), dags)
@@ -57,7 +57,7 @@ def test_a_pipeline_that_says_when_it_runs_needs_one_file_for_all(dags: Path, su
     require_dag(pipeline, module(dags.parent, suffix), dags)
 
 
-def test_where_dags_come_from_bundles_airflow_is_asked(
+def test_with_dag_bundles_airflow_is_asked_for_dags(
     dags: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST", "[]")

@@ -57,7 +57,7 @@ def diff(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_revision_is_compared_with_what_is_here(project: Path) -> None:
+def test_a_revision_is_compared_with_the_working_tree(project: Path) -> None:
     done = diff(project, "HEAD:pipelines/sales.py", "sales")
     assert done.stderr == ""
     assert done.stdout.splitlines()[0] == (
@@ -67,7 +67,7 @@ def test_a_revision_is_compared_with_what_is_here(project: Path) -> None:
     assert done.returncode == 0
 
 
-def test_modules_that_a_pipeline_imports_are_those_of_its_revision(project: Path) -> None:
+def test_imported_modules_are_read_from_the_same_revision(project: Path) -> None:
     found = json.loads(
         diff(project, "first:pipelines/sales.py", "HEAD:pipelines/sales.py", "--json").stdout
     )
@@ -92,7 +92,7 @@ def test_a_file_elsewhere_is_compared_with_a_module_of_the_same_name(
     assert "1 changed, 1 affected · 1 of 1 staged results reusable" in done.stdout
 
 
-def test_the_exit_code_says_on_request_whether_they_differ(project: Path) -> None:
+def test_the_exit_code_shows_differences_on_request(project: Path) -> None:
     assert diff(project, "sales", "pipelines/sales.py", "--exit-code").returncode == 0
     assert diff(project, "HEAD:pipelines/sales.py", "sales", "--exit-code").returncode == 1
 
@@ -108,7 +108,7 @@ def test_the_exit_code_says_on_request_whether_they_differ(project: Path) -> Non
         ("broken:pipelines/sales.py", "broken:pipelines/sales.py: pipeline 'sales' has 1 problem"),
     ],
 )
-def test_what_is_no_version_is_told_in_words(version: str, words: str, project: Path) -> None:
+def test_an_unknown_version_is_reported(version: str, words: str, project: Path) -> None:
     if version.startswith("broken"):
         (project / "pipelines" / "sales.py").write_text("1 / 0")
         git(project, "commit", "-qam", "third")

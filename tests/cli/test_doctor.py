@@ -71,14 +71,14 @@ def test_a_check_that_crashes_hides_no_other() -> None:
         ("Unable to locate a Java Runtime.", State.FAILED),
     ],
 )
-def test_java_17_and_21_are_right(said: str, state: State) -> None:
+def test_java_17_and_21_are_accepted(said: str, state: State) -> None:
     found = judge_java(said, "/usr/bin/java")
     assert found.state is state
     assert (found.cure is None) == (state is State.OK)
     assert "/usr/bin/java" in found.found
 
 
-def test_no_java_is_told_by_where_it_was_looked_for(tmp_path: Path) -> None:
+def test_a_missing_java_is_reported_with_the_searched_places(tmp_path: Path) -> None:
     found = java(Programs(environment={"PATH": str(tmp_path)}))
     assert found.state is State.FAILED
     assert "on PATH, and JAVA_HOME is not set" in found.found
@@ -87,7 +87,7 @@ def test_no_java_is_told_by_where_it_was_looked_for(tmp_path: Path) -> None:
     assert "apt-get install openjdk-17" in str(found.cure)
 
 
-def test_spark_submit_is_looked_for_as_a_task_does(tmp_path: Path) -> None:
+def test_spark_submit_is_found_like_a_task_finds_it(tmp_path: Path) -> None:
     assert spark_submit(Programs(environment={"PATH": str(tmp_path)})).state is State.FAILED
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "spark-submit"
@@ -96,7 +96,7 @@ def test_spark_submit_is_looked_for_as_a_task_does(tmp_path: Path) -> None:
     assert (found.state, found.found) == (State.OK, str(program))
 
 
-def test_driver_and_executors_have_this_python(tmp_path: Path) -> None:
+def test_driver_and_executors_must_use_this_python(tmp_path: Path) -> None:
     here = {"PYSPARK_PYTHON": sys.executable}
     assert driver_python(Programs(environment=here)).state is State.OK
     other = tmp_path / "python"
@@ -121,13 +121,13 @@ def test_driver_and_executors_have_this_python(tmp_path: Path) -> None:
         (None, False, State.FAILED),
     ],
 )
-def test_the_full_pyspark_is_wanted(version: str | None, has_client: bool, state: State) -> None:
+def test_the_full_pyspark_is_required(version: str | None, has_client: bool, state: State) -> None:
     found = judge_pyspark(version, has_client=has_client)
     assert found.state is state
     assert (found.cure is None) == (state is State.OK)
 
 
-def test_the_jars_are_those_of_the_package() -> None:
+def test_the_jars_must_be_those_of_the_package() -> None:
     jar = "spark-core_2.13-{}.jar".format
     assert judge_jars([jar("4.3.0")], "4.3.0", "/s/jars", has_home=False).state is State.OK
     older = judge_jars([jar("4.0.0")], "4.3.0", "/s/jars", has_home=True)
@@ -140,7 +140,7 @@ def test_the_jars_are_those_of_the_package() -> None:
     assert judge_jars([], "4.3.0", "/s/jars", has_home=False).found.startswith("none in")
 
 
-def test_a_staging_root_that_is_right_is_left_as_it_was(tmp_path: Path) -> None:
+def test_a_good_staging_root_is_left_unchanged(tmp_path: Path) -> None:
     root = tmp_path / "staging"
     root.mkdir(mode=0o700)
     answers = judge_staging_root(StagingRoot(folder=root))
@@ -148,13 +148,13 @@ def test_a_staging_root_that_is_right_is_left_as_it_was(tmp_path: Path) -> None:
     assert list(root.iterdir()) == []
 
 
-def test_a_staging_root_that_is_not_there_yet_is_not_made(tmp_path: Path) -> None:
+def test_a_missing_staging_root_is_not_created(tmp_path: Path) -> None:
     answers = judge_staging_root(StagingRoot(folder=tmp_path / "a" / "b"))
     assert {answer.finding.state for answer in answers} == {State.OK}
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_staging_root_that_cannot_be_written_is_one_finding(tmp_path: Path) -> None:
+def test_an_unwritable_staging_root_is_one_finding(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (answer,) = judge_staging_root(StagingRoot(folder=tmp_path / "file" / "staging"))
     assert answer.finding.state is State.FAILED
@@ -182,7 +182,7 @@ def test_a_file_system_that_gives_a_name_twice_is_refused(
     assert found["staging renames"].state is State.OK
 
 
-def test_an_airflow_that_is_right() -> None:
+def test_a_good_airflow_passes() -> None:
     assert {name: finding.state for name, finding in states({}).items()} == dict.fromkeys(
         ("Airflow", "plugin", "settings", "Spark connection", "API connection"), State.OK
     )
@@ -228,7 +228,7 @@ def test_an_airflow_that_is_right() -> None:
         ),
     ],
 )
-def test_what_airflow_says_is_judged_fact_by_fact(
+def test_each_fact_about_airflow_is_checked(
     name: str, fact: dict[str, object], check: str, state: State, words: str
 ) -> None:
     found = states({name: fact})
@@ -238,7 +238,7 @@ def test_what_airflow_says_is_judged_fact_by_fact(
     assert {other.state for other_name, other in found.items() if other_name != check} == {State.OK}
 
 
-def test_a_connection_without_a_master_cannot_be_used() -> None:
+def test_a_connection_without_a_master_is_reported() -> None:
     value = {"conn_id": "c", "problem": None, "type": "spark", "host": "", "port": None}
     assert (
         states({"spark_connection": {"value": {**value, "deploy_mode": None}}})[
@@ -248,14 +248,14 @@ def test_a_connection_without_a_master_cannot_be_used() -> None:
     )
 
 
-def test_an_airflow_that_cannot_be_asked_is_one_finding() -> None:
+def test_an_unreachable_airflow_is_one_finding() -> None:
     health = AirflowHealth(facts={}, staging_root=ROOT, silence="No module named 'airflow'")
     answers = {answer.name: answer.finding for answer in judge_airflow(health)}
     assert set(answers) == {"Airflow", "Spark provider"}
     assert "No module named 'airflow'" in answers["Airflow"].found
 
 
-def test_what_the_deployment_sets_is_named_by_where(
+def test_deployment_settings_are_named_with_their_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     airflow = EmbeddedAirflow(tmp_path)

@@ -20,7 +20,7 @@ def airflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EmbeddedAirflow:
     return EmbeddedAirflow(tmp_path)
 
 
-def test_spark_is_told_what_suits_one_machine_unless_somebody_says_otherwise(
+def test_spark_gets_single_machine_settings_unless_overridden(
     airflow: EmbeddedAirflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert airflow.spark_conf["spark.ui.enabled"] == "false"
@@ -33,7 +33,7 @@ def test_spark_is_told_what_suits_one_machine_unless_somebody_says_otherwise(
     assert airflow.spark_conf == {}
 
 
-def test_nobody_else_sees_what_it_keeps(airflow: EmbeddedAirflow) -> None:
+def test_airflows_home_and_logs_are_private(airflow: EmbeddedAirflow) -> None:
     log = airflow.log_of("sales")
     for folder in (airflow.home, log.parent):
         assert folder.stat().st_mode & 0o077 == 0
@@ -71,7 +71,7 @@ def test_the_parts_of_an_airflow_run_under_this_python_whatever_is_on_the_path(
 
 
 @pytest.mark.parametrize("text", ["[1]", "local", "1"])
-def test_what_is_no_object_is_told_by_where_it_is_set(
+def test_spark_conf_that_is_no_json_object_is_reported_with_its_place(
     text: str, airflow: EmbeddedAirflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(SPARK_CONF, text)

@@ -33,7 +33,7 @@ def told(*arguments: str) -> str:
 
 
 @pytest.mark.parametrize("command", list(commands()))
-def test_every_command_has_an_example_that_can_be_called(command: str) -> None:
+def test_every_command_has_a_working_example(command: str) -> None:
     found = re.search(rf"Example: graph-compiler ({command}.*)", told(*command.split()))
     assert found, "its help has no example"
     *_, name = command.split()

@@ -24,11 +24,11 @@ def options_of(command: str) -> set[str]:
 
 
 @pytest.mark.parametrize("command", [name for name in commands() if name not in WITHOUT])
-def test_a_command_has_json(command: str) -> None:
+def test_every_command_has_a_json_form(command: str) -> None:
     assert "--json" in options_of(command)
 
 
-def test_the_commands_without_are_there_and_have_a_reason() -> None:
+def test_commands_without_json_exist_and_have_a_reason() -> None:
     assert {name for name in WITHOUT if "--json" in options_of(name)} == set()
 
 
@@ -55,7 +55,7 @@ def test_standard_output_is_one_document(
         "new class --json",
     ],
 )
-def test_what_is_wrong_is_told_in_words_and_standard_output_is_empty(
+def test_errors_go_to_stderr_and_stdout_is_empty(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])
@@ -65,7 +65,7 @@ def test_what_is_wrong_is_told_in_words_and_standard_output_is_empty(
     assert done.stderr.strip()
 
 
-def test_a_shell_is_for_a_person() -> None:
+def test_a_shell_has_no_json() -> None:
     done = CliRunner().invoke(app, ["replay", "a", "b", "c", "--shell", "--json"])
     assert (done.exit_code, done.stdout) == (2, "")
     assert "cannot be combined with --json" in done.stderr

@@ -41,7 +41,7 @@ def run(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 @FORMS
-def test_what_it_writes_is_valid_tested_and_tidy(form: list[str], project: Path) -> None:
+def test_generated_files_are_valid_tested_and_formatted(form: list[str], project: Path) -> None:
     said = new("sales", *form)
     assert said.exit_code == 0, said.output
     files = sorted(str(path.relative_to(project)) for path in project.rglob("*.*"))
@@ -60,7 +60,7 @@ def test_what_it_writes_is_valid_tested_and_tidy(form: list[str], project: Path)
 
 
 @FORMS
-def test_ruff_has_nothing_to_say(form: list[str], project: Path) -> None:
+def test_generated_files_pass_ruff(form: list[str], project: Path) -> None:
     pytest.importorskip("ruff")
     said = new("sales", *form, "--json")
     (project / "plugins").symlink_to(
@@ -102,7 +102,7 @@ def test_both_forms_declare_the_same(project: Path) -> None:
         ("dags/sales.py", []),
     ],
 )
-def test_nothing_is_overwritten(there: str, form: list[str], project: Path) -> None:
+def test_existing_files_are_not_overwritten(there: str, form: list[str], project: Path) -> None:
     (project / there).parent.mkdir()
     (project / there).write_text("mine")
     said = new("sales", *form)
@@ -126,14 +126,14 @@ def test_nothing_is_overwritten(there: str, form: list[str], project: Path) -> N
         ("pipelines", "hint: pipelines_pipeline"),
     ],
 )
-def test_a_name_that_cannot_be_is_refused(name: str, words: str, project: Path) -> None:
+def test_invalid_names_are_refused(name: str, words: str, project: Path) -> None:
     said = new(name)
     assert (said.exit_code, said.stdout) == (2, "")
     assert words in said.stderr
     assert list(project.iterdir()) == []
 
 
-def test_the_files_as_a_document(project: Path) -> None:
+def test_the_files_are_listed_as_json(project: Path) -> None:
     assert json.loads(new("sales", "--json").stdout) == {
         "pipeline": "sales",
         "files": ["pipelines/sales.py", "tests/test_sales.py", "dags/sales.py"],

@@ -50,7 +50,7 @@ FIRST, SECOND = RegionId("with_weather"), RegionId("late_routes")
         ("--in-process --date soon", "--date is 'soon'"),
     ],
 )
-def test_a_call_with_a_mistake_runs_nothing(
+def test_an_invalid_call_runs_nothing(
     arguments: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -105,7 +105,7 @@ def finished(**settings: object) -> FinishedRun:
     return FinishedRun(compiled=compile_pipeline(flights.pipeline()), **given)  # type: ignore[arg-type]
 
 
-def test_a_run_is_one_document() -> None:
+def test_a_run_prints_one_json_document() -> None:
     preview = Preview(
         name="flown", columns=(("a", "INT"), ("a", "DATE")), rows=[[1, None]], total=2
     )
@@ -152,7 +152,7 @@ def shown(*things: object, width: int = 120) -> str:
     return console.export_text()
 
 
-def test_rows_of_an_operator_are_shown_as_they_are_and_those_of_a_sink_at_a_glance() -> None:
+def test_operator_rows_are_shown_in_full_and_sink_rows_as_a_preview() -> None:
     columns = (("share", "DOUBLE"), ("tags", "ARRAY<STRING>"))
     exact = Preview(name="o", columns=columns, rows=[[0.0421, ["a"]], [None, None]], total=None)
     for words in ("o: 2 rows", "DOUBLE", "0.0421", '["a"]', "NULL"):
@@ -163,7 +163,7 @@ def test_rows_of_an_operator_are_shown_as_they_are_and_those_of_a_sink_at_a_glan
     assert "DOUBLE" not in shown(preview_table(glance, 120))
 
 
-def test_columns_without_room_are_left_out_and_named() -> None:
+def test_columns_that_do_not_fit_are_left_out_and_named() -> None:
     columns = tuple((f"o_column_{number}", "string") for number in range(9))
     wide = Preview(
         name="o", columns=columns, rows=[["x" * 60] + ["y"] * 8], total=1, is_glance=True
@@ -211,7 +211,7 @@ def test_rows_without_columns_are_shown_at_any_width() -> None:
     )
 
 
-def test_progress_and_failures_are_told_in_words(tmp_path: Path) -> None:
+def test_progress_and_failures_are_readable(tmp_path: Path) -> None:
     assert progress_line(FIRST, ()) is None
     assert progress_line(FIRST, (execution(None),)) == "with_weather: running"
     line = progress_line(FIRST, (execution(report()),))

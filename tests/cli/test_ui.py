@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from graph_compiler.cli.app import app
 
 
-def test_a_port_that_is_taken_is_told_and_nothing_is_started(
+def test_an_occupied_port_is_reported_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

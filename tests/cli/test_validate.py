@@ -57,7 +57,7 @@ def validate(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["validate", *arguments])
 
 
-def test_all_pipelines_are_checked_and_all_problems_told(project: Path) -> None:
+def test_all_problems_of_all_pipelines_are_reported(project: Path) -> None:
     put(project, "good", GOOD)
     put(project, "helpers", "def clean(rows): return rows\n")
     put(project, "wrong", TWO_PROBLEMS)
@@ -78,7 +78,7 @@ def test_all_pipelines_are_checked_and_all_problems_told(project: Path) -> None:
     assert "Traceback" not in told
 
 
-def test_where_nothing_is_wrong_it_says_so(project: Path) -> None:
+def test_success_is_reported(project: Path) -> None:
     put(project, "one", GOOD)
     put(project, "sales/two", GOOD)
     done = validate()
@@ -107,7 +107,7 @@ def test_a_module_that_is_named_must_declare_a_pipeline(project: Path) -> None:
         (("nope",), "there is neither pipelines/nope.py nor pipelines/nope.yaml"),
     ],
 )
-def test_to_check_nothing_is_a_wrong_call(
+def test_a_call_that_checks_nothing_is_refused(
     arguments: tuple[str, ...], words: str, project: Path
 ) -> None:
     put(project, "helpers", "def clean(rows): return rows\n")
@@ -116,7 +116,7 @@ def test_to_check_nothing_is_a_wrong_call(
     assert words in done.stderr
 
 
-def test_what_is_not_there_or_has_no_name_to_import_keeps_nothing_from_being_checked(
+def test_missing_and_unimportable_files_do_not_stop_the_others(
     project: Path,
 ) -> None:
     put(project, "good", GOOD)
@@ -130,7 +130,7 @@ def test_what_is_not_there_or_has_no_name_to_import_keeps_nothing_from_being_che
 
 
 @pytest.mark.parametrize("path", ["good", "pipelines/good.py", "pipelines"])
-def test_a_package_that_fails_is_told_in_words(path: str, project: Path) -> None:
+def test_a_package_that_fails_to_import_is_reported(path: str, project: Path) -> None:
     put(project, "good", GOOD)
     (project / "pipelines" / "__init__.py").write_text("1 / 0\n")
     done = validate(path)
@@ -145,14 +145,14 @@ def test_a_module_that_ends_the_program_does_not_pass(project: Path) -> None:
     assert "SystemExit" in done.stderr
 
 
-def test_what_can_be_compiled_but_not_deployed_is_a_problem(project: Path) -> None:
+def test_a_pipeline_that_cannot_be_deployed_is_a_problem(project: Path) -> None:
     put(project, "endless", 'from graph_compiler import Csv, StreamExecutionEnvironment\n'
         'env = StreamExecutionEnvironment("endless")\n'
         'env.from_source(Csv("/in"), "rows").filter("x > 1")\n')  # fmt: skip
     assert "it has no sink" in validate().stderr
 
 
-def test_two_pipelines_of_one_name_are_told_apart_from_one_that_is_handed_on(project: Path) -> None:
+def test_duplicate_names_are_refused_but_reexports_are_not(project: Path) -> None:
     put(project, "first", GOOD.replace("{name}", "same", 1))
     put(project, "again", "from pipelines.first import env\n")
     assert validate().exit_code == 0
@@ -211,7 +211,7 @@ def test_the_commit_hook_calls_a_command_that_exists() -> None:
     assert "pass_filenames: false" in hook  # what a module of functions does wrong shows in others
 
 
-def test_what_was_refused_is_told_of_the_module_it_is_in_however_it_was_imported(
+def test_a_problem_is_reported_for_the_module_that_declares_it(
     project: Path,
 ) -> None:
     text = GOOD + 'rows.filter(3).sink_to(Parquet("/out/other"))\ndef clean(rows): return rows\n'
@@ -241,7 +241,7 @@ def test_a_pipelines_package_of_another_project_is_named(
     assert "another project is on PYTHONPATH" in done.stderr
 
 
-def test_two_operators_of_one_name_are_a_warning(project: Path) -> None:
+def test_operators_with_the_same_name_are_a_warning(project: Path) -> None:
     put(project, "same", TWO_OF_ONE_NAME)
     done = validate()
     assert done.exit_code == 0
@@ -249,7 +249,7 @@ def test_two_operators_of_one_name_are_a_warning(project: Path) -> None:
     assert "1 pipeline checked, nothing wrong" in done.stdout
 
 
-def test_a_source_of_a_relative_path_is_a_warning(project: Path) -> None:
+def test_a_relative_source_path_is_a_warning(project: Path) -> None:
     put(project, "near", GOOD.replace('"/in', '"in'))
     done = validate()
     assert done.exit_code == 0

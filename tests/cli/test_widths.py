@@ -58,7 +58,7 @@ def on_a_terminal(columns: int, *arguments: str, **variables: str) -> str:
     return found.decode().replace("\r\n", "\n")
 
 
-def test_nothing_is_cut_where_no_terminal_is() -> None:
+def test_piped_output_is_not_cut() -> None:
     found = piped("options")
     row = next(line for line in found.splitlines() if LONGEST in line)
     assert row.split() == [LONGEST, "true"]
@@ -75,7 +75,7 @@ def test_a_table_is_as_wide_as_its_terminal(columns: int) -> None:
 
 
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
-def test_there_are_no_colors_where_none_are_wanted(variables: dict[str, str]) -> None:
+def test_no_color_is_respected(variables: dict[str, str]) -> None:
     found = on_a_terminal(120, "options", **variables)
     assert not re.search(r"\x1b\[(3|4|9)\d", found)
     assert "BATCH" in found

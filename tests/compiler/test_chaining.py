@@ -39,7 +39,7 @@ CASES: list[tuple[str, Declare, ChainBreak | None]] = [
 @pytest.mark.parametrize(
     ("declare", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
-def test_why_an_edge_is_not_chained(
+def test_each_edge_has_the_expected_reason_not_to_be_chained(
     env: StreamExecutionEnvironment, declare: Declare, expected: ChainBreak | None
 ) -> None:
     declare(env.from_source(Csv("/in"), "in")).sink_to(Parquet("/out"))
@@ -47,7 +47,7 @@ def test_why_an_edge_is_not_chained(
     assert why_not_chainable(graph.edges[0], graph, PipelineOptions()) == expected
 
 
-def test_nothing_chains_behind_an_operator_that_disables_it(
+def test_an_operator_can_disable_chaining(
     env: StreamExecutionEnvironment,
 ) -> None:
     env.from_source(Csv("/in"), "in").filter("x").disable_chaining().sink_to(Parquet("/out"))
@@ -58,14 +58,14 @@ def test_nothing_chains_behind_an_operator_that_disables_it(
     )
 
 
-def test_nothing_chains_where_the_pipeline_says_so(env: StreamExecutionEnvironment) -> None:
+def test_a_pipeline_can_disable_chaining(env: StreamExecutionEnvironment) -> None:
     env.from_source(Csv("/in"), "in").sink_to(Parquet("/out"))
     graph = env.get_stream_graph()
     options, _ = read_options((("pipeline.operator-chaining.enabled", "false"),))
     assert why_not_chainable(graph.edges[0], graph, options) is ChainBreak.CHAINING_DISABLED
 
 
-def test_a_wish_to_stage_gives_way_to_all_exchanges_pipelined(
+def test_all_exchanges_pipelined_overrides_a_request_to_stage(
     env: StreamExecutionEnvironment,
 ) -> None:
     env.from_source(Csv("/in"), "in").stage("dear").sink_to(Parquet("/out"))

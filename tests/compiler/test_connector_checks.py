@@ -192,7 +192,7 @@ SOURCES: dict[str, tuple[Callable[[], Any], list[str]]] = {
 
 
 @pytest.mark.parametrize(("make", "expected"), SOURCES.values(), ids=SOURCES.keys())
-def test_sources(
+def test_invalid_sources_are_refused(
     make: Callable[[], Any], expected: list[str], env: StreamExecutionEnvironment
 ) -> None:
     env.from_source(make(), "in").sink_to(Parquet("/out")).name("out")
@@ -306,7 +306,7 @@ SINKS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize(("connector", "settings", "expected"), SINKS.values(), ids=SINKS.keys())
-def test_sinks(
+def test_invalid_sinks_are_refused(
     connector: Any, settings: dict[str, Any], expected: list[str], env: StreamExecutionEnvironment
 ) -> None:
     env.from_source(Range(0, 9), "in").sink_to(connector, **settings).name("out")
@@ -321,7 +321,7 @@ def test_a_table_the_pipeline_reads_is_not_written_in_any_mode(
     assert refusal(env)[0] == f"out: it {verb} t in {URL}, and 'in' reads t in {URL}"
 
 
-def test_connectors_without_a_place_meet_nowhere(env: StreamExecutionEnvironment) -> None:
+def test_connectors_without_a_place_never_overlap(env: StreamExecutionEnvironment) -> None:
     env.from_source(Range(0, 9), "a").sink_to(Jdbc(URL, table="t")).name("x")
     env.from_source(Range(0, 9), "b").sink_to(Jdbc(URL, table="u")).name("y")
     env.get_stream_graph()

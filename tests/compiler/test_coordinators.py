@@ -70,7 +70,7 @@ def test_a_chain_carries_what_its_operators_ask_for_its_end_first(
     ]
 
 
-def test_a_legacy_source_has_no_coordinator_and_its_path_is_looked_at() -> None:
+def test_a_legacy_source_has_no_coordinator_but_a_path_check() -> None:
     always = ChainingStrategy.ALWAYS
     source = Source(Csv("/in"), is_legacy=True)
     reader = SourceTransformation(id=1, name="s", operator=source, chaining_strategy=always)
@@ -82,7 +82,7 @@ def test_a_legacy_source_has_no_coordinator_and_its_path_is_looked_at() -> None:
     assert coordinators == []
 
 
-def test_a_source_taken_into_a_chain_is_looked_after_first() -> None:
+def test_a_chained_source_is_coordinated_first() -> None:
     always, head = ChainingStrategy.ALWAYS, ChainingStrategy.HEAD_WITH_SOURCES
     source = SourceTransformation(
         id=1, name="s", operator=Source(SplitCsv("/in", parts=2)), chaining_strategy=always
@@ -105,7 +105,7 @@ def test_a_source_taken_into_a_chain_is_looked_after_first() -> None:
         (3, None, [[0, 1, 2]]),
     ],
 )
-def test_split_i_is_subtask_is(
+def test_split_i_belongs_to_subtask_i(
     parts: int,
     parallelism: int | None,
     wanted: list[list[int]],
@@ -142,7 +142,7 @@ def test_explain_counts_splits_and_the_document_says_who_reads_which(
     ] == [[[["part 0", "part 2"], ["part 1"]]], [[["part 0"]]], []]
 
 
-def test_files_are_split_by_spark_and_explain_says_nothing(
+def test_file_splits_are_left_to_spark_and_not_explained(
     env: StreamExecutionEnvironment, compiled: Compile
 ) -> None:
     env.from_source(Csv("/in"), "in").sink_to(Parquet("/out")).name("out")

@@ -41,7 +41,7 @@ def other_group() -> StreamExecutionEnvironment:
         (other_group().pipeline(), StagingReason.SLOT_SHARING_GROUP_DIFFERS),
     ],
 )
-def test_what_only_deployment_stages_is_pipelined_for_flink_and_blocking_here(
+def test_edges_cut_for_deployment_are_pipelined_in_flinks_graph_and_blocking_here(
     pipeline: Pipeline, reason: StagingReason
 ) -> None:
     compiled = compile_pipeline(pipeline).job_graph
@@ -109,7 +109,7 @@ def readers(id: IntermediateDataSetId, graph: JobGraph) -> list[JobEdgeId]:
     return [edge.id for edge in graph.edges if edge.data_set_id == id]
 
 
-def test_what_comes_out_only_after_the_end_is_staged_though_no_operator_here_has_it() -> None:
+def test_operators_with_output_only_after_the_end_are_staged() -> None:
     last = Filter("x", attributes=OperatorAttributes(outputs_only_after_end=True))
     env = StreamExecutionEnvironment("p")
     env.from_source(Csv("/in"), "in").apply(last).rebalance().sink_to(Parquet("/out"))

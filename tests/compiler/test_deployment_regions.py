@@ -90,7 +90,7 @@ def test_a_small_source_joined_late_is_not_cut_with_the_cycle(
     assert "Source: small" in regions(compiled())["out"]
 
 
-def test_another_slot_sharing_group_is_another_task_in_every_mode(
+def test_each_slot_sharing_group_is_a_separate_task_in_every_mode(
     env: StreamExecutionEnvironment,
 ) -> None:
     stream = env.from_source(Csv("/in"), "in").filter("x").slot_sharing_group("big")
@@ -107,7 +107,7 @@ def test_another_slot_sharing_group_is_another_task_in_every_mode(
         assert staging.explanation == "because slot sharing group 'default' ends and 'big' begins"
 
 
-def test_groups_that_alternate_do_not_make_a_cycle(
+def test_alternating_groups_make_no_cycle(
     env: StreamExecutionEnvironment, compiled: Compile
 ) -> None:
     """A(g1) → B(g2) → C(g1) beside A → C."""
@@ -139,7 +139,9 @@ def test_a_pinned_task_id_is_not_taken_by_a_name(
     assert list(regions(compiled())) == ["out_2", "out"]
 
 
-def test_pins_that_meet_are_refused(env: StreamExecutionEnvironment, compiled: Compile) -> None:
+def test_duplicate_pinned_task_ids_are_refused(
+    env: StreamExecutionEnvironment, compiled: Compile
+) -> None:
     source = env.from_source(Csv("/a"), "a").task_id("one")
     sink = source.sink_to(Parquet("/out/a")).name("out").task_id("two")
     with pytest.raises(
@@ -156,7 +158,9 @@ def test_pins_that_meet_are_refused(env: StreamExecutionEnvironment, compiled: C
         compiled()
 
 
-def test_equal_names_are_told_apart(env: StreamExecutionEnvironment, compiled: Compile) -> None:
+def test_equal_names_get_distinct_task_ids(
+    env: StreamExecutionEnvironment, compiled: Compile
+) -> None:
     for path in ("/a", "/b"):
         env.from_source(Csv(path), path).sink_to(Parquet(f"/out{path}"))
     assert list(regions(compiled())) == ["Sink", "Sink_2"]

@@ -36,7 +36,7 @@ def test_a_uid_alone_decides_the_id() -> None:
     assert declare(0) == declare(3) == mmh3.hash_bytes(b"the-sink").hex()
 
 
-def test_names_do_not_enter(env: StreamExecutionEnvironment) -> None:
+def test_names_do_not_change_ids(env: StreamExecutionEnvironment) -> None:
     stream = env.from_source(Csv("/in"), "in").filter("x")
     stream.sink_to(Parquet("/out"))
     before = list(ids(env).values())

@@ -72,7 +72,7 @@ def stream(env: StreamExecutionEnvironment) -> DataStream:
     [case[1:] for case in AT_COMPILE_TIME],
     ids=[case[0] for case in AT_COMPILE_TIME],
 )
-def test_it_is_refused_with_its_name_and_line(
+def test_an_incomplete_operator_is_refused_with_its_name_and_line(
     declare: Declare, words: str, stream: DataStream
 ) -> None:
     declare(stream).name("odd")
@@ -124,7 +124,9 @@ AT_DECLARATION: list[tuple[str, Declare, str]] = [
     [case[1:] for case in AT_DECLARATION],
     ids=[case[0] for case in AT_DECLARATION],
 )
-def test_it_is_refused_at_once(declare: Declare, words: str, stream: DataStream) -> None:
+def test_an_invalid_argument_is_refused_at_once(
+    declare: Declare, words: str, stream: DataStream
+) -> None:
     with pytest.raises(InvalidPipelineError) as refusal:
         declare(stream)
     assert words in str(refusal.value)

@@ -44,7 +44,7 @@ def loop(mode: str, *, is_bounded: bool = True, feedback: tuple[int, ...] = (3,)
 
 
 @pytest.mark.parametrize("mode", ["BATCH", "AUTOMATIC"])
-def test_in_a_batch_job_it_is_refused_as_in_flink(mode: str) -> None:
+def test_an_iteration_in_a_batch_job_is_refused_as_in_flink(mode: str) -> None:
     with pytest.raises(InvalidPipelineError) as refusal:
         compile_stream_graph(loop(mode))
     (problem,) = refusal.value.problems
@@ -54,16 +54,16 @@ def test_in_a_batch_job_it_is_refused_as_in_flink(mode: str) -> None:
     assert problem.hint == INSTEAD
 
 
-def test_automatic_is_streaming_where_a_source_never_ends() -> None:
+def test_automatic_mode_is_streaming_with_an_unbounded_source() -> None:
     assert len(compile_stream_graph(loop("AUTOMATIC", is_bounded=False)).nodes) == 5
 
 
-def test_one_into_which_nothing_flows_back_is_refused_as_in_flink() -> None:
+def test_an_iteration_without_feedback_is_refused_as_in_flink() -> None:
     with pytest.raises(InvalidPipelineError, match="feedback: nothing flows back into it"):
         compile_stream_graph(loop("STREAMING", feedback=()))
 
 
-def test_it_compiles_and_is_not_deployed() -> None:
+def test_an_iteration_compiles_but_is_not_deployed() -> None:
     compiled = compile_pipeline(loop("STREAMING"))
     with pytest.raises(InvalidPipelineError) as refusal:
         describe_pipeline(compiled)

@@ -75,21 +75,21 @@ def test_the_edge_is_pipelined_in_every_mode(mode: str) -> None:
         lambda s: s.key_by("a").pipelined("why").rebalance().filter("x"),
     ],
 )
-def test_it_holds_wherever_it_stands_among_the_partitions(declare: Declare) -> None:
+def test_pipelined_counts_anywhere_among_partitions(declare: Declare) -> None:
     env = StreamExecutionEnvironment("p")
     declare(env.from_source(Csv("/in"), "in"))
     (edge,) = env.get_stream_graph().edges
     assert (edge.exchange_mode, edge.pipelining_reason) == (ExchangeMode.PIPELINED, "why")
 
 
-def test_without_a_word_the_partition_nearest_the_producer_still_decides() -> None:
+def test_otherwise_the_partition_nearest_the_producer_decides() -> None:
     env = StreamExecutionEnvironment("p")
     env.from_source(Csv("/in"), "in").rebalance().filter("x")
     (edge,) = env.get_stream_graph().edges
     assert (edge.exchange_mode, edge.pipelining_reason) == (ExchangeMode.UNDEFINED, None)
 
 
-def test_what_another_reads_of_it_is_staged_all_the_same() -> None:
+def test_other_readers_of_a_pipelined_result_still_stage_it() -> None:
     def declare(stream: DataStream) -> None:
         kept = stream.filter("x").name("kept")
         out(kept.pipelined("small").rebalance().filter("y").name("beside"), "a")
@@ -101,7 +101,7 @@ def test_what_another_reads_of_it_is_staged_all_the_same() -> None:
     ]
 
 
-def test_it_goes_before_expensive() -> None:
+def test_pipelined_takes_precedence_over_expensive() -> None:
     def declare(stream: DataStream) -> None:
         kept = stream.filter("x").name("kept").expensive()
         out(kept.pipelined("cheaper than staging").rebalance().filter("y"), "a")
@@ -109,7 +109,7 @@ def test_it_goes_before_expensive() -> None:
     assert compile_in("AUTO", declare).job_graph.staged_edges == ()
 
 
-def test_it_changes_no_fingerprint() -> None:
+def test_pipelined_changes_no_fingerprint() -> None:
     def prints(graph: StreamGraph) -> list[str]:
         return [*fingerprints(graph, own_digests(graph), {}).values()]
 
@@ -118,7 +118,7 @@ def test_it_changes_no_fingerprint() -> None:
     assert prints(plain.stream_graph) == prints(pipelined.stream_graph)
 
 
-def test_explain_names_it_with_its_reason() -> None:
+def test_explain_shows_pipelined_with_its_reason() -> None:
     compiled = compile_in(BLOCKING, counted)
     text = explain_text(compiled)
     assert '◀─ by_k · hash(v) · in memory\n       because you asked: "a few rows"' in text
@@ -213,7 +213,9 @@ def both(stream: DataStream) -> None:
     ],
     ids=["cycle", "parted", "contract", "groups", "varying", "calling", "both"],
 )
-def test_what_has_to_be_staged_is_refused(mode: str, declare: Declare, words: str) -> None:
+def test_pipelined_edges_that_must_be_staged_are_refused(
+    mode: str, declare: Declare, words: str
+) -> None:
     with pytest.raises(InvalidPipelineError, match=re.escape(words)) as refusal:
         compile_in(mode, declare)
     (problem,) = refusal.value.problems
@@ -238,10 +240,10 @@ def test_another_edge_is_cut_where_that_keeps_the_tasks_in_an_order() -> None:
     ]
 
 
-def test_a_detour_that_may_run_in_the_same_task_does_in_auto() -> None:
+def test_auto_keeps_a_detour_in_the_same_task() -> None:
     assert len(tasks(compile_in("AUTO", cycle))) == 1
 
 
-def test_a_reason_is_asked_for(env: StreamExecutionEnvironment) -> None:
+def test_pipelined_requires_a_reason(env: StreamExecutionEnvironment) -> None:
     with pytest.raises(InvalidPipelineError, match=r"pipelined\(\) needs a reason"):
         env.from_source(Csv("/in"), "in").pipelined(" ")

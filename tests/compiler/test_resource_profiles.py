@@ -49,7 +49,7 @@ def test_a_chain_needs_what_its_operators_need_together(env: Environment) -> Non
     )
 
 
-def test_an_operator_that_says_nothing_makes_its_chain_unknown_and_explain_names_it(
+def test_an_operator_without_resources_makes_its_chain_unknown(
     env: Environment,
 ) -> None:
     rows = env.from_source(Csv("/in"), "in").set_resources(ONE).filter("x").name("f")
@@ -64,7 +64,7 @@ def test_an_operator_that_says_nothing_makes_its_chain_unknown_and_explain_names
     assert "Source: in -> f    [needs: unknown, since 'f' declares none]" in explain_text(compiled)
 
 
-def test_a_source_taken_into_a_chain_does_not_count_as_in_flink() -> None:
+def test_a_chained_source_does_not_count_as_in_flink() -> None:
     always, head = ChainingStrategy.ALWAYS, ChainingStrategy.HEAD_WITH_SOURCES
     source = SourceTransformation(
         id=1,
@@ -113,7 +113,7 @@ def test_every_vertex_that_needs_more_than_its_group_gives_is_refused_at_once(
     "group",
     ["big", SlotSharingGroup("big"), SlotSharingGroup("big", driver_memory="1g", driver_cores=1)],
 )
-def test_what_a_group_does_not_say_of_its_executors_limits_nothing(
+def test_unset_executor_resources_limit_nothing(
     group: str | SlotSharingGroup, env: Environment
 ) -> None:
     huge = ResourceSpec(cpu_cores=99, memory="9t")
@@ -134,7 +134,7 @@ def test_two_declarations_of_one_group_are_refused_with_both_places(env: Environ
     )
 
 
-def test_one_declaration_and_the_name_elsewhere_are_one_group(env: Environment) -> None:
+def test_a_group_may_be_declared_once_and_used_by_name(env: Environment) -> None:
     rows = env.from_source(Csv("/in"), "in").slot_sharing_group("big")
     rows.filter("x").name("f").slot_sharing_group(BIG).filter("y").name("g").slot_sharing_group(
         SlotSharingGroup("big")
@@ -188,7 +188,7 @@ def test_one_declaration_and_the_name_elsewhere_are_one_group(env: Environment) 
         ),
     ],
 )
-def test_a_group_spark_would_not_start(
+def test_groups_that_spark_cannot_start_are_refused(
     group: SlotSharingGroup, found: str, allowed: str, env: Environment
 ) -> None:
     rows = env.from_source(Csv("/in"), "in").slot_sharing_group(group)
@@ -218,7 +218,7 @@ def test_a_group_spark_would_not_start(
         ),
     ],
 )
-def test_resources_that_contradict_themselves(
+def test_contradicting_resources_are_refused(
     least: ResourceSpec | None, preferred: ResourceSpec | None, words: str, env: Environment
 ) -> None:
     rows = env.from_source(Csv("/in"), "in").set_resources(least, preferred)  # type: ignore[arg-type]
@@ -226,7 +226,7 @@ def test_resources_that_contradict_themselves(
     assert refusals(env) == [f"in: {words}"]
 
 
-def test_the_graphs_documents_say_what_is_needed_and_given(env: Environment) -> None:
+def test_the_graph_documents_show_needed_and_given_resources(env: Environment) -> None:
     env.from_source(Csv("/in"), "in").slot_sharing_group(BIG).set_resources(ONE).sink_to(
         Parquet("/out")
     )

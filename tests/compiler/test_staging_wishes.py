@@ -153,7 +153,7 @@ def with_reason(compiled: CompiledPipeline, reason: StagingReason) -> list[str]:
 
 
 @pytest.mark.parametrize(("declare", "expected"), EXPENSIVE.values(), ids=EXPENSIVE)
-def test_what_an_expensive_operator_gives_is_staged(declare: Declare, expected: list[str]) -> None:
+def test_results_of_expensive_operators_are_staged(declare: Declare, expected: list[str]) -> None:
     compiled = compile_in("AUTO", declare)
     assert staged(compiled) == dict.fromkeys(expected, StagingReason.EXPENSIVE)
     region_of = compiled.deployment.region_of_vertex
@@ -195,7 +195,7 @@ def test_readers_of_what_a_contract_guards_read_one_data_set() -> None:
     ]
 
 
-def test_what_is_staged_for_a_contract_may_be_read_back_in_the_same_task() -> None:
+def test_results_staged_for_a_contract_may_be_read_in_the_same_task() -> None:
     """In ─▶ checked ─┬▒▶ one; in ─▶ few ─▶ both ◀▒┘: the producer of `few` and its reader are one task already."""
 
     def declare(stream: DataStream) -> None:
@@ -229,7 +229,7 @@ def test_tasks_that_would_wait_for_each_other_over_contracts_are_one() -> None:
     ]
 
 
-def test_what_is_staged_behind_an_expensive_operator_is_never_read_in_its_task() -> None:
+def test_results_of_expensive_operators_are_never_read_in_their_task() -> None:
     """In ─▶ scored ▒▶ both beside in ─▶ few ─▶ both: the second way is cut too, or both would run with scored."""
 
     def declare(stream: DataStream) -> None:
@@ -243,18 +243,18 @@ def test_what_is_staged_behind_an_expensive_operator_is_never_read_in_its_task()
 
 
 @pytest.mark.parametrize("declare", [lambda s: two(scored(s)), lambda s: two(checked(s))])
-def test_one_task_for_all_wins_over_both(declare: Declare) -> None:
+def test_all_exchanges_pipelined_overrides_both(declare: Declare) -> None:
     assert staged(compile_in("ALL_EXCHANGES_PIPELINED", declare)) == {}
 
 
 @pytest.mark.parametrize("declare", [lambda s: two(scored(s)), lambda s: two(checked(s))])
-def test_what_auto_stages_all_exchanges_blocking_stages(declare: Declare) -> None:
+def test_all_exchanges_blocking_stages_what_auto_stages(declare: Declare) -> None:
     assert staged(compile_in("ALL_EXCHANGES_BLOCKING", declare)) == staged(
         compile_in("AUTO", declare)
     )
 
 
-def test_your_own_reason_comes_first() -> None:
+def test_a_declared_reason_comes_first() -> None:
     compiled = compile_in("AUTO", lambda s: out(scored(s).stage("mine").filter("v"), "o"))
     assert staged(compiled) == {"scored ▒▶ Filter": StagingReason.DECLARED}
 
@@ -275,7 +275,7 @@ def test_marking_an_operator_changes_no_fingerprint() -> None:
     assert len(one.deployment.regions) < len(other.deployment.regions)
 
 
-def test_the_words_name_the_operator_and_the_contracts() -> None:
+def test_the_reason_names_the_operator_and_the_contracts() -> None:
     expensive = compile_in("AUTO", lambda s: out(scored(s).filter("v"), "o"))
     assert [edge.staging.explanation for edge in expensive.job_graph.edges if edge.staging] == [
         "because 'scored' is expensive: a later failure does not repeat it"

@@ -27,7 +27,7 @@ def words(env: Environment) -> list[str]:
     return [line.strip() for line in str(refusal.value).splitlines() if "declared at" not in line]
 
 
-def test_two_operators_with_one_uid(env: Environment) -> None:
+def test_duplicate_uids_are_refused(env: Environment) -> None:
     stream = env.from_source(Csv("/in"), "in").filter("x").name("first").uid("same")
     stream.filter("y").name("second").uid("same").sink_to(Parquet("/out"))
     with pytest.raises(InvalidPipelineError) as refusal:
@@ -39,7 +39,7 @@ def test_two_operators_with_one_uid(env: Environment) -> None:
     assert problem.operator == "second"
 
 
-def test_two_operators_with_one_uid_are_refused_by_the_job_graph_as_in_flink(
+def test_duplicate_uids_are_refused_by_the_job_graph_as_in_flink(
     env: Environment,
 ) -> None:
     stream = env.from_source(Csv("/in"), "in").filter("x").name("first").uid("same")
@@ -50,7 +50,7 @@ def test_two_operators_with_one_uid_are_refused_by_the_job_graph_as_in_flink(
         generate_job_graph(stream_graph, PipelineOptions())
 
 
-def test_a_uid_is_told_without_a_place_where_none_is_known(env: Environment) -> None:
+def test_a_duplicate_uid_of_unknown_place_is_reported_without_place(env: Environment) -> None:
     stream = env.from_source(Csv("/in"), "in").uid("same")
     stream.filter("y").name("second").uid("same").sink_to(Parquet("/out"))
     declared = env.pipeline()
@@ -60,7 +60,7 @@ def test_a_uid_is_told_without_a_place_where_none_is_known(env: Environment) -> 
     assert str(problem).splitlines()[0] == "second: its uid 'same' is already used by 'in'"
 
 
-def test_a_uid_that_two_have_is_told_with_what_else_is_wrong(env: Environment) -> None:
+def test_a_duplicate_uid_is_reported_with_other_problems(env: Environment) -> None:
     stream = env.from_source(Csv("/in"), "in").uid("same")
     stream.filter(" ").name("second").uid("same").sink_to(Parquet("/out"))
     first = env.transformation(stream.id)
@@ -72,7 +72,7 @@ def test_a_uid_that_two_have_is_told_with_what_else_is_wrong(env: Environment) -
     ]
 
 
-def test_a_cycle_that_does_not_go_through_an_iteration() -> None:
+def test_a_cycle_outside_an_iteration_is_refused() -> None:
     def transformation(id: int, input: int, name: str) -> OneInputTransformation:
         always = ChainingStrategy.ALWAYS
         return OneInputTransformation(
@@ -89,7 +89,7 @@ def test_a_cycle_that_does_not_go_through_an_iteration() -> None:
     )
 
 
-def test_an_unknown_input() -> None:
+def test_an_unknown_input_is_refused() -> None:
     lost = PartitionTransformation(id=1, inputs=(7,), partitioner=None)
     operator = OneInputTransformation(
         id=2, inputs=(1,), name="f", operator=Filter("x"), chaining_strategy=ChainingStrategy.ALWAYS
@@ -214,7 +214,7 @@ REFUSALS: list[tuple[str, Callable[[Environment], object], list[str]]] = [
 @pytest.mark.parametrize(
     ("declare", "expected"), [case[1:] for case in REFUSALS], ids=[case[0] for case in REFUSALS]
 )
-def test_refusals(
+def test_invalid_declarations_are_refused(
     env: Environment, declare: Callable[[Environment], object], expected: list[str]
 ) -> None:
     declare(env)
@@ -286,7 +286,7 @@ def test_a_misspelt_parameter_is_found_in_paths_and_expressions() -> None:
     ]
 
 
-def test_an_unknown_partitioner() -> None:
+def test_an_unknown_partitioner_is_refused() -> None:
     source = StreamExecutionEnvironment("p").from_source(Csv("/in"), "in")
     source.environment.add(PartitionTransformation(id=2, inputs=(1,), partitioner="hsah"))  # type: ignore[arg-type]
     operator = OneInputTransformation(

@@ -242,26 +242,28 @@ def check_config(options: dict[Any, Any]) -> None:
 
 @EVERY
 @given(calls)
-def test_any_calls(program: list[Call]) -> None:
+def test_any_calls_give_a_pipeline_or_a_clear_error(program: list[Call]) -> None:
     check_calls(program)
 
 
 @EVERY
 @given(connectors())
-def test_any_connector(made: tuple[Callable[..., Any], dict[str, Any], Any]) -> None:
+def test_any_connector_is_accepted_or_refused_clearly(
+    made: tuple[Callable[..., Any], dict[str, Any], Any],
+) -> None:
     check_connector(*made)
 
 
 @EVERY
 @given(config)
-def test_any_options(options: dict[Any, Any]) -> None:
+def test_any_options_are_accepted_or_refused_clearly(options: dict[Any, Any]) -> None:
     check_config(options)
 
 
 @pytest.mark.long
 @LONG
 @given(calls, connectors(), config)
-def test_many_of_them(
+def test_many_random_declarations(
     program: list[Call],
     made: tuple[Callable[..., Any], dict[str, Any], Any],
     options: dict[Any, Any],

@@ -60,13 +60,13 @@ RIGHT: list[Checked] = [
 
 
 @pytest.mark.parametrize(("value", "messages"), WRONG, ids=[repr(value)[:50] for value, _ in WRONG])
-def test_a_value_yields_all_that_is_wrong_with_it(value: Checked, messages: list[str]) -> None:
+def test_a_value_yields_all_its_problems(value: Checked, messages: list[str]) -> None:
     assert isinstance(value, Checked)
     assert [problem.message for problem in value.problems()] == messages
 
 
 @pytest.mark.parametrize("value", RIGHT, ids=[repr(value)[:50] for value in RIGHT])
-def test_a_value_that_is_right_yields_nothing(value: Checked) -> None:
+def test_a_valid_value_yields_no_problem(value: Checked) -> None:
     assert isinstance(value, Checked)
     assert list(value.problems()) == []
 

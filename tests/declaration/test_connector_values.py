@@ -85,7 +85,7 @@ def test_every_value_is_in_exactly_one_split(parts: int, upper: int) -> None:
         assert len(matching) == 1, (value, found)
 
 
-def test_there_is_one_split_without_bounds_and_one_a_subtask_without_a_number() -> None:
+def test_splits_default_to_one_or_one_per_subtask() -> None:
     assert Jdbc(URL, table="t").create_input_splits(8) == (
         PredicateSplit(number=0, description="all rows", predicate=None),
     )
@@ -102,7 +102,7 @@ def test_options_are_kept_as_text_and_compare_as_values() -> None:
     assert hash(one) == hash(Parquet("/in", options=one.options))
 
 
-def test_options_win_over_what_a_connector_sets_itself() -> None:
+def test_options_override_the_connectors_settings() -> None:
     assert Csv("/in", options={"header": False}).spark_options()["header"] == "false"
 
 
@@ -134,14 +134,14 @@ def test_jinja_may_be_in_paths_names_bounds_and_options_and_a_secret_is_never_am
     assert source.secrets() == {"password": Secret("db"), "options.key": Secret("db", "key")}
 
 
-def test_secrets_have_variables_of_their_own_that_say_nothing() -> None:
+def test_secrets_have_opaque_variable_names() -> None:
     names = {Secret("db").variable, Secret("db", "login").variable, Secret("db2").variable}
     assert len(names) == 3
     assert all(name.startswith("GRAPH_COMPILER_SECRET_") for name in names)
     assert Secret("db").variable == Secret("db", "password").variable
 
 
-def test_values_and_ranges_and_functions_are_values() -> None:
+def test_values_ranges_and_functions_are_comparable() -> None:
     assert Values([["a", 1]], "k STRING, v INT") == Values((("a", 1),), "k STRING, v INT")
     assert Range(0, 9) == Range(0, 9, 1)
     assert FunctionSource(make_rows) == FunctionSource(FunctionSource(make_rows).function)
@@ -157,7 +157,7 @@ def test_a_sink_has_its_mode_folders_and_files(env: StreamExecutionEnvironment) 
     assert operator == Sink(Parquet("/out"), mode=SinkMode.APPEND, partition_by=("day",), files=3)
 
 
-def test_a_mode_that_is_none_is_refused_with_those_there_are(
+def test_an_unknown_mode_is_refused_with_the_known_ones(
     env: StreamExecutionEnvironment,
 ) -> None:
     with pytest.raises(InvalidPipelineError) as refusal:

@@ -73,14 +73,14 @@ def test_a_default_alone_is_a_parameter_of_its_type() -> None:
     )
 
 
-def test_a_mapping_says_more_of_it() -> None:
+def test_a_mapping_gives_more_settings_of_a_parameter() -> None:
     (found,), _ = read_parameters({"share": {"default": 1, "type": "number", "maximum": 2}})
     assert found.default == 1.0
     assert isinstance(found.default, float), "1.5 is to be allowed, too"
     assert found.keywords == {"type": "number", "maximum": 2}
 
 
-def test_a_model_gives_a_parameter_for_each_field() -> None:
+def test_a_model_declares_a_parameter_per_field() -> None:
     found = {one.name: one for one in environment(Flights).pipeline().parameters}
     assert {name: one.default for name, one in found.items()} == {
         "late_after": 15,
@@ -190,13 +190,13 @@ def _defaults(fields: dict[str, Any]) -> dict[str, Any]:
     ],
     ids=str,
 )
-def test_what_cannot_be_a_parameter_is_refused(params: Any, words: str) -> None:
+def test_invalid_parameters_are_refused(params: Any, words: str) -> None:
     with pytest.raises(InvalidPipelineError) as refused:
         environment(params)
     assert words in str(refused.value)
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(InvalidPipelineError) as refused:
         environment({"x": None, "y": [], "z": 1})
     assert [problem.key for problem in refused.value.problems] == ["params.x", "params.y"]
@@ -243,7 +243,7 @@ def test_values_are_checked_by_schema_and_by_the_models_own_validators(
     assert str(refused.value) == words
 
 
-def test_a_model_is_asked_by_the_names_of_its_fields() -> None:
+def test_a_model_is_validated_by_field_names() -> None:
     pipeline = environment(Aliased).pipeline()
     check_parameters(pipeline, {"least": 5, "since": "2013-01-02"})
     with pytest.raises(ParameterError, match="params: KeyError: 'not odd'"):
@@ -251,18 +251,18 @@ def test_a_model_is_asked_by_the_names_of_its_fields() -> None:
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-Infinity", "1e999"])
-def test_a_number_that_json_does_not_have_is_no_value(text: str) -> None:
+def test_nan_and_infinity_are_refused(text: str) -> None:
     with pytest.raises(ParameterError, match="allowed: float"):
         parse_parameter("share", text, {"share": 1.5})
 
 
-def test_a_whole_number_that_spark_does_not_have_is_no_value() -> None:
+def test_integers_beyond_64_bits_are_refused() -> None:
     assert parse_parameter("least", str(-(2**63)), {"least": 1}) == -(2**63)
     with pytest.raises(ParameterError, match="allowed: int"):
         parse_parameter("least", str(2**63), {"least": 1})
 
 
-def test_parameters_leave_the_plan_as_it_is() -> None:
+def test_parameters_do_not_change_the_plan() -> None:
     plain = environment({"late_after": 15}).pipeline()
     described = environment({"late_after": {"default": 15, "minimum": 0}}).pipeline()
     assert compile_pipeline(plain).job_graph == compile_pipeline(described).job_graph

@@ -35,7 +35,7 @@ def pipeline(mode: str | None = None) -> Pipeline:
     return env.pipeline()
 
 
-def test_the_pipeline_wins_over_the_deployment_and_the_deployment_over_what_is_built_in() -> None:
+def test_pipelines_override_the_deployment_and_it_overrides_defaults() -> None:
     sets = deployment(mode="ALL_EXCHANGES_BLOCKING", parallelism="4")
     options, problems = read_options(((MODE, "ALL_EXCHANGES_PIPELINED"),), sets)
     assert problems == ()
@@ -43,7 +43,7 @@ def test_the_pipeline_wins_over_the_deployment_and_the_deployment_over_what_is_b
     assert options.chaining_enabled is True
 
 
-def test_a_pipeline_compiles_as_its_deployment_says() -> None:
+def test_a_pipeline_is_compiled_with_its_deployments_options() -> None:
     as_built_in = compile_pipeline(pipeline())
     assert len(as_built_in.deployment.regions) == 1
     blocking = compile_pipeline(pipeline(), deployment(mode="ALL_EXCHANGES_BLOCKING"))
@@ -54,7 +54,7 @@ def test_a_pipeline_compiles_as_its_deployment_says() -> None:
     assert len(own.deployment.regions) == 1
 
 
-def test_explain_says_which_options_are_changed_and_by_whom() -> None:
+def test_explain_shows_changed_options_and_their_origin() -> None:
     compiled = compile_pipeline(
         pipeline(mode="ALL_EXCHANGES_BLOCKING"), deployment(mode="AUTO", parallelism="4")
     )
@@ -84,7 +84,7 @@ def test_the_origin_of_every_option_is_known() -> None:
     assert origins["staging.ttl"] is OptionOrigin.BUILT_IN
 
 
-def test_all_that_is_wrong_is_told_at_once_with_where_it_is_set() -> None:
+def test_all_problems_are_reported_with_where_they_are_set() -> None:
     text = json.dumps(
         {PARALLELISM: 0, "staging.tll": "1 d", MODE: None, "state.backend": "rocksdb"}
     )
@@ -106,14 +106,14 @@ def test_all_that_is_wrong_is_told_at_once_with_where_it_is_set() -> None:
         ("", "not valid JSON"),
     ],
 )
-def test_what_is_no_object_is_refused(text: str, words: str) -> None:
+def test_values_that_are_no_json_object_are_refused(text: str, words: str) -> None:
     with pytest.raises(ConfigurationError) as found:
         parse_deployment_options(text, "here")
     assert words in str(found.value)
     assert 'allowed: an object: {"parallelism.default": 4}' in str(found.value)
 
 
-def test_a_key_that_is_there_twice_is_refused() -> None:
+def test_a_duplicate_key_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="option 'staging.ttl' is set twice"):
         parse_deployment_options('{"staging.ttl": "1 d", "staging.ttl": "2 d"}', "here")
 
@@ -124,7 +124,7 @@ def test_numbers_and_booleans_need_no_quotes() -> None:
     assert parse_deployment_options("{}", "").values == NO_DEPLOYMENT_OPTIONS.values
 
 
-def test_a_pipeline_that_contradicts_its_deployment_is_told_whose_the_other_half_is() -> None:
+def test_contradicting_options_are_reported_with_both_origins() -> None:
     key = "restart-strategy.exponential-delay"
     sets = parse_deployment_options(json.dumps({f"{key}.max-backoff": "30 s"}), "the variable")
     env = StreamExecutionEnvironment("p", config={f"{key}.initial-backoff": "40 s"})
@@ -134,7 +134,7 @@ def test_a_pipeline_that_contradicts_its_deployment_is_told_whose_the_other_half
     assert f"'{key}.max-backoff' comes from the deployment: the variable" in str(found.value)
 
 
-def test_options_that_are_wrong_do_not_make_others_look_wrong() -> None:
+def test_an_invalid_option_causes_no_further_problems() -> None:
     env = StreamExecutionEnvironment(
         "p", config={"pipeline.auto-generate-uids": "false", PARALLELISM: "many"}
     )

@@ -17,7 +17,9 @@ from graph_compiler.explain.documents.plan_json import streaming_plan
 from tests.conftest import word_count
 
 
-def test_an_empty_environment_is_refused_in_flinks_words(env: StreamExecutionEnvironment) -> None:
+def test_an_empty_environment_is_refused_with_flinks_message(
+    env: StreamExecutionEnvironment,
+) -> None:
     with pytest.raises(
         InvalidPipelineError, match="No operators defined in streaming topology. Cannot execute."
     ):
@@ -44,7 +46,7 @@ def test_get_stream_graph_forgets_the_transformations_as_flink_does() -> None:
         env.get_stream_graph()
 
 
-def test_get_stream_graph_keeps_them_on_wish() -> None:
+def test_get_stream_graph_keeps_the_transformations_on_request() -> None:
     env = word_count()
     first = env.get_stream_graph(clear_transformations=False)
     assert env.get_stream_graph(clear_transformations=False) == first
@@ -58,20 +60,20 @@ def test_the_execution_plan_is_flinks_and_forgets_nothing() -> None:
     assert env.get_execution_plan() == env.get_execution_plan()
 
 
-def test_a_description_stands_in_the_plan(env: StreamExecutionEnvironment) -> None:
+def test_a_description_is_in_the_plan(env: StreamExecutionEnvironment) -> None:
     rows = env.from_source(Csv("/in"), "in").set_description("all orders")
     rows.sink_to(Parquet("/out")).name("out")
     contents = [node["contents"] for node in json.loads(env.get_execution_plan())["nodes"]]
     assert contents == ["all orders", "Sink: out"]
 
 
-def test_an_execution_plan_of_nothing_is_refused(env: StreamExecutionEnvironment) -> None:
+def test_an_empty_execution_plan_is_refused(env: StreamExecutionEnvironment) -> None:
     with pytest.raises(InvalidPipelineError, match="No operators defined in streaming topology"):
         env.get_execution_plan()
 
 
 @pytest.mark.parametrize("method", ["execute", "execute_async"])
-def test_a_module_that_runs_itself_is_refused_with_what_runs_it(method: str) -> None:
+def test_execute_is_refused_with_the_command_to_use(method: str) -> None:
     with pytest.raises(InvalidPipelineError) as refusal:
         getattr(word_count(), method)("daily")
     (problem,) = refusal.value.problems
@@ -90,7 +92,7 @@ def test_a_module_that_runs_itself_is_refused_with_what_runs_it(method: str) -> 
         assert way in str(problem.hint)
 
 
-def test_settings_change_the_operator_whatever_stream_object_holds_it(
+def test_settings_apply_to_the_operator_through_any_stream_object(
     env: StreamExecutionEnvironment,
 ) -> None:
     stream = env.from_source(Csv("/in"), "in").filter("x > 0")
@@ -189,7 +191,7 @@ def test_a_join_partitions_both_sides_by_key(env: StreamExecutionEnvironment) ->
     ]
 
 
-def test_a_cleared_environment_goes_on_with_its_streams(env: StreamExecutionEnvironment) -> None:
+def test_streams_of_a_cleared_environment_stay_usable(env: StreamExecutionEnvironment) -> None:
     orders = env.from_source(Csv("/in"), "orders")
     sink = orders.sink_to(Parquet("/out/1"))
     env.get_stream_graph()
@@ -215,7 +217,7 @@ def test_a_stream_of_another_environment_is_refused(
         one.join(other, on="k") if how == "join" else one.union(other)
 
 
-def test_mistakes_in_calls_are_refused_where_they_are_made(env: StreamExecutionEnvironment) -> None:
+def test_invalid_calls_are_refused_at_the_call(env: StreamExecutionEnvironment) -> None:
     stream = env.from_source(Csv("/a"), "a")
     with pytest.raises(InvalidPipelineError, match="there is no join type 'outer'"):
         stream.join(stream, on="k", how="outer")  # type: ignore[arg-type]
@@ -237,7 +239,9 @@ def test_mistakes_in_calls_are_refused_where_they_are_made(env: StreamExecutionE
     ],
     ids=str,
 )
-def test_what_airflows_list_cannot_say_is_refused(words: dict[str, Any], said: str) -> None:
+def test_tags_and_descriptions_that_airflow_cannot_show_are_refused(
+    words: dict[str, Any], said: str
+) -> None:
     with pytest.raises(InvalidPipelineError) as refused:
         StreamExecutionEnvironment("sales", **words)
     assert said in str(refused.value)

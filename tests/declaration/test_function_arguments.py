@@ -35,12 +35,12 @@ def test_values_and_parameters_are_bound_by_keyword(orders: DataStream) -> None:
     assert operator.bound_parameters() == ("least",)
 
 
-def test_the_order_of_keywords_says_nothing(orders: DataStream) -> None:
+def test_the_order_of_keywords_does_not_matter(orders: DataStream) -> None:
     one = operator_of(orders.transform(priced, least=1, strict=True))
     assert one == operator_of(orders.transform(priced, strict=True, least=1))
 
 
-def test_arguments_are_part_of_the_document_where_there_are_some() -> None:
+def test_arguments_are_part_of_the_document() -> None:
     function = FunctionRef.of(priced)
     plain = Transform(function)
     bound = Transform(function, arguments=(("least", param("least")), ("strict", True)))
@@ -67,7 +67,7 @@ def test_arguments_are_part_of_the_document_where_there_are_some() -> None:
         ({"least": [1]}, ["least=[1]", 'or param("name")']),
     ],
 )
-def test_what_a_function_does_not_take_is_refused_at_the_call(
+def test_unknown_arguments_of_a_function_are_refused_at_the_call(
     arguments: dict[str, object], words: list[str], orders: DataStream
 ) -> None:
     with pytest.raises(InvalidPipelineError) as refused:
@@ -77,7 +77,7 @@ def test_what_a_function_does_not_take_is_refused_at_the_call(
     assert __file__ in str(refused.value)
 
 
-def test_a_parameter_that_nobody_declared_is_a_problem(orders: DataStream) -> None:
+def test_an_undeclared_parameter_is_a_problem(orders: DataStream) -> None:
     orders.transform(priced, least=param("leest"))
     with pytest.raises(InvalidPipelineError) as refused:
         compile_pipeline(orders.environment.pipeline())
@@ -85,6 +85,6 @@ def test_a_parameter_that_nobody_declared_is_a_problem(orders: DataStream) -> No
     assert "did you mean 'least'?" in str(refused.value)
 
 
-def test_an_argument_of_the_call_that_is_misspelt_is_still_found(orders: DataStream) -> None:
+def test_a_misspelt_argument_of_the_call_is_found(orders: DataStream) -> None:
     with pytest.raises(InvalidPipelineError, match="did you mean 'schema'"):
         orders.map_partitions(priced, shema="a INT")  # type: ignore[call-arg]  # misspelt

@@ -19,7 +19,7 @@ def test_a_module_level_function_is_found_again_by_name() -> None:
     assert len(reference.source_digest) == 64
 
 
-def test_a_lambda_is_refused_with_pipeline_operator_and_the_place_to_move_it_to(
+def test_a_lambda_is_refused_with_its_operator_and_where_to_move_it(
     env: StreamExecutionEnvironment,
 ) -> None:
     flown = env.from_source(Csv("/in"), "in").filter("x").name("flown")
@@ -52,7 +52,7 @@ def test_a_function_of_a_dag_file_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         FunctionRef.of(module_level)
 
 
-def test_a_name_that_leads_to_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_resolves_to_another_object_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "module_level", print)
     with pytest.raises(FunctionNotImportableError, match=":module_level' is a different object"):
         FunctionRef.of(FIRST)
@@ -63,6 +63,6 @@ def test_a_callable_object_is_refused() -> None:
         FunctionRef.of(print)
 
 
-def test_a_name_that_leads_nowhere_says_so() -> None:
+def test_a_name_that_does_not_resolve_is_reported() -> None:
     with pytest.raises(FunctionNotImportableError, match=r"cannot import nowhere:clean"):
         FunctionRef(module="nowhere", name="clean", source_digest="").load()

@@ -22,7 +22,7 @@ def test_the_page_has_the_models_table(request: pytest.FixtureRequest) -> None:
     assert found[2] == option_table()
 
 
-def test_every_option_is_in_it_and_flinks_are_told_from_ours() -> None:
+def test_every_option_is_documented_as_flinks_or_ours() -> None:
     rows = {line.split("`")[1]: line for line in option_table().splitlines() if "`" in line[:4]}
     assert set(rows) == set(FIELDS)
     assert "| ours |" in rows["staging.ttl"]
@@ -33,7 +33,7 @@ def test_every_option_is_in_it_and_flinks_are_told_from_ours() -> None:
     assert set(FLINK_DEFAULTS) <= set(FIELDS)
 
 
-def test_what_the_page_says_of_other_keys_of_flinks_is_what_a_person_is_told() -> None:
+def test_documented_reasons_for_refused_keys_are_those_of_the_messages() -> None:
     last = PAGE.read_text().partition("## Keys of Flink's")[2]
     keys = [
         key.replace(".*", ".x")

@@ -36,7 +36,7 @@ def test_every_problem_is_found_and_a_close_key_suggested() -> None:
 BACKOFF = "restart-strategy.exponential-delay"
 
 
-def test_a_first_wait_longer_than_the_longest_is_refused() -> None:
+def test_an_initial_backoff_over_the_maximum_is_refused() -> None:
     options, (problem,) = read_options(
         ((f"{BACKOFF}.initial-backoff", "90 s"), (f"{BACKOFF}.max-backoff", "500 ms"))
     )
@@ -49,14 +49,14 @@ def test_a_first_wait_longer_than_the_longest_is_refused() -> None:
     )
 
 
-def test_a_first_wait_is_held_against_the_default_of_the_longest() -> None:
+def test_an_initial_backoff_is_checked_against_the_default_maximum() -> None:
     _, (problem,) = read_options(((f"{BACKOFF}.initial-backoff", "2 min"),))
     assert problem.message.endswith(
         "is 2 min, but 'restart-strategy.exponential-delay.max-backoff' 1 min"
     )
 
 
-def test_a_first_wait_may_be_the_longest() -> None:
+def test_an_initial_backoff_may_equal_the_maximum() -> None:
     assert read_options(((f"{BACKOFF}.initial-backoff", "60 s"),))[1] == ()
 
 
@@ -83,7 +83,7 @@ def test_a_duration_is_written_as_it_is_read(text: str) -> None:
         ("web.exception-history-size", "jobmanager.execution.attempts-history-size"),
     ],
 )
-def test_a_key_of_flinks_that_means_nothing_here_says_what_does(key: str, hint: str) -> None:
+def test_an_unsupported_flink_key_is_refused_with_a_hint(key: str, hint: str) -> None:
     _, (problem,) = read_options(((key, "x"),))
     assert problem.message == f"option '{key}' is a Flink option that is not supported here"
     assert hint in str(problem.hint)
@@ -96,5 +96,5 @@ def test_a_misspelt_key_is_not_taken_for_another_of_flinks(key: str) -> None:
     assert str(problem.hint).startswith("did you mean '")
 
 
-def test_no_option_of_ours_is_said_to_mean_nothing() -> None:
+def test_no_supported_option_is_listed_as_unsupported() -> None:
     assert not [key for key in FIELDS if key in WITHOUT_MEANING]

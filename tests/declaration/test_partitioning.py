@@ -37,7 +37,7 @@ def stream(env: StreamExecutionEnvironment) -> DataStream:
         (FunctionPartitioner(REF, ("a", "b"), 1), "custom(pipelines.flights:by_hub of a, b)"),
     ],
 )
-def test_labels_and_the_wire(
+def test_partitioners_have_labels_and_survive_serialization(
     partitioner: HashPartitioner | RangePartitioner | CustomPartitioner | FunctionPartitioner,
     label: str,
 ) -> None:
@@ -69,7 +69,7 @@ def test_a_function_or_an_expression_picks_the_partition(
         ),
     ],
 )
-def test_what_cannot_pick_a_partition_is_refused(
+def test_invalid_partitioner_arguments_are_refused(
     stream: DataStream, arguments: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(InvalidPipelineError) as refusal:
@@ -78,7 +78,7 @@ def test_what_cannot_pick_a_partition_is_refused(
     assert "allowed: " in str(refusal.value)
 
 
-def test_another_source_of_the_function_is_another_result() -> None:
+def test_changing_the_functions_source_changes_the_fingerprint() -> None:
     digests = []
     for digest in ("aa", "aa", "bb"):
         env = StreamExecutionEnvironment("p")

@@ -93,9 +93,7 @@ def test_a_rendered_table_is_not_empty(table: str) -> None:
         ("{{ params.x }}", "größe-1", '"größe-1"'),
     ],
 )
-def test_names_are_kept_and_quoted_where_only_quotes_make_a_name_of_them(
-    table: str, value: str, found: str
-) -> None:
+def test_names_are_kept_and_quoted_where_needed(table: str, value: str, found: str) -> None:
     rendered = filled(jdbc(table=table), value)
     assert isinstance(rendered, Jdbc)
     assert rendered.table is not None
@@ -109,7 +107,7 @@ def test_a_rendered_value_adds_no_part_to_a_declared_name() -> None:
 
 
 @pytest.mark.parametrize("table", ["(SELECT 1) t", "orders o, lines", "orders TABLESAMPLE (1)"])
-def test_what_a_declaration_writes_itself_keeps_its_meaning(table: str) -> None:
+def test_declared_names_without_templates_are_unchanged(table: str) -> None:
     assert filled(jdbc(table=table), "any") == jdbc(table=table)
 
 
@@ -174,7 +172,7 @@ def test_a_rendered_option_is_one_line() -> None:
         ),
     ],
 )
-def test_templates_are_refused_where_they_would_be_sql_or_a_drivers_settings(
+def test_templates_are_refused_in_sql_and_driver_settings(
     settings: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(InvalidPipelineError, match=words):
@@ -190,7 +188,7 @@ def test_templates_are_refused_where_they_would_be_sql_or_a_drivers_settings(
         {"user": "{{ params.x }}", "password": Secret("shop")},
     ],
 )
-def test_what_the_deployment_says_may_be_anywhere(settings: dict[str, Any]) -> None:
+def test_deployment_values_are_allowed_anywhere(settings: dict[str, Any]) -> None:
     region(jdbc(**settings))
 
 
@@ -241,5 +239,5 @@ def test_other_tables_are_other_places(other: Connector) -> None:
         ("jdbc:postgresql:x", "jdbc:postgresql:x"),
     ],
 )
-def test_a_url_has_one_spelling_where_that_can_be_told(url: str, same: str) -> None:
+def test_equivalent_urls_have_one_spelling(url: str, same: str) -> None:
     assert same_database(url) == same

@@ -54,20 +54,20 @@ def test_merging_adds_every_field_and_extended_resources_by_name() -> None:
     assert OTHER.merge(SMALL) == merged
 
 
-def test_what_is_unknown_makes_the_sum_unknown() -> None:
+def test_a_sum_with_an_unknown_part_is_unknown() -> None:
     assert merge_resources([SMALL]) == SMALL
     assert merge_resources([SMALL, OTHER, SMALL]) == SMALL.merge(OTHER).merge(SMALL)
     assert merge_resources([SMALL, None, OTHER]) is None
     assert merge_resources([None]) is None
 
 
-def test_more_than_the_limit_is_named_and_an_extended_resource_that_is_not_there_is_none() -> None:
+def test_exceeded_limits_are_named_and_missing_extended_resources_are_none() -> None:
     assert list(exceeding(OTHER, SMALL.amounts())) == ["cores", "memory", "off-heap memory", "fpga"]
     assert not exceeding(SMALL, SMALL.amounts())
     assert not exceeding(replace(SMALL, extended_resources={"gpu": 0}), OTHER.amounts())
 
 
-def test_a_group_gives_its_executor_what_it_sets_and_what_it_does_not_set_is_not_known() -> None:
+def test_executor_resources_that_a_group_does_not_set_are_unknown() -> None:
     group = SlotSharingGroup(
         "big",
         executor_memory="8g",
@@ -114,11 +114,11 @@ def test_groups_are_values_that_cross_the_wire_and_keep_their_own_conf() -> None
         ),
     ],
 )
-def test_a_group_says_what_it_sets(group: SlotSharingGroup, words: str) -> None:
+def test_a_group_lists_what_it_sets(group: SlotSharingGroup, words: str) -> None:
     assert str(group) == words
 
 
-def test_a_group_by_name_takes_back_what_was_declared_before(env: Environment) -> None:
+def test_a_group_by_name_replaces_an_earlier_declaration(env: Environment) -> None:
     stream = env.from_source(Csv("/in"), "in")
     stream.slot_sharing_group(SlotSharingGroup("big", driver_memory="4g")).slot_sharing_group(
         "small"
@@ -129,7 +129,7 @@ def test_a_group_by_name_takes_back_what_was_declared_before(env: Environment) -
     assert (settings.slot_sharing_group, settings.resource_profile) == ("small", None)
 
 
-def test_preferred_resources_are_the_least_ones_where_nothing_else_is_said(
+def test_preferred_resources_default_to_the_minimum(
     env: Environment,
 ) -> None:
     stream = env.from_source(Csv("/in"), "in").set_resources(SMALL)
@@ -146,7 +146,7 @@ def test_resources_are_set_on_operators_only(env: Environment) -> None:
         env.from_source(Csv("/in"), "in").rebalance().set_resources(SMALL)
 
 
-def test_what_is_no_group_and_no_resources_is_refused_where_it_is_said(env: Environment) -> None:
+def test_invalid_groups_and_resources_are_refused_at_their_call(env: Environment) -> None:
     stream = env.from_source(Csv("/in"), "in")
     with pytest.raises(InvalidPipelineError, match="slot_sharing_group was given 5"):
         stream.slot_sharing_group(5)  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from graph_compiler.options.schedule_checks import schedule_problems
     ],
     ids=str,
 )
-def test_what_airflow_takes_is_taken(schedule: Schedule) -> None:
+def test_valid_schedules_are_accepted(schedule: Schedule) -> None:
     assert list(schedule_problems(schedule)) == []
 
 
@@ -49,11 +49,11 @@ def test_what_airflow_takes_is_taken(schedule: Schedule) -> None:
     ],
     ids=str,
 )
-def test_what_it_would_not_is_refused(schedule: Schedule, words: str) -> None:
+def test_invalid_schedules_are_refused(schedule: Schedule, words: str) -> None:
     assert words in "\n".join(map(str, schedule_problems(schedule)))
 
 
-def test_a_day_begins_in_the_schedules_time_zone() -> None:
+def test_a_day_starts_in_the_schedules_time_zone() -> None:
     schedule = Schedule(timezone="Europe/Vienna")
     vienna = ZoneInfo("Europe/Vienna")
     assert schedule.moment(date(2026, 7, 1)) == datetime(2026, 7, 1, tzinfo=vienna)

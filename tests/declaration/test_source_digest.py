@@ -43,19 +43,21 @@ def digest() -> str:
 
 
 @pytest.mark.parametrize("changed", [name for name in FILES if "unrelated" not in name])
-def test_a_change_in_what_it_imports_changes_it(repository: Path, changed: str) -> None:
+def test_a_change_in_an_imported_module_changes_the_digest(repository: Path, changed: str) -> None:
     before = digest()
     (repository / changed).write_text("# another\n" + FILES[changed])
     assert digest() != before
 
 
-def test_a_change_elsewhere_does_not(repository: Path) -> None:
+def test_an_unrelated_change_keeps_the_digest(repository: Path) -> None:
     before = digest()
     (repository / "shop/unrelated.py").write_text("y = 2\n")
     assert digest() == before
 
 
-def test_where_the_repository_lies_does_not_matter(repository: Path, tmp_path: Path) -> None:
+def test_the_digest_does_not_depend_on_the_location_of_the_repository(
+    repository: Path, tmp_path: Path
+) -> None:
     before = digest()
     moved = tmp_path / "elsewhere"
     moved.mkdir()
@@ -66,7 +68,7 @@ def test_where_the_repository_lies_does_not_matter(repository: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("installed", ["json", "json.decoder", "pydantic.main"])
-def test_outside_the_repository_a_module_counts_alone(
+def test_outside_a_repository_only_the_module_itself_counts(
     installed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     importlib.import_module(installed)

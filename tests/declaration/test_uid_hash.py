@@ -45,19 +45,19 @@ def results(compiled: CompiledPipeline) -> list[str]:
     ]
 
 
-def test_it_names_the_results_of_its_vertex_and_no_operator() -> None:
+def test_a_uid_hash_names_the_results_of_its_vertex_only() -> None:
     before, now = sales(), sales(HASH)
     assert vertex_id(before, "totals") == vertex_id(now, "totals")
     assert results(now) == [f"{HASH}-0"]
 
 
-def test_it_stands_beside_the_generated_id_as_in_flink() -> None:
+def test_a_uid_hash_is_kept_beside_the_generated_id() -> None:
     answer: Any = job_graph_json(sales(HASH).job_graph)
     pairs = [pair for vertex in answer["vertices"] for pair in vertex["operator_ids"]]
     assert {pair["user_defined"] for pair in pairs} == {None, HASH}
 
 
-def test_with_the_id_of_an_older_version_its_staged_result_stays_reusable() -> None:
+def test_the_id_of_an_older_version_keeps_its_staged_result_reusable() -> None:
     before, moved = sales(), sales(is_later=True)
     assert vertex_id(before, "totals") != vertex_id(moved, "totals")
     kept = sales(vertex_id(before, "totals"), is_later=True)
@@ -68,13 +68,13 @@ def test_with_the_id_of_an_older_version_its_staged_result_stays_reusable() -> N
     assert kinds == [[ResultChangeKind.MOVED], [ResultChangeKind.REUSABLE]]
 
 
-def test_a_plan_in_which_it_changes_is_another_plan() -> None:
+def test_a_changed_uid_hash_changes_the_plan() -> None:
     ids = {describe_pipeline(sales(hash)).plan.plan_id for hash in (None, HASH)}
     assert len(ids) == 2
 
 
 @pytest.mark.parametrize("wrong", ["", "abc", "g" * 32, f"{HASH}0"])
-def test_what_is_no_hash_is_refused(wrong: str) -> None:
+def test_invalid_hashes_are_refused(wrong: str) -> None:
     with pytest.raises(InvalidPipelineError, match=r"allowed: 32 hexadecimal digits"):
         sales(wrong)
 
@@ -90,7 +90,7 @@ def test_the_id_of_another_operator_is_refused() -> None:
         sales(taken)
 
 
-def test_it_does_where_every_operator_needs_an_id() -> None:
+def test_a_uid_hash_counts_as_an_explicit_id() -> None:
     strict = StreamExecutionEnvironment("sales", config={"pipeline.auto-generate-uids": False})
     strict.from_source(Csv("/in"), "in").uid("in").sink_to(Parquet("/out")).uid_hash(HASH)
     assert compile_pipeline(strict.pipeline()).job_graph.vertices[0].user_hashes == (HASH, None)

@@ -39,19 +39,19 @@ def test_values_are_expanded_as_airflow_does(file: Path, monkeypatch: pytest.Mon
     assert found.value == "/mnt/staging"
 
 
-def test_what_is_not_set_is_none(file: Path, tmp_path: Path) -> None:
+def test_unset_values_are_none(file: Path, tmp_path: Path) -> None:
     assert find_setting("api_conn_id", file, {}) is None
     assert find_setting("options", tmp_path / "nowhere.cfg", {}) is None
 
 
 @pytest.mark.parametrize("text", ["[graph_compiler]\noptions = 100%\n", "options\n", "\xff"])
-def test_a_file_that_cannot_be_read_is_named(text: str, file: Path) -> None:
+def test_an_unreadable_file_is_named(text: str, file: Path) -> None:
     file.write_bytes(text.encode("latin-1"))
     with pytest.raises(ConfigurationError, match="airflow.cfg"):
         find_setting("options", file, {})
 
 
-def test_the_file_is_airflows() -> None:
+def test_the_file_is_found_where_airflow_finds_it() -> None:
     home = Path("/airflow")
     assert configuration_file(home, {}) == Path("/airflow/airflow.cfg")
     assert configuration_file(home, {"AIRFLOW_CONFIG": "/etc/a.cfg"}) == Path("/etc/a.cfg")

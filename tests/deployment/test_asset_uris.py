@@ -54,11 +54,13 @@ DEFAULTS: dict[str, str | int | float | bool] = {
     ],
     ids=str,
 )
-def test_it_is_the_place_without_what_templates_fill(connector: Connector, uri: str | None) -> None:
+def test_an_asset_uri_is_the_place_without_its_templated_part(
+    connector: Connector, uri: str | None
+) -> None:
     assert asset_uri(connector, DEFAULTS) == uri
 
 
-def test_it_knows_the_parameters_its_place_depends_on() -> None:
+def test_an_asset_uri_has_the_parameters_of_its_place() -> None:
     assert parameters_in(Parquet("{{ params.output }}/x/{{ params['days'] }}")) == {
         "output",
         "days",

@@ -17,7 +17,7 @@ def plan_id(condition: str, *, comment: str = "") -> str:
     return describe_regions(compile_pipeline(env.pipeline()))[0].plan_id
 
 
-def test_the_plan_id_tells_what_is_computed_and_not_where_it_was_declared() -> None:
+def test_the_plan_id_depends_on_the_computation_and_not_on_its_location() -> None:
     one = plan_id("x > 0")
     two = plan_id(
         "x > 0",
@@ -73,7 +73,7 @@ def test_a_staged_input_names_its_result_and_a_pipelined_one_does_not() -> None:
         pytest.param(False, True, ["first"], id="another reader of first may have finished"),
     ],
 )
-def test_results_are_compared_where_a_reader_may_have_finished_from_another_copy(
+def test_results_have_checksums_where_readers_may_have_another_copy(
     has_sink_between: bool, has_second_reader: bool, compared: list[str]
 ) -> None:
     env = StreamExecutionEnvironment("p")
@@ -91,7 +91,7 @@ def test_results_are_compared_where_a_reader_may_have_finished_from_another_copy
     assert [names[result.node_id] for result in results if result.is_compared] == compared
 
 
-def test_nothing_is_compared_where_the_pipeline_wants_no_checksums() -> None:
+def test_results_have_no_checksums_where_they_are_disabled() -> None:
     env = StreamExecutionEnvironment("p", config={"staging.checksum": "false"})
     first = env.from_source(Csv("/in"), "first").stage("dear")
     for name in ("one", "two"):
@@ -104,9 +104,7 @@ def test_nothing_is_compared_where_the_pipeline_wants_no_checksums() -> None:
     assert [result.is_compared for result in results] == [False]
 
 
-def test_what_a_pipeline_wishes_for_its_results_reaches_every_task_and_is_no_part_of_its_plan() -> (
-    None
-):
+def test_staging_options_reach_every_task_and_are_not_part_of_the_plan() -> None:
     def described(**config: str) -> tuple[set[Retention], set[str]]:
         pairs = {key.replace("_", "."): value for key, value in config.items()}
         env = StreamExecutionEnvironment("p", config=pairs)

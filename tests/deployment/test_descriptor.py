@@ -43,9 +43,7 @@ def test_a_vertex_keeps_the_hooks_and_coordinators_of_the_operators_it_keeps() -
             assert on_driver(rest) == on_driver(vertex) - {operator.operator_id}
 
 
-def test_a_region_leaves_out_vertices_without_an_operator_and_keeps_the_results_it_is_told() -> (
-    None
-):
+def test_a_reduced_region_keeps_given_operators_and_results_only() -> None:
     region = REGIONS[0]
     head = region.vertices[0]
     cut = region.only({head.operators[0].node_id}, region.results[:1])
@@ -56,7 +54,7 @@ def test_a_region_leaves_out_vertices_without_an_operator_and_keeps_the_results_
     )
 
 
-def test_every_operator_of_a_region_is_changed_and_nothing_else() -> None:
+def test_only_the_operators_of_a_region_are_changed() -> None:
     def renamed(region: RegionDescriptor) -> RegionDescriptor:
         return region.changed(lambda operator: replace(operator, name=operator.name.upper()))
 

@@ -20,7 +20,7 @@ def task(path: str) -> TaskDeploymentDescriptor:
     return desk_task(region, run, execution_id="e1", attempt_number=2)
 
 
-def test_places_are_rendered_and_the_rest_is_as_it_was_given() -> None:
+def test_places_are_rendered_and_other_values_unchanged() -> None:
     pytest.importorskip("jinja2")
     made = task("{{ params.base }}/{{ run_date }}/{{ ds }}/{{ ds_nodash }}/{{ run_id }}")
     assert find_places(made.region)["in.path"] == "/data/2013-01-02/2013-01-02/20130102/r1"
@@ -29,7 +29,7 @@ def test_places_are_rendered_and_the_rest_is_as_it_was_given() -> None:
 
 
 @pytest.mark.parametrize("template", ["{{ macros.random() }}", "{{ ti.try_number }}", "{{ ds"])
-def test_what_only_a_run_knows_is_refused(template: str) -> None:
+def test_variables_known_only_in_a_run_are_refused(template: str) -> None:
     pytest.importorskip("jinja2")
     with pytest.raises(RenderingError, match="cannot be rendered without a run") as refused:
         task(template)

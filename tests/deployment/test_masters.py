@@ -32,7 +32,9 @@ EXECUTOR = ("executor_memory", "executor_cores", "executor_instances")
         ("k8s://https://host:6443", "cluster", ()),
     ],
 )
-def test_what_a_master_ignores(master: str, mode: str, ignored: tuple[str, ...]) -> None:
+def test_settings_that_a_master_ignores_are_listed(
+    master: str, mode: str, ignored: tuple[str, ...]
+) -> None:
     assert ignored_settings(ALL, master, mode) == ignored
     assert (ignored_words(ALL, master, mode) is None) == (not ignored)
 
@@ -45,7 +47,7 @@ def test_a_standalone_master_counts_cores_and_not_executors() -> None:
     assert ignored_words(group, "yarn", "client") is None
 
 
-def test_what_is_not_set_is_not_ignored() -> None:
+def test_unset_settings_are_not_listed() -> None:
     assert ignored_words(SlotSharingGroup("g", driver_memory="2g"), "local[2]", "client") is None
 
 

@@ -22,7 +22,7 @@ DEFAULTS: dict[str, ParameterValue] = {
         ("input", "20", "20"),
     ],
 )
-def test_the_default_gives_the_type(name: str, text: str, value: ParameterValue) -> None:
+def test_the_default_determines_the_type(name: str, text: str, value: ParameterValue) -> None:
     parsed = parse_parameter(name, text, DEFAULTS)
     assert (parsed, type(parsed)) == (value, type(value))
 
@@ -36,7 +36,7 @@ def test_the_default_gives_the_type(name: str, text: str, value: ParameterValue)
         ("late_aftr", "9", "did you mean 'late_after'?"),
     ],
 )
-def test_what_does_not_fit_is_refused_in_words(name: str, text: str, words: str) -> None:
+def test_values_of_another_type_are_refused(name: str, text: str, words: str) -> None:
     with pytest.raises(ParameterError) as refusal:
         parse_parameter(name, text, DEFAULTS)
     assert words in str(refusal.value)

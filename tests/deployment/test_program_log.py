@@ -55,7 +55,7 @@ def test_a_stream_that_cannot_be_written_to_ends_no_work(
     assert capsys.readouterr().out == "graph_compiler: and this comes after it\n"
 
 
-def test_nothing_is_printed_twice_and_the_users_handlers_get_nothing(
+def test_each_line_is_printed_once_and_not_by_the_users_handlers(
     capsys: pytest.CaptureFixture[str], root: logging.Logger
 ) -> None:
     logging.basicConfig(level=logging.DEBUG, format="theirs: %(message)s", force=True)
@@ -66,7 +66,7 @@ def test_nothing_is_printed_twice_and_the_users_handlers_get_nothing(
     assert len(root.handlers) == 1
 
 
-def test_a_users_configuration_turns_nothing_off() -> None:
+def test_a_users_logging_configuration_disables_nothing() -> None:
     program = (
         "import logging, logging.config; from graph_compiler import program_log; "
         "log = program_log.logger('graph_compiler.example'); program_log.show(); "
@@ -79,18 +79,18 @@ def test_a_users_configuration_turns_nothing_off() -> None:
     assert done.stdout == "graph_compiler: after dictConfig\ngraph_compiler: after disable\n"
 
 
-def test_a_level_that_is_set_for_the_package_counts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_level_set_for_the_package_is_respected(capsys: pytest.CaptureFixture[str]) -> None:
     logging.getLogger("graph_compiler").setLevel(logging.ERROR)
     LOG.warning("too much")
     assert capsys.readouterr().err == ""
 
 
-def test_loggers_of_others_are_of_the_class_they_were() -> None:
+def test_other_loggers_keep_their_class() -> None:
     assert type(logging.getLogger("pipelines.of_mine")) is logging.getLoggerClass()
     assert logging.getLoggerClass() is logging.Logger
 
 
-def test_where_no_program_shows_it_the_log_is_a_librarys(caplog: pytest.LogCaptureFixture) -> None:
+def test_as_a_library_the_package_prints_no_log(caplog: pytest.LogCaptureFixture) -> None:
     package = program_log.logger(program_log.NAME)
     package.handlers[:], package.propagate = [], True
     package.setLevel(logging.NOTSET)

@@ -33,12 +33,12 @@ def folder(run: RunIdentity) -> str:
     return StagingLayout(root="/s", identity=run).run
 
 
-def test_a_run_of_the_pipelines_own_dag_lies_where_it_always_did() -> None:
+def test_a_run_of_the_pipelines_own_dag_keeps_its_folder() -> None:
     assert folder(RunIdentity.own("flights", "manual__1")) == "/s/flights/manual__1"
     assert folder(RunIdentity.own("flights", "a b")) == "/s/flights/a%20b"
 
 
-def test_another_lies_beside_it_under_a_name_that_can_be_read() -> None:
+def test_a_run_of_another_dag_has_a_readable_folder_beside_it() -> None:
     run = ELSEWHERE["mapped there, the second"]
     name = folder(run).removeprefix("/s/p/")
     assert name.startswith("nightly-asia-1-manual__1~")
@@ -72,7 +72,7 @@ def test_no_run_id_can_be_chosen_that_leads_into_the_folder_of_a_run_elsewhere(
 
 
 @given(IDENTITIES)
-def test_the_name_of_its_owner_and_its_document_say_all_of_it(run: RunIdentity) -> None:
+def test_owner_name_and_document_identify_the_run(run: RunIdentity) -> None:
     assert RunIdentity.named(run.owner, run.run_id) == run
     assert from_wire(RunIdentity, to_wire(run)) == run
 
@@ -104,7 +104,7 @@ def test_owners_are_named_as_people_write_them() -> None:
 
 
 @pytest.mark.parametrize("owner", ["p@", "p@:g", "p@d:g:x", "p@d:g:-1", "p@d:g:1:2", "p@d:g:²"])
-def test_what_names_no_place_is_refused(owner: str) -> None:
+def test_invalid_names_are_refused(owner: str) -> None:
     with pytest.raises(StagingError, match="is not a pipeline in a Dag\n  allowed: PIPELINE, "):
         RunIdentity.named(owner, "r")
 
@@ -120,7 +120,7 @@ def test_tasks_and_regions_know_each_other_by_the_groups_between_them() -> None:
 
 
 @pytest.mark.parametrize("task_id", ["early", "xlate", "late.x", "emea_late"])
-def test_a_task_that_has_not_its_regions_id_is_refused(task_id: str) -> None:
+def test_a_task_id_that_differs_from_its_region_is_refused(task_id: str) -> None:
     with pytest.raises(StagingError, match=f"task '{task_id}' runs region 'late'; allowed: "):
         group_path(TaskId(task_id), RegionId("late"))
 

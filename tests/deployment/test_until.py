@@ -27,7 +27,7 @@ def names(regions: tuple[RegionDescriptor, ...]) -> dict[str, list[str]]:
     }
 
 
-def test_only_what_leads_to_the_operator_is_kept() -> None:
+def test_only_upstream_operators_are_kept() -> None:
     assert names(kept(flights, node(flights, "lateness"))) == {
         "with_weather": ["flights", "flown", "arrival_is_known", "weather", "with_weather"],
         "late_routes": ["facts", "lateness"],

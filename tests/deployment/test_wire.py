@@ -42,7 +42,7 @@ def modules_function(spark: object) -> object:
     return spark
 
 
-def test_a_value_finds_its_leaf_type_again() -> None:
+def test_a_value_is_restored_with_its_leaf_type() -> None:
     assert from_wire(Operator, to_wire(Filter("x > 0", "no"))) == Filter("x > 0", "no")
 
 
@@ -65,11 +65,11 @@ CONNECTORS = (
 
 
 @pytest.mark.parametrize("connector", CONNECTORS, ids=lambda c: type(c).__name__)
-def test_a_connector_survives_the_wire_with_its_secrets_unspoken(connector: Connector) -> None:
+def test_a_connector_is_serialized_without_its_secrets(connector: Connector) -> None:
     assert from_wire(Connector, to_wire(connector)) == connector
 
 
-def test_a_union_takes_what_has_the_form_of_one_of_its_types() -> None:
+def test_a_union_accepts_any_of_its_types() -> None:
     document = cast(dict[str, Json], to_wire(Jdbc("u", table="t")))
     with pytest.raises(
         DescriptorError, match=r"Connector.password: found 3; allowed: str or Secret"
@@ -90,13 +90,13 @@ def test_a_union_takes_what_has_the_form_of_one_of_its_types() -> None:
         ([], r"Operator: found \[\]; allowed: an object with the type of a Operator"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_its_place(document: Json, words: str) -> None:
+def test_mismatched_values_are_refused_with_their_place(document: Json, words: str) -> None:
     with pytest.raises(DescriptorError, match=words):
         from_wire(Operator, document)
 
 
 @pytest.mark.parametrize("mode", SHUFFLE_MODES)
-def test_every_region_survives_the_wire(mode: str) -> None:
+def test_every_region_survives_serialization(mode: str) -> None:
     for region in describe_regions(
         compile_pipeline(with_options(flights.pipeline(), shuffle_mode=mode))
     ):
@@ -142,7 +142,7 @@ def test_a_whole_number_is_a_float_where_one_is_asked_for() -> None:
     assert from_wire(Outcome, cast(Json, document)).ended == 7.0
 
 
-def test_a_flat_value_stands_among_its_holders_fields() -> None:
+def test_a_flat_value_is_inlined_into_its_holder() -> None:
     operator = describe_regions(compile_pipeline(flights.pipeline()))[0].operators[0]
     document = cast(dict[str, Json], to_wire(operator))
     assert (document["parallelism"], document["deterministic"]) == (None, False)
@@ -175,7 +175,7 @@ def test_a_connector_of_another_package_has_its_registered_name_only(
         from_wire(OperatorDescriptor, document)
 
 
-def test_a_kind_is_of_the_base_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kind_must_derive_from_the_requested_base(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint(name="x", value=f"{__name__}:Ours", group=Operator.entry_points)
     monkeypatch.setattr(extensions, "_registered", lambda _: (entry,))
     with pytest.raises(ExtensionError, match="is not a kind of Operator"):

@@ -26,7 +26,7 @@ def ill(found: Mapping[str, Mapping[str, str]]) -> set[str]:
     return {name for name, check in found.items() if check["state"] == "failed"}
 
 
-def test_nothing_is_wrong_with_this_machine_and_nothing_is_left(home: Home) -> None:
+def test_a_good_installation_passes_and_leaves_no_files(home: Home) -> None:
     began = time.monotonic()
     found = ask(home, 0)
     assert time.monotonic() - began < 2 * SECONDS
@@ -38,7 +38,7 @@ def test_nothing_is_wrong_with_this_machine_and_nothing_is_left(home: Home) -> N
     assert "20 checks, 0 failed" in words
 
 
-def test_what_is_missing_is_told_at_once_each_with_its_cure(home: Home, tmp_path: Path) -> None:
+def test_all_missing_parts_are_reported_with_their_fixes(home: Home, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     found = ask(
         home,

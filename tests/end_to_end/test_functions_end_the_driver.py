@@ -28,7 +28,9 @@ rows.sink_to(Parquet({target!r})).name("out")
         ("os._exit(0)", "task 'out': Spark's driver died without a report"),
     ],
 )
-def test_exit_code_0_is_no_success(ending: str, words: str, home: Home, tmp_path: Path) -> None:
+def test_a_function_that_exits_with_0_is_a_failure(
+    ending: str, words: str, home: Home, tmp_path: Path
+) -> None:
     project = tmp_path / "project"
     (project / "pipelines").mkdir(parents=True)
     (project / "pipelines" / "functions.py").write_text(

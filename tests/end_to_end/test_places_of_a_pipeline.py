@@ -52,7 +52,7 @@ OWNERS = ["counted@places:each:0", "counted@places:each:1"]
 
 
 @pytest.mark.usefixtures("migrated_home")
-def test_each_stages_reads_and_appends_its_own_rows(home: Home, tmp_path: Path) -> None:
+def test_each_placement_stages_reads_and_appends_its_own_rows(home: Home, tmp_path: Path) -> None:
     (tmp_path / "dags").mkdir()
     output = tmp_path / "output"
     (tmp_path / "dags" / "places.py").write_text(DAG_FILE.format(output=output))

@@ -54,7 +54,7 @@ def copy(tmp_path: Path) -> Iterator[Path]:
     shutil.rmtree(project)
 
 
-def test_every_command_does_what_it_says(copy: Path, home: Home) -> None:
+def test_every_quickstart_command_works(copy: Path, home: Home) -> None:
     environment = home.environment() | {"AIRFLOW_HOME": str(copy / ".airflow")}
     for name in ("PYTHONPATH", "AIRFLOW__CORE__DAGS_FOLDER", "AIRFLOW__CORE__PLUGINS_FOLDER"):
         environment.pop(name, None)
@@ -77,7 +77,7 @@ def test_every_command_does_what_it_says(copy: Path, home: Home) -> None:
     assert list((copy / "output/sales/totals").glob("*.parquet"))
 
 
-def test_targets_that_take_no_time_do_what_they_say(copy: Path, home: Home) -> None:
+def test_quick_make_targets_work(copy: Path, home: Home) -> None:
     environment = home.environment()
     (copy / "output").mkdir(exist_ok=True)
 

@@ -34,7 +34,7 @@ def flights_run(tmp_path_factory: pytest.TempPathFactory) -> FlightsRun:
     return FlightsRun(home, done)
 
 
-def test_run_shows_tasks_outputs_and_the_headline_and_the_rows_are_right(
+def test_run_shows_tasks_and_outputs_and_writes_the_right_rows(
     flights_run: FlightsRun,
 ) -> None:
     home, done = flights_run.home, flights_run.done
@@ -59,7 +59,7 @@ def test_run_shows_tasks_outputs_and_the_headline_and_the_rows_are_right(
 
 
 @pytest.mark.usefixtures("migrated_home")
-def test_a_run_in_which_airflow_runs_no_task_has_not_come_through(home: Home) -> None:
+def test_a_run_without_any_task_is_a_failure(home: Home) -> None:
     done = home.cli("run", "flights", "--date", "2012-12-31")  # the Dag begins a day later
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Airflow has not run with_weather and late_routes" in done.stdout
@@ -91,7 +91,7 @@ def assert_listed_by_airflows_word(home: Home) -> None:
 
 
 @pytest.mark.usefixtures("migrated_home")
-def test_missing_input_paths_fail_at_once_and_together_in_words_and_write_nothing(
+def test_missing_inputs_are_reported_together_and_nothing_is_written(
     home: Home,
 ) -> None:
     done = home.cli(
@@ -129,9 +129,7 @@ def test_missing_input_paths_fail_at_once_and_together_in_words_and_write_nothin
         (["run", "flights", "--date", "2013-13-01"], "--date is '2013-13-01'"),
     ],
 )
-def test_a_call_with_a_mistake_is_told_in_words(
-    home: Home, arguments: list[str], words: str
-) -> None:
+def test_an_invalid_call_is_reported(home: Home, arguments: list[str], words: str) -> None:
     done = home.cli(*arguments)
     assert done.returncode == 2
     assert words in done.stderr
@@ -149,7 +147,7 @@ def test_a_dry_run_analyses_every_operator(home: Home) -> None:
     assert done.stdout.startswith("flights: 24 operators ")
 
 
-def test_env_is_a_shell_script(home: Home) -> None:
+def test_env_prints_a_shell_script(home: Home) -> None:
     lines = home.cli("env").stdout.splitlines()
     assert all(line.startswith("export ") for line in lines)
     assert f"export AIRFLOW_HOME={home.folder}" in lines
@@ -158,7 +156,7 @@ def test_env_is_a_shell_script(home: Home) -> None:
     )["host"]
 
 
-def test_an_execution_is_replayed_with_its_inputs_and_touches_nothing_real(
+def test_replay_reads_the_same_inputs_and_writes_no_target(
     flights_run: FlightsRun, tmp_path: Path
 ) -> None:
     home = flights_run.home

@@ -22,7 +22,7 @@ def call(home: Home, *arguments: str, **params: str) -> list[str]:
     return ["run", "flights", "--date", "2013-01-01", *words, *arguments]
 
 
-def test_all_tasks_run_in_one_session_and_the_run_is_known_afterwards(home: Home) -> None:
+def test_all_tasks_run_in_one_session_and_are_recorded(home: Home) -> None:
     done = home.cli(*call(home, "--in-process", "--json"))
     assert done.returncode == 0, done.stdout + done.stderr
     document = json.loads(done.stdout)
@@ -50,7 +50,7 @@ def test_all_tasks_run_in_one_session_and_the_run_is_known_afterwards(home: Home
     assert history.stdout.count('"FINISHED"') >= 2
 
 
-def test_up_to_an_operator_its_rows_are_shown_and_no_sink_is_written(home: Home) -> None:
+def test_running_up_to_an_operator_shows_its_rows_and_writes_no_sink(home: Home) -> None:
     done = home.cli(*call(home, "--until", "lateness_by_weather", "--limit", "3", "--count"))
     assert done.returncode == 0, done.stdout + done.stderr
     for words in ("lateness_by_weather: 3 of 5 rows", "weather", "STRING", "mean_delay", "DOUBLE"):
@@ -60,7 +60,7 @@ def test_up_to_an_operator_its_rows_are_shown_and_no_sink_is_written(home: Home)
     assert not (home.folder / "staging").exists()
 
 
-def test_what_fails_has_the_words_it_has_under_airflow(home: Home, tmp_path: Path) -> None:
+def test_failures_have_the_same_message_as_under_airflow(home: Home, tmp_path: Path) -> None:
     done = home.cli(*call(home, "--in-process", input=str(tmp_path / "nowhere")))
     assert done.returncode == 1
     assert "before any data moved, 2 problems were found\n  flights: its input file:" in done.stdout
@@ -78,7 +78,7 @@ def test_what_fails_has_the_words_it_has_under_airflow(home: Home, tmp_path: Pat
     ],
     ids=lambda how: how.name,
 )
-def test_whatever_ends_the_command_ends_spark_too_and_the_attempt_is_canceled(
+def test_ending_the_command_ends_spark_and_cancels_the_attempt(
     how: signal.Signals, home: Home
 ) -> None:
     command = [sys.executable, "-m", "graph_compiler", *call(home, "--in-process")]

@@ -61,7 +61,7 @@ sinks: {out: {from: many, sink_to: {parquet: OUTPUT}}}
 """
 
 
-def test_values_reach_a_run_safely_and_an_asset_starts_the_next(home: Home, tmp_path: Path) -> None:
+def test_parameters_reach_a_run_and_an_asset_triggers_the_next(home: Home, tmp_path: Path) -> None:
     output = tmp_path / "output"
     dags = dict.fromkeys(("shop", "after_shop", "dated"), SHOP.replace("OUTPUT", str(output)))
     with standalone(home.environment, tmp_path, {"shop": dags["shop"]}) as api:
@@ -109,9 +109,7 @@ def test_values_reach_a_run_safely_and_an_asset_starts_the_next(home: Home, tmp_
     assert "{{ run_date }} is the day in every run" in log.read_text()
 
 
-def test_a_yaml_file_is_a_dag_that_runs_and_a_broken_one_beside_it_hides_nothing(
-    home: Home, tmp_path: Path
-) -> None:
+def test_a_yaml_dag_runs_beside_a_broken_file(home: Home, tmp_path: Path) -> None:
     folder = tmp_path / "jobs"
     folder.mkdir()
     yaml = YAML.replace("OUTPUT", str(tmp_path / "stock"))

@@ -57,7 +57,7 @@ def test_a_diverted_flight_counts_as_flown_and_breaks_the_contract_that_warns(
 
 @pytest.mark.spark
 @pytest.mark.parametrize(("late_after", "late"), [(15, 2), (30, 1)])
-def test_late_is_what_the_run_says(late_after: int, late: int, pipeline_run: Run) -> None:
+def test_the_run_sets_what_counts_as_late(late_after: int, late: int, pipeline_run: Run) -> None:
     flights = (TO_LAX | {"arr_delay": delay} for delay in (10, 20, 40))
     result = pipeline_run(
         env, sources(*flights), params={"late_after": late_after}, until="lateness"
@@ -66,7 +66,7 @@ def test_late_is_what_the_run_says(late_after: int, late: int, pipeline_run: Run
 
 
 @pytest.mark.spark
-def test_weather_is_that_of_the_hour_at_the_airport(pipeline_run: Run) -> None:
+def test_weather_is_joined_by_airport_and_hour(pipeline_run: Run) -> None:
     elsewhere = TO_LAX | {"origin": "EWR", "arr_delay": 5}
     result = pipeline_run(
         env, sources(TO_LAX | {"arr_delay": 20}, elsewhere, weather=(RAIN,)), until="facts"
@@ -77,7 +77,7 @@ def test_weather_is_that_of_the_hour_at_the_airport(pipeline_run: Run) -> None:
     )
 
 
-def test_the_join_is_staged_and_nothing_behind_it_is(
+def test_only_the_join_is_staged(
     compiled_plan: Callable[..., CompiledPlan],
 ) -> None:
     plan = compiled_plan(env)

@@ -27,7 +27,7 @@ def commands(document: Path) -> list[str]:
     return [line.partition("#")[0].strip() for line in block.splitlines()]
 
 
-def test_its_commands_begin_the_quickstart_of_the_guide() -> None:
+def test_readme_commands_start_the_quickstart_of_the_guide() -> None:
     """A test runs the guide's, one by one (`test_quickstart.py`)."""
     assert commands(README) == commands(ROOT / "docs/guide.md")[:2]
 

@@ -53,18 +53,18 @@ def test_the_plan_is_in_the_page_as_data_whatever_its_names_are() -> None:
     assert "<" not in document
 
 
-def test_what_cannot_be_deployed_can_be_drawn() -> None:
+def test_undeployable_pipelines_have_a_page() -> None:
     env = StreamExecutionEnvironment("p", config={"execution.runtime-mode": "STREAMING"})
     env.from_source(Csv("/in"), "rows").sink_to(Parquet("/out"))
     assert '"plan_id":null' in plan_page(compile_pipeline(env.pipeline()), PAGE)
 
 
-def test_without_the_page_it_is_refused_in_words() -> None:
+def test_a_missing_build_is_reported() -> None:
     with pytest.raises(PageNotBuiltError, match="not built"):
         plan_page(named("p"), "")
 
 
-def test_the_command_writes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])
     monkeypatch.setattr(explain, "_page", lambda: PAGE)
     done = CliRunner().invoke(app, ["explain", "pipelines/flights.py", "--format", "html"])

@@ -51,7 +51,7 @@ def kinds(diff: PlanDiff) -> dict[str | None, OperatorChangeKind]:
     return {change.name or change.name_before: change.kind for change in diff.operators}
 
 
-def test_a_version_is_like_itself_after_it_has_crossed_between_processes() -> None:
+def test_a_plan_equals_itself_after_serialization() -> None:
     version = sales()
     crossed = from_json(PlanSummary, to_json(version), version=VERSION)
     found = plan_diff(version, crossed)
@@ -63,7 +63,7 @@ def test_a_version_is_like_itself_after_it_has_crossed_between_processes() -> No
     ]
 
 
-def test_what_is_changed_behind_a_staged_result_leaves_it_reusable() -> None:
+def test_a_change_downstream_leaves_a_staged_result_reusable() -> None:
     found = plan_diff(sales(), sales(behind=lambda s: s.filter("n > 1").name("many")))
     assert kinds(found) == {"many": OperatorChangeKind.ADDED, "out": OperatorChangeKind.AFFECTED}
     assert found.operators[1].facts == (FactChange(fact="reads", before="totals", now="many"),)
@@ -82,7 +82,7 @@ def test_what_is_changed_behind_a_staged_result_leaves_it_reusable() -> None:
     assert "no longer runs many" in back.tasks[0].reasons
 
 
-def test_what_is_changed_before_it_makes_it_again() -> None:
+def test_a_change_upstream_recomputes_a_staged_result() -> None:
     found = plan_diff(sales(), sales(clean="x > 1"))
     assert kinds(found) == {
         "clean": OperatorChangeKind.CHANGED,
@@ -98,7 +98,7 @@ def test_what_is_changed_before_it_makes_it_again() -> None:
     assert "condition: x > 0 → x > 1" in diff_text(found)
 
 
-def test_the_same_rows_under_another_id_are_not_found_again_unless_a_uid_keeps_it() -> None:
+def test_a_result_with_a_new_id_is_reused_only_with_a_uid() -> None:
     def two_sources(*, other_first: bool, uid: str | None) -> PlanSummary:
         env = StreamExecutionEnvironment("p")
         if other_first:
@@ -141,7 +141,7 @@ def test_operators_without_names_of_their_own_are_paired_by_what_they_compute() 
     )  # fmt: skip
 
 
-def test_a_uid_says_who_an_operator_is_whatever_becomes_of_it() -> None:
+def test_an_operator_with_a_uid_is_recognized_after_any_change() -> None:
     env = StreamExecutionEnvironment("sales")
     cleaned = env.from_source(Csv("/in"), "rows").filter("y > 9").name("sieve").uid("the-filter")
     totals = cleaned.stage("dear").key_by("k").aggregate(n="count(*)").name("totals")
@@ -156,7 +156,7 @@ def test_a_uid_says_who_an_operator_is_whatever_becomes_of_it() -> None:
     assert change.id == change.id_before
 
 
-def test_another_name_of_the_pipeline_is_another_dag_which_reuses_nothing() -> None:
+def test_a_renamed_pipeline_is_a_new_dag_and_reuses_nothing() -> None:
     found = plan_diff(sales(), sales(name="sold"))
     assert not found.is_empty
     assert [result.kind for result in found.results] == [ResultChangeKind.RECOMPUTED]
@@ -184,7 +184,7 @@ def test_tasks_appear_and_vanish_with_cuts() -> None:
     assert [result.kind for result in back.results] == [ResultChangeKind.REMOVED]
 
 
-def test_settings_of_the_session_are_told_once() -> None:
+def test_session_settings_are_reported_once() -> None:
     before = sales()
     now = from_json(
         PlanSummary, to_json(before).replace('"UTC"', '"Europe/Berlin"'), version=VERSION
@@ -194,7 +194,7 @@ def test_settings_of_the_session_are_told_once() -> None:
     )
 
 
-def test_what_a_run_is_given_is_told_though_the_plan_is_the_same() -> None:
+def test_changed_run_parameters_are_reported_for_equal_plans() -> None:
     def version(root: str, least: int, schedule: Schedule | None) -> PlanSummary:
         params = {"least": least, "output": f"{root}/out"}
         env = StreamExecutionEnvironment("sales", params=params, schedule=schedule)
@@ -215,7 +215,7 @@ def test_what_a_run_is_given_is_told_though_the_plan_is_the_same() -> None:
     assert "parameters and schedule\n  ~ params.least: 1 → 2" in diff_text(found)
 
 
-def test_of_long_expressions_what_differs_is_marked() -> None:
+def test_differences_in_long_expressions_are_marked() -> None:
     start, end = "CASE WHEN temp IS NULL THEN 'unknown' ", " THEN 'rain' ELSE 'dry' END AS weather"
     before, now = (f"{start}WHEN precip > {number}{end}" for number in (0, 10))
     change = FactChange(fact="weather", before=before, now=now)

@@ -43,7 +43,7 @@ PICTURES = [
 
 
 @pytest.mark.parametrize(("name", "graph", "format"), PICTURES)
-def test_a_graph_as_text_and_as_picture(
+def test_graphs_are_rendered_as_text_and_as_pictures(
     name: str, graph: Graph, format: Format, request: pytest.FixtureRequest
 ) -> None:
     file = GOLDEN / f"{name}.{graph}.{format}"
@@ -53,7 +53,7 @@ def test_a_graph_as_text_and_as_picture(
     assert file.read_text() == text
 
 
-def test_documents_are_those_of_the_graphs_and_flinks_plans() -> None:
+def test_documents_are_the_graphs_and_flinks_plans() -> None:
     compiled = EXAMPLES["shares"]
     found = {
         (graph, format): json.loads(render(compiled, graph, format))
@@ -70,7 +70,7 @@ def test_documents_are_those_of_the_graphs_and_flinks_plans() -> None:
     assert [len(vertex["subtasks"]) for vertex in execution["vertices"]] == [3, 2, 20]
 
 
-def test_without_a_graph_a_picture_is_of_the_job_graph_and_a_plan_of_the_stream_graph() -> None:
+def test_pictures_default_to_the_job_graph_and_plans_to_the_stream_graph() -> None:
     compiled = EXAMPLES["shares"]
     for format, graph in (
         (Format.MERMAID, Graph.JOB),
@@ -80,7 +80,7 @@ def test_without_a_graph_a_picture_is_of_the_job_graph_and_a_plan_of_the_stream_
         assert render(compiled, None, format) == render(compiled, graph, format)
 
 
-def test_what_a_language_would_read_as_its_own_is_escaped() -> None:
+def test_markup_of_the_picture_languages_is_escaped() -> None:
     picture = Picture(
         title="p",
         groups=("g",),
@@ -108,7 +108,7 @@ def test_a_picture_stays_small_however_many_subtasks_there_are() -> None:
     assert "(1…16000)" in drawn
 
 
-def test_an_execution_graph_that_nobody_knows_yet_is_told_in_words() -> None:
+def test_an_unknown_execution_graph_is_reported() -> None:
     env = StreamExecutionEnvironment("p", config={"jobmanager.scheduler": "AdaptiveBatch"})
     env.from_source(Csv("/in"), "rows").rebalance().sink_to(Parquet("/out"))
     compiled = compile_pipeline(env.pipeline())

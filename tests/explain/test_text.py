@@ -39,9 +39,7 @@ CASES = {
         ("max(v)", None),
     ],
 )
-def test_a_call_whose_value_may_change_is_said_to_be_staged(
-    expression: str, words: str | None
-) -> None:
+def test_nondeterministic_calls_are_explained_as_staged(expression: str, words: str | None) -> None:
     env = StreamExecutionEnvironment("p")
     newest = env.from_source(Csv("/in"), "in").key_by("k").aggregate(v=expression).name("newest")
     for name in ("one", "two"):
@@ -51,7 +49,7 @@ def test_a_call_whose_value_may_change_is_said_to_be_staged(
     assert (words or "") in text
 
 
-def test_rows_that_may_change_are_said_to_be_staged_once_for_their_readers() -> None:
+def test_nondeterministic_rows_are_explained_as_staged_once() -> None:
     env = StreamExecutionEnvironment("p")
     some = env.from_source(Csv("/in"), "in").limit(5).name("some")
     for name in ("one", "two"):
@@ -64,7 +62,7 @@ def test_rows_that_may_change_are_said_to_be_staged_once_for_their_readers() -> 
 
 @pytest.mark.parametrize("mode", SHUFFLE_MODES)
 @pytest.mark.parametrize("env", CASES.values(), ids=CASES.keys())
-def test_explain(
+def test_explain_text_is_the_golden_one(
     env: StreamExecutionEnvironment, mode: str, request: pytest.FixtureRequest
 ) -> None:
     file = GOLDEN / f"{env.name}.{mode}.explain.txt"

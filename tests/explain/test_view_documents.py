@@ -23,11 +23,11 @@ def keys_of(interface: str) -> set[str]:
     return {line.strip().split(":")[0] for line in body.splitlines()}
 
 
-def test_the_committed_file_is_what_the_dataclasses_give() -> None:
+def test_the_committed_file_is_up_to_date() -> None:
     assert TARGET.read_text() == view_documents(), "run `python -m tests.view_documents`"
 
 
-def test_a_plan_has_the_keys_that_typescript_knows() -> None:
+def test_a_plan_has_the_keys_of_its_typescript_type() -> None:
     golden = Path(__file__).parents[1] / "golden" / "view_plans"
     for file in golden.glob("flights.*.json"):
         plan = json.loads(file.read_text())
@@ -40,14 +40,14 @@ def test_a_plan_has_the_keys_that_typescript_knows() -> None:
             assert all(set(each) == keys_of(interface) for each in plan[part])
 
 
-def test_a_comparison_has_the_keys_that_typescript_knows() -> None:
+def test_a_comparison_has_the_keys_of_its_typescript_type() -> None:
     compiled = compile_pipeline(flights.pipeline())
     summary = plan_summary(compiled, describe_pipeline(compiled), root=None)
     document = diff_json(plan_diff(summary, replace(summary, pipeline="other")))
     assert set(document) - {"type"} == keys_of("PlanDiff")
 
 
-def test_a_type_without_a_form_in_typescript_is_refused() -> None:
+def test_a_type_without_a_typescript_form_is_refused() -> None:
     @dataclass
     class Odd:
         field: bytes

@@ -35,7 +35,7 @@ def plan_of(compiled: CompiledPipeline) -> ViewPlan:
 
 
 @pytest.mark.parametrize("mode", SHUFFLE_MODES)
-def test_the_document(mode: str, request: pytest.FixtureRequest) -> None:
+def test_the_document_is_the_golden_one(mode: str, request: pytest.FixtureRequest) -> None:
     file = GOLDEN / f"flights.{mode}.json"
     plan = plan_of(compile_pipeline(with_options(flights.pipeline(), shuffle_mode=mode)))
     # What Spark is installed decides the plan id, too.
@@ -79,7 +79,7 @@ def test_edges_and_their_reasons_are_those_of_the_graphs(
 
 
 @given(plans(), MODES)
-def test_staged_edges_name_the_results_that_regions_are_told_to_stage(
+def test_staged_edges_name_the_results_that_regions_stage(
     steps: tuple[Step, ...], mode: str
 ) -> None:
     compiled = compile_steps(steps, mode)
@@ -89,7 +89,7 @@ def test_staged_edges_name_the_results_that_regions_are_told_to_stage(
     assert {one.result for one in plan_of(compiled).edges if one.is_staged} == told
 
 
-def test_resources_are_in_words_and_files_as_seen_from_the_project() -> None:
+def test_resources_are_readable_and_files_relative_to_the_project() -> None:
     env = StreamExecutionEnvironment("p")
     big = SlotSharingGroup("big", driver_memory="4g", conf={"spark.sql.shuffle.partitions": 8})
     rows = env.from_source(Csv("/in"), "rows").slot_sharing_group(big)
@@ -129,7 +129,7 @@ def test_rows_and_secrets_of_a_declaration_are_not_shown() -> None:
     assert "password: Secret(db.password)" in details["orders"]
 
 
-def test_what_cannot_be_deployed_has_a_plan_without_an_id() -> None:
+def test_undeployable_pipelines_have_a_plan_without_an_id() -> None:
     env = StreamExecutionEnvironment("p", config={"jobmanager.scheduler": "AdaptiveBatch"})
     env.from_source(Csv("/in"), "rows").rebalance().sink_to(Parquet("/out"))
     plan = view_plan(compile_pipeline(env.pipeline()), plan_id=None)
@@ -146,7 +146,7 @@ def _object(plan: ViewPlan) -> dict[str, object]:
     return dict(document)
 
 
-def test_an_edge_says_why_it_is_staged_or_why_it_was_to_stay_in_memory() -> None:
+def test_an_edge_shows_why_it_is_staged_or_pipelined() -> None:
     env = StreamExecutionEnvironment("p", config={MODE: "ALL_EXCHANGES_BLOCKING"})
     rows = env.from_source(Csv("/in"), "rows")
     rows.pipelined("a few rows").key_by("k").aggregate(n="count(*)").name(

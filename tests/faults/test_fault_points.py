@@ -44,7 +44,9 @@ def link(hook: FilePoints, source: Path, destination: Path) -> None:
         (Point.AFTER_INTENT, ["0.intent.json,0.json"]),
     ],
 )
-def test_before_and_after_a_document(point: Point, there: list[str], tmp_path: Path) -> None:
+def test_faults_strike_before_and_after_a_document(
+    point: Point, there: list[str], tmp_path: Path
+) -> None:
     fired, hook, layout = seen(point, tmp_path)
     document = tmp_path / "document"
     document.touch()
@@ -54,7 +56,7 @@ def test_before_and_after_a_document(point: Point, there: list[str], tmp_path: P
     assert fired == there
 
 
-def test_the_middle_is_when_readers_see_the_first_rows(tmp_path: Path) -> None:
+def test_the_middle_of_a_publication_is_its_first_visible_row(tmp_path: Path) -> None:
     fired, hook, _ = seen(Point.MID_PUBLISH, tmp_path)
     for name in (".out.graph_compiler/a", "a", "b"):
         assert not fired
@@ -67,7 +69,7 @@ def test_the_middle_is_when_readers_see_the_first_rows(tmp_path: Path) -> None:
     assert len(fired) == 1
 
 
-def test_a_store_makes_the_events_that_are_looked_for(tmp_path: Path) -> None:
+def test_a_store_emits_the_expected_events(tmp_path: Path) -> None:
     events: list[str] = []
     looks = True
 
@@ -81,7 +83,7 @@ def test_a_store_makes_the_events_that_are_looked_for(tmp_path: Path) -> None:
     assert "0.json" in events
 
 
-def test_readers_do_not_see_what_is_hidden(tmp_path: Path) -> None:
+def test_readers_do_not_see_hidden_files(tmp_path: Path) -> None:
     visible = {"a/b": True, ".a/b": False, "a/_temporary/b": False, "a/.b": False}
     assert {name: is_visible(tmp_path / name, tmp_path) for name in visible} == visible
     assert not is_visible(Path("/elsewhere/a"), tmp_path)

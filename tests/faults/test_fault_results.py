@@ -55,7 +55,7 @@ FACTS = Facts(
 LOST = replace(CASE, fault=Fault.TRUNCATE, point=Point.BEFORE_WORK, lost=("with_weather",))
 
 
-def test_finished_cases_are_found_again(tmp_path: Path) -> None:
+def test_finished_cases_are_read_back(tmp_path: Path) -> None:
     results = Results(tmp_path)
     assert results.load() == {}
     results.add(RESULT)
@@ -68,7 +68,7 @@ def test_finished_cases_are_found_again(tmp_path: Path) -> None:
     assert Results(tmp_path).load() == {"a": RESULT, "b": again}
 
 
-def test_the_table_has_extra_time_and_what_is_wrong(tmp_path: Path) -> None:
+def test_the_table_shows_extra_time_and_problems(tmp_path: Path) -> None:
     results = Results(tmp_path)
     results.add(RESULT)
     results.add(KILLED)
@@ -99,7 +99,7 @@ def words(**changed: object) -> list[str]:
     return list(problems(CASE, replace(FACTS, **changed)))  # type: ignore[arg-type]
 
 
-def test_what_is_lost_is_computed_again_by_its_reader_and_nothing_else_is() -> None:
+def test_only_lost_results_are_recomputed_by_their_reader() -> None:
     once = {"with_weather": (FINISHED,), "late_routes": (FINISHED,)}
     recomputed = replace(FINISHED, recomputed=("with_weather",))
     assert (
@@ -114,7 +114,7 @@ def test_what_is_lost_is_computed_again_by_its_reader_and_nothing_else_is() -> N
     ]
 
 
-def test_a_refusal_names_what_was_cleared_and_that_runs_again() -> None:
+def test_a_refusal_names_the_cleared_tasks_and_they_run_again() -> None:
     refused = replace(
         FACTS,
         attempts={"with_weather": (FINISHED, FINISHED), "late_routes": (DIED, FINISHED)},
@@ -126,7 +126,7 @@ def test_a_refusal_names_what_was_cleared_and_that_runs_again() -> None:
     assert problem.startswith("who had read other rows must be cleared, and nobody else")
 
 
-def test_what_is_hidden_beside_targets_is_listed(tmp_path: Path) -> None:
+def test_hidden_files_beside_targets_are_listed(tmp_path: Path) -> None:
     for name in ("a/part-0", "a/_SUCCESS", ".a.graph_compiler/e/part-0"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()

@@ -35,7 +35,7 @@ def test_a_name_a_uid_and_a_side_output_are_found(
     assert (output.node.declared_name, output.tag, output.is_sink) == (found, tag, False)
 
 
-def test_a_sink_of_an_operators_name_is_found_as_a_sink(graph: StreamGraph) -> None:
+def test_a_sink_named_like_an_operator_is_found_as_a_sink(graph: StreamGraph) -> None:
     assert find_sink(graph, "kept").id != find_output(graph, "kept").node.id
 
 
@@ -49,7 +49,7 @@ def test_a_sink_of_an_operators_name_is_found_as_a_sink(graph: StreamGraph) -> N
         ("twice", "hint: give the one you mean its own name or uid"),
     ],
 )
-def test_what_is_not_there_or_there_twice_is_told(
+def test_missing_and_ambiguous_names_are_reported(
     name: str, words: str, graph: StreamGraph
 ) -> None:
     with pytest.raises(OperatorNotFoundError) as refused:
@@ -57,7 +57,7 @@ def test_what_is_not_there_or_there_twice_is_told(
     assert words in str(refused.value)
 
 
-def test_sinks_have_words_of_their_own(graph: StreamGraph) -> None:
+def test_problems_of_sinks_say_sink(graph: StreamGraph) -> None:
     with pytest.raises(
         OperatorNotFoundError, match="has no sink 'lines'\n  allowed: kept, out and out"
     ):

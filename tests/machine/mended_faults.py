@@ -85,10 +85,8 @@ RENDERED = "declaration/test_rendered_databases.py"
 YAML_FILES = "yaml/test_yaml_files.py"
 COUNTS_ONCE = f"{AWKWARD}::test_a_run_counts_once_whatever_its_partition_column_is_called"
 NOT_EXCHANGED = f"{AWKWARD}::test_where_folders_cannot_be_exchanged_old_files_go_whatever_their_column_is_called"
-CALLED = f"{AWKWARD}::test_a_target_is_what_it_is_called"
-COMES_BACK = (
-    f"{FORMATS}::test_a_value_that_would_come_back_as_another_is_refused_and_nothing_is_published"
-)
+CALLED = f"{AWKWARD}::test_target_names_are_taken_literally"
+COMES_BACK = f"{FORMATS}::test_a_value_that_a_format_would_change_is_refused_before_publishing"
 FILES_MACHINE = "machine: files"
 
 FAULTS = (
@@ -116,7 +114,7 @@ FAULTS = (
         1,
         "on other databases, too",
         (RESOLVING, "if sql_state(error) in _NO_SUCH_TABLE:", "if True:"),
-        found_by=f"{JDBC_NAMES}::test_an_error_of_another_database_is_not_an_absent_table",
+        found_by=f"{JDBC_NAMES}::test_an_error_of_a_database_is_not_taken_for_a_missing_table",
     ),
     _fault(
         1,
@@ -126,13 +124,13 @@ FAULTS = (
             "outcome = marks.give_up(to, to.mark)\n        if outcome is MarkOutcome.GIVEN_UP:",
             "return None\n        if outcome is MarkOutcome.GIVEN_UP:",
         ),
-        found_by=f"{JDBC_FAULTS}::test_rows_that_somebody_has_dropped_are_lost_and_computed_again",
+        found_by=f"{JDBC_FAULTS}::test_dropped_rows_are_lost_and_recomputed",
     ),
     _fault(
         1,
         "no mark is put with the rows",
         (CARRYING, "[marks.statement(to, to.mark, MarkOutcome.PUBLISHED)]", "[]"),
-        found_by=f"{JDBC_FAULTS}::test_a_lost_answer_to_commit_is_asked_for_again",
+        found_by=f"{JDBC_FAULTS}::test_a_lost_answer_to_commit_is_resolved_by_asking",
     ),
     _fault(
         2,
@@ -187,7 +185,7 @@ FAULTS = (
             "if reason is not None and self.is_shared(output) and output not in self._results:",
             "if False:",
         ),
-        found_by=f"{CHANGING}::test_a_table_that_is_no_list_of_files_is_fixed",
+        found_by=f"{CHANGING}::test_a_table_that_is_no_list_of_files_gives_both_sinks_the_same_rows",
     ),
     _fault(
         5,
@@ -200,7 +198,7 @@ FAULTS = (
         "databases without shared snapshots are read more than once",
         (SNAPSHOTS, "if times > 1 or splits > 1:", "if False:"),
         found_by=(
-            f"{JDBC_SNAPSHOTS}::test_a_database_without_shared_snapshots_is_read_once_only",
+            f"{JDBC_SNAPSHOTS}::test_a_database_without_shared_snapshots_is_read_only_once",
             f"{JDBC_SNAPSHOTS}::test_splits_of_a_database_without_shared_snapshots_are_refused",
         ),
     ),
@@ -217,7 +215,7 @@ FAULTS = (
         (OTHER_PLACES, "return recorded_endpoints(task.layout, task.region, ids)", "return ()"),
         found_by=(
             f"{OTHER_TESTS}::test_targets_that_meet_once_rendered_are_refused_by_whichever_task_is_first",
-            f"{OTHER_TESTS}::test_what_only_another_task_can_render_is_known_once_it_has_begun",
+            f"{OTHER_TESTS}::test_targets_only_another_task_can_render_are_compared_once_it_started",
         ),
     ),
     _fault(
@@ -229,8 +227,8 @@ FAULTS = (
             "return tuple(problems)",
         ),
         found_by=(
-            f"{PLACES_TESTS}::test_a_target_over_a_folder_of_ours_is_refused",
-            f"{PLACES_TESTS}::test_the_pipelines_folder_is_ours_and_the_project_beside_it_is_not",
+            f"{PLACES_TESTS}::test_a_target_over_one_of_our_folders_is_refused",
+            f"{PLACES_TESTS}::test_the_pipelines_folder_is_protected_and_the_project_around_it_is_not",
         ),
     ),
     _fault(
@@ -265,8 +263,8 @@ FAULTS = (
         ),
         (WRITTEN_FILES, "if not is_same:", "if False:"),
         found_by=(
-            f"{AWKWARD}::test_options_change_nothing_of_which_rows_are_there[a name for files]",
-            f"{AWKWARD}::test_settings_of_the_session_change_nothing_of_which_rows_are_there",
+            f"{AWKWARD}::test_writer_options_do_not_change_which_rows_are_there[a name for files]",
+            f"{AWKWARD}::test_session_settings_do_not_change_which_rows_are_there",
             FILES_MACHINE,
         ),
     ),
@@ -287,13 +285,13 @@ FAULTS = (
         12,
         "the cluster's ignoreCorruptFiles holds for staged files",
         (PINNED, '"ignoreCorruptFiles": "false",', ""),
-        found_by=f"{PINNED_TESTS}::test_a_damaged_file_is_noticed_though_the_cluster_ignores_such_files",
+        found_by=f"{PINNED_TESTS}::test_damaged_files_are_noticed_even_if_the_cluster_ignores_them",
     ),
     _fault(
         12,
         "the cluster's ignoreMissingFiles holds for staged files",
         (PINNED, '"ignoreMissingFiles": "false",', ""),
-        found_by=f"{PINNED_TESTS}::test_a_damaged_file_is_noticed_though_the_cluster_ignores_such_files",
+        found_by=f"{PINNED_TESTS}::test_damaged_files_are_noticed_even_if_the_cluster_ignores_them",
     ),
     *(
         _fault(
@@ -327,7 +325,7 @@ FAULTS = (
         (FILES, '{**_MICROSECONDS, "ignoreNullFields": "false"}', "{}"),
         found_by=(
             f"{FORMATS}::test_a_format_gives_back_every_value_that_it_takes[json]",
-            f"{FORMATS}::test_a_file_of_lines_holds_null_and_blanks_as_they_are",
+            f"{FORMATS}::test_csv_and_json_lines_keep_null_and_blanks",
         ),
     ),
     _fault(
@@ -352,20 +350,20 @@ FAULTS = (
         (MOVES, "if error.errno != errno.EXDEV:", "if True:"),
         found_by=(
             f"{AWKWARD}::test_a_target_on_another_disk_is_written_again_and_again",
-            f"{ACROSS_MOUNTS}::test_a_mount_point_is_published_to_again_and_again",
+            f"{ACROSS_MOUNTS}::test_a_mount_point_can_be_published_to_repeatedly",
         ),
     ),
     _fault(
         14,
         "a folder with a mount in it is exchanged",
         (CARRY_OUT, "if has_mount_inside(place):", "if False:"),
-        found_by=f"{ACROSS_MOUNTS}::test_a_mount_point_is_published_to_again_and_again",
+        found_by=f"{ACROSS_MOUNTS}::test_a_mount_point_can_be_published_to_repeatedly",
     ),
     _fault(
         15,
         "a publication that nobody can read stops all others",
         (LEDGER, "self._give_up_unreadable(target, number, error, mine)", "raise"),
-        found_by="staging/publications/test_ledger.py::test_an_intent_that_nobody_can_read_is_given_up_before_it_is_done",
+        found_by="staging/publications/test_ledger.py::test_an_unreadable_intent_that_is_not_done_is_given_up",
     ),
     _fault(
         15,
@@ -375,7 +373,7 @@ FAULTS = (
             "self._refuse_what_may_be_own(target, error, before)\n                continue",
             "raise",
         ),
-        found_by="staging/publications/test_ledger.py::test_an_intent_that_nobody_can_read_stops_nobody_once_it_is_done",
+        found_by="staging/publications/test_ledger.py::test_an_unreadable_intent_blocks_nobody_once_it_is_done",
     ),
     _fault(
         15,
@@ -395,7 +393,7 @@ FAULTS = (
             "_check(path, os.lstat(path), most)\n        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK |",
             "opened = os.open(path, os.O_RDONLY |",
         ),
-        found_by=f"{STAGING_READ_TESTS}::test_45_requests_for_a_fifo_are_answered_beside_another_route",
+        found_by=f"{STAGING_READ_TESTS}::test_45_requests_for_a_fifo_block_no_other_route",
     ),
     _fault(
         16,
@@ -406,7 +404,7 @@ FAULTS = (
             "self._turns = BoundedSemaphore(45)",
         ),
         (STAGING_READS, "BoundedSemaphore(self.running + self.waiting)", "BoundedSemaphore(45)"),
-        found_by=f"{STAGING_READ_TESTS}::test_no_more_threads_hang_than_may",
+        found_by=f"{STAGING_READ_TESTS}::test_hanging_threads_are_limited",
     ),
     _fault(
         17,
@@ -422,7 +420,7 @@ FAULTS = (
             "if found := TEMPLATE.search(text):",
             "if (found := TEMPLATE.search(text)) and not found:",
         ),
-        found_by=f"{RENDERED}::test_templates_are_refused_where_they_would_be_sql_or_a_drivers_settings",
+        found_by=f"{RENDERED}::test_templates_are_refused_in_sql_and_driver_settings",
     ),
     _fault(
         17,
@@ -438,7 +436,7 @@ FAULTS = (
             'raise DamagedDocumentError(where, f"is not valid JSON: {error}") from None',
             "raise",
         ),
-        found_by=f"{ODD_DOCUMENTS}::test_no_bytes_in_place_of_a_manifest_are_an_error_of_the_server",
+        found_by=f"{ODD_DOCUMENTS}::test_random_bytes_as_a_manifest_cause_no_server_error",
     ),
     _fault(
         18,
@@ -449,7 +447,7 @@ FAULTS = (
             '        raise DamagedDocumentError(where, "is nested too deeply") from None',
             "document = json.loads(content)\n    except RecursionError:\n        raise",
         ),
-        found_by=f"{ODD_DOCUMENTS}::test_no_depth_and_no_number_is_an_error_of_the_server",
+        found_by=f"{ODD_DOCUMENTS}::test_deep_nesting_and_huge_numbers_cause_no_server_error",
     ),
     _fault(
         18,
@@ -459,19 +457,19 @@ FAULTS = (
             'RecursionError):\n        names, kinds = [], [""]',
             "RecursionError):\n        raise",
         ),
-        found_by=f"{ODD_DOCUMENTS}::test_no_manifest_is_an_error_of_the_server",
+        found_by=f"{ODD_DOCUMENTS}::test_odd_manifests_cause_no_server_error",
     ),
     _fault(
         18,
         "a manifest of other files, or of another epoch, is believed",
         (MANIFEST_LOG, "if why := _why_damaged(found, result_id, epoch):", "if why := None:"),
-        found_by="airflow/test_row_sample.py::test_what_a_manifest_names_is_a_file_in_its_folder",
+        found_by="airflow/test_row_sample.py::test_a_manifest_names_only_files_in_its_folder",
     ),
     _fault(
         18,
         "one that is no object, too",
         (READ_DOCUMENT, "if not isinstance(document, dict):", "if False:"),
-        found_by=f"{ODD_DOCUMENTS}::test_no_manifest_is_an_error_of_the_server",
+        found_by=f"{ODD_DOCUMENTS}::test_odd_manifests_cause_no_server_error",
     ),
     _fault(
         19,
@@ -496,7 +494,7 @@ FAULTS = (
         19,
         "a path may be absolute",
         (TEXT_FILE, 'if name.startswith("~") or Path(name).is_absolute():', "if False:"),
-        found_by=f"{YAML_FILES}::test_a_path_that_begins_elsewhere_is_not_read",
+        found_by=f"{YAML_FILES}::test_absolute_and_home_paths_are_not_read",
     ),
     _fault(
         20,
@@ -504,7 +502,7 @@ FAULTS = (
         (REGION_RUN, "except BaseException as cause:", "except Exception as cause:"),
         (MAIN, "except (\n        BaseException\n    ) as error:", "except Exception as error:"),
         found_by=(
-            f"{ENDING}::test_ending_the_program_is_a_failure_that_no_retry_mends",
+            f"{ENDING}::test_ending_the_program_is_a_permanent_failure",
             f"{ENDING}::test_a_driver_whose_function_exits_with_0_exits_with_its_failures_code",
         ),
     ),
@@ -516,7 +514,7 @@ FAULTS = (
             "if not has_report(task):",
             "if error is None:\n        return None\n    if not has_report(task):",
         ),
-        found_by="airflow/test_driver_end.py::test_exit_code_0_without_a_report_fails_at_once_in_plain_words",
+        found_by="airflow/test_driver_end.py::test_exit_code_0_without_a_report_fails_without_retry",
     ),
     _fault(
         21,
@@ -554,13 +552,13 @@ FAULTS = (
         24,
         "the state of a cause is not seen",
         (SQL_ERRORS, "waiting.append(current.getCause())", "pass"),
-        found_by=f"{JDBC_FAULTS}::test_a_state_is_found_behind_whatever_wraps_it",
+        found_by=f"{JDBC_FAULTS}::test_a_sql_state_is_found_in_wrapped_exceptions",
     ),
     _fault(
         24,
         "the state of a batch's exception is not seen",
         (SQL_ERRORS, "waiting.append(current.getNextException())", "pass"),
-        found_by=f"{JDBC_FAULTS}::test_a_state_is_found_behind_whatever_wraps_it",
+        found_by=f"{JDBC_FAULTS}::test_a_sql_state_is_found_in_wrapped_exceptions",
     ),
     _fault(
         25,

@@ -36,7 +36,7 @@ def quiet(spark: SparkSession) -> Iterator[SparkSession]:
 @pytest.mark.parametrize(
     ("machine", "seed", "examples"), [("files", 1, 4), ("tables", 1, 2), ("staging", 1, 3)]
 )
-def test_nothing_is_lost_doubled_or_left_unsaid(
+def test_no_row_is_lost_or_doubled_and_every_failure_is_reported(
     machine: str, seed: int, examples: int, quiet: SparkSession
 ) -> None:
     with sessions([machine], quiet):
@@ -72,7 +72,7 @@ sys.exit(program.main())
 
 
 @pytest.mark.parametrize("how", ["goes through", "taken for a failure"])
-def test_sigterm_ends_the_machine_and_is_nothing_that_it_found(how: str) -> None:
+def test_sigterm_ends_the_machine_and_is_no_finding(how: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", TOLD_TO_END, how], capture_output=True, text=True, check=False
     )

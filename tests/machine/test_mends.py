@@ -25,7 +25,7 @@ def test_only_a_test_that_runs_and_fails_finds_a_fault(becomes: str, outcome: Ou
     assert answer.outcome is outcome, answer.words
 
 
-def test_a_test_that_is_not_there_finds_nothing() -> None:
+def test_a_missing_test_finds_nothing() -> None:
     edit = Edit("identifiers.py", TOO_LONG, "if True:")
     fault = Fault(22, "names", (edit,), (FITS, f"{FITS}_otherwise"))
     answers = ask(fault, fault.found_by)

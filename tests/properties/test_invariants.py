@@ -81,7 +81,7 @@ def test_regions_are_acyclic_with_one_profile_each_and_every_cut_has_its_reason(
 
 
 @given(plans(groups=False), MODES)
-def test_the_modes_are_what_they_promise(plan: tuple[Step, ...], mode: str) -> None:
+def test_exchange_modes_keep_their_promises(plan: tuple[Step, ...], mode: str) -> None:
     pipeline = compiled(plan, mode)
     job, deployment = pipeline.job_graph, pipeline.deployment
     if mode == "ALL_EXCHANGES_BLOCKING":
@@ -141,7 +141,7 @@ def test_no_reader_of_an_expensive_operator_runs_in_its_task(plan: tuple[Step, .
 
 
 @given(plans())
-def test_a_failure_repeats_each_operator_in_one_task_and_spares_what_is_before(
+def test_each_operator_is_repeated_by_the_failure_of_one_task(
     plan: tuple[Step, ...],
 ) -> None:
     pipeline = compiled(plan)
@@ -235,7 +235,7 @@ def _pinned_ids(pipeline: CompiledPipeline) -> set[str]:
 
 
 @given(plans(), MODES)
-def test_the_graph_of_regions_has_an_order(plan: tuple[Step, ...], mode: str) -> None:
+def test_the_graph_of_regions_has_a_topological_order(plan: tuple[Step, ...], mode: str) -> None:
     pipeline = compiled(plan, mode)
     deployment = pipeline.deployment
     producers: dict[str, list[str]] = {region.id: [] for region in deployment.regions}
@@ -248,7 +248,7 @@ def test_the_graph_of_regions_has_an_order(plan: tuple[Step, ...], mode: str) ->
 
 @settings(max_examples=3, deadline=None)
 @given(st.lists(plans(), min_size=20, max_size=20))
-def test_other_hash_seeds_give_equal_answers(drawn: list[tuple[Step, ...]]) -> None:
+def test_the_hash_seed_does_not_change_results(drawn: list[tuple[Step, ...]]) -> None:
     program = (
         "import json, sys; from tests.properties.strategies import Step, declare;"
         "from graph_compiler.compiler.pipeline_compiler import compile_pipeline;"

@@ -140,7 +140,7 @@ def removed(inventory: StagingInventory, policy: Policy, run: StagedRun) -> set[
 
 
 @given(inventories(), POLICIES)
-def test_nothing_of_a_live_run_goes(inventory: StagingInventory, policy: Policy) -> None:
+def test_nothing_of_a_live_run_is_removed(inventory: StagingInventory, policy: Policy) -> None:
     for run in inventory.runs:
         word = policy.airflow.get(run.identity)
         is_new = word is None and policy.now - run.changed < HOUR
@@ -149,7 +149,7 @@ def test_nothing_of_a_live_run_goes(inventory: StagingInventory, policy: Policy)
 
 
 @given(inventories(), POLICIES)
-def test_nothing_goes_that_an_undone_publication_needs(
+def test_rows_of_unfinished_publications_are_kept(
     inventory: StagingInventory, policy: Policy
 ) -> None:
     for run in inventory.runs:
@@ -172,7 +172,7 @@ def test_nothing_goes_that_an_undone_publication_needs(
 
 
 @given(inventories(), POLICIES)
-def test_a_run_that_is_not_old_keeps_what_a_task_that_is_cleared_reads(
+def test_a_recent_run_keeps_what_cleared_tasks_read(
     inventory: StagingInventory, policy: Policy
 ) -> None:
     for run in inventory.runs:
@@ -186,7 +186,7 @@ def test_a_run_that_is_not_old_keeps_what_a_task_that_is_cleared_reads(
 
 
 @given(inventories(), POLICIES)
-def test_a_run_stays_or_goes(inventory: StagingInventory, policy: Policy) -> None:
+def test_each_run_is_either_kept_or_removed(inventory: StagingInventory, policy: Policy) -> None:
     collection = collect(inventory, policy)
     whole = [removal.run for removal in collection.removals if removal.waste is Waste.RUN]
     known = [run.run_id for run in (*whole, *(kept.run for kept in collection.kept)) if run]

@@ -27,7 +27,7 @@ def in_use(
     )
 
 
-def test_python_and_yaml_declare_the_same_and_it_survives_the_wire() -> None:
+def test_python_and_yaml_declare_the_same_descriptors() -> None:
     run = in_use("check_declared")
     assert run.returncode == 0, run.stderr
 
@@ -45,7 +45,7 @@ def descriptor(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def test_where_a_package_is_not_installed_a_descriptor_says_which_kind_is_missing(
+def test_a_descriptor_of_a_missing_package_names_the_missing_kind(
     descriptor: Path,
 ) -> None:
     assert in_use("read_descriptors", str(descriptor)).stdout == "by_month\n"
@@ -70,7 +70,7 @@ def test_a_descriptor_imports_nothing_that_is_not_registered(
     assert run.stdout.splitlines() == [words.format(name) for name in names]
 
 
-def test_a_yaml_file_is_told_which_kinds_there_are_where_a_package_is_not_installed() -> None:
+def test_yaml_of_a_missing_package_is_refused_with_the_known_kinds() -> None:
     error = in_use("read_yaml", path=None).stderr
     assert "sources.sales.sqlite: unknown key 'sqlite'" in error
     assert "operators of packages that register some; none is installed" in error
@@ -88,9 +88,7 @@ IS_A_CONNECTOR = "graph_compiler.declaration.connectors.connector:Connector"
         ("csv = acme_sqlite.connector:Sqlite", "unknown key 'sqlite'"),
     ],
 )  # fmt: skip
-def test_a_package_that_cannot_be_used_is_told_where_its_key_is_written(
-    entry: str, words: str, tmp_path: Path
-) -> None:
+def test_an_unusable_package_is_reported_at_its_key(entry: str, words: str, tmp_path: Path) -> None:
     path = tmp_path / "acme"
     shutil.copytree(ACME, path)
     registered = path / "acme_sqlite-1.0.dist-info" / "entry_points.txt"
@@ -98,7 +96,7 @@ def test_a_package_that_cannot_be_used_is_told_where_its_key_is_written(
     assert words in in_use("read_yaml", path=path).stderr
 
 
-def test_a_kind_that_is_not_registered_is_refused_when_it_is_compiled(tmp_path: Path) -> None:
+def test_an_unregistered_kind_is_refused_at_compile_time(tmp_path: Path) -> None:
     path = tmp_path / "acme"
     shutil.copytree(ACME, path, ignore=shutil.ignore_patterns("*.dist-info"))
     error = in_use("compile_unregistered", path=path).stderr

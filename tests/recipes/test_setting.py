@@ -29,7 +29,7 @@ RECIPE = (
 
 
 @pytest.mark.parametrize("what", ["declaration", pytest.param("spark", marks=pytest.mark.spark)])
-def test_a_setting_that_spark_sees_is_few_files(what: str) -> None:
+def test_a_setting_that_reaches_spark_touches_few_files(what: str) -> None:
     assert len({edit.file for edit in RECIPE}) <= MOST_FILES
     with changed_package(RECIPE) as package:
         run = run_python(package, "tests.recipes.toy_setting", what)

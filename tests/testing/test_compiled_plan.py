@@ -16,13 +16,13 @@ def plan(compiled_plan: Callable[[StreamExecutionEnvironment], CompiledPlan]) ->
     return compiled_plan(flights)
 
 
-def test_tasks_and_vertices_are_told(plan: CompiledPlan) -> None:
+def test_tasks_and_vertices_are_listed(plan: CompiledPlan) -> None:
     assert plan.tasks == ("with_weather", "late_routes")
     assert plan.task_of("flown.cancelled") == "with_weather"
     assert plan.vertex_of("sink late_routes").endswith("Sink: late_routes)")
 
 
-def test_each_reason_is_found() -> None:
+def test_each_staging_reason_is_found() -> None:
     CompiledPlan.of(staged_detour()).assert_staged("A", "B", because="WOULD_CYCLE")
     plan = CompiledPlan.of(alternating_groups())
     plan.assert_staged("A", "B", because="SLOT_SHARING_GROUP_DIFFERS")
@@ -85,7 +85,7 @@ FAILURES: dict[str, tuple[Callable[[CompiledPlan], None], tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize(("claim", "words"), FAILURES.values(), ids=FAILURES.keys())
-def test_what_does_not_hold_is_told(
+def test_failed_assertions_say_what_differs(
     claim: Callable[[CompiledPlan], None], words: tuple[str, ...], plan: CompiledPlan
 ) -> None:
     with pytest.raises(AssertionError) as failed:
@@ -94,7 +94,7 @@ def test_what_does_not_hold_is_told(
         assert each in str(failed.value)
 
 
-def test_misspelt_names_and_reasons_are_no_failures_of_the_plan(plan: CompiledPlan) -> None:
+def test_misspelt_names_and_reasons_are_usage_errors(plan: CompiledPlan) -> None:
     with pytest.raises(OperatorNotFoundError, match="did you mean 'lateness'?"):
         plan.task_of("latenes")
     with pytest.raises(
@@ -104,7 +104,7 @@ def test_misspelt_names_and_reasons_are_no_failures_of_the_plan(plan: CompiledPl
     assert "did you mean 'DECLARED'?" in str(refused.value)
 
 
-def test_ways_in_a_ladder_of_diamonds_are_not_all_looked_at(
+def test_many_diamonds_do_not_take_exponential_time(
     env: StreamExecutionEnvironment,
 ) -> None:
     stream = env.from_source(Csv("/in"), "in")

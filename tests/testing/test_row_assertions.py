@@ -17,13 +17,13 @@ A, B = {"k": "a", "v": 1, "m": 0.1 + 0.2}, {"k": "b", "v": None, "m": None}
         [{"m": 0.3, "k": "a"}, {"m": None, "k": "b"}],
     ],
 )
-def test_order_and_columns_that_are_not_named_do_not_matter(
+def test_order_and_unnamed_columns_do_not_matter(
     expected: list[dict[str, object]],
 ) -> None:
     assert_rows([A, B], expected)
 
 
-def test_nothing_equals_nothing_and_nan_itself() -> None:
+def test_empty_rows_are_equal_and_nan_equals_nan() -> None:
     assert_rows([], [])
     assert_rows([{"v": float("nan")}], [{"v": float("nan")}])
     assert_rows([{"v": [{"x": 1.0}]}], [{"v": [{"x": 1}]}])
@@ -50,7 +50,7 @@ def test_nothing_equals_nothing_and_nan_itself() -> None:
         ([{"v": 1.0}], [{"v": 1.001}], "found 1.0, expected 1.001"),
     ],
 )
-def test_a_difference_is_told(
+def test_differences_are_reported(
     found: list[dict[str, object]], expected: list[dict[str, object]], words: str
 ) -> None:
     with pytest.raises(AssertionError) as failed:
@@ -58,7 +58,7 @@ def test_a_difference_is_told(
     assert words in str(failed.value)
 
 
-def test_order_matters_where_it_is_asked_for() -> None:
+def test_order_matters_on_request() -> None:
     assert_rows([A, B], [A, B], ordered=True)
     with pytest.raises(AssertionError, match="from row 0 on: 2 found, 2 expected, in order"):
         assert_rows([A, B], [B, A], ordered=True)

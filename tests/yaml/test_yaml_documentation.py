@@ -15,7 +15,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "yaml.md").read_text()
 
 
-def test_its_example_compiles() -> None:
+def test_the_documented_example_compiles() -> None:
     text = PAGE.partition("```yaml\n")[2].partition("```")[0]
     compiled = compile_pipeline(parse_pipeline(text, "sales.yaml"))
     assert {operator.name for operator in compiled.pipeline.operators} == {
@@ -47,7 +47,7 @@ def test_names_that_only_python_writes_with_an_underscore_are_where_the_same_nam
     assert {name[:-1] for name in names} <= set(STEP_FORMS)
 
 
-def test_its_limits_are_the_readers() -> None:
+def test_the_documented_limits_are_the_readers() -> None:
     (line,) = (line for line in PAGE.splitlines() if line.startswith("A file may have"))
     numbers = [int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", line)]
     assert numbers == [MAX_CHARACTERS, MAX_DEPTH, MAX_NODES]

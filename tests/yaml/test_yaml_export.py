@@ -29,12 +29,12 @@ FILE = Path(__file__).parents[2] / "pipelines" / "flights_yaml.yaml"
 
 
 @pytest.mark.parametrize("pipeline", [flights.pipeline(), read_pipeline(FILE)], ids=["py", "yaml"])
-def test_flights(pipeline: object) -> None:
+def test_the_flights_example_is_exported(pipeline: object) -> None:
     assert_equal(parse_pipeline(export_pipeline(pipeline), "p.yaml"), pipeline)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.steps[:70])
-def test_every_call(case: Case) -> None:
+def test_every_call_is_exported(case: Case) -> None:
     env = StreamExecutionEnvironment("p", config={"parallelism.default": 2}, params={"on": "1e3"})
     case.declare(*(env.from_source(Parquet(f"/{name}"), name) for name in ("s", "t")))
     kept = without_lines(env.pipeline())
@@ -51,7 +51,7 @@ def operators(pipeline: Pipeline) -> list[Operator]:
 
 
 @pytest.mark.parametrize("connector", [c for _, c in SOURCES], ids=lambda c: type(c).__name__)
-def test_every_connector(connector: object) -> None:
+def test_every_connector_is_exported(connector: object) -> None:
     env = StreamExecutionEnvironment("p")
     env.from_source(connector, "s").limit(1)  # type: ignore[arg-type]
     found = parse_pipeline(export_pipeline(env.pipeline()), "p.yaml")
@@ -60,18 +60,18 @@ def test_every_connector(connector: object) -> None:
 
 @settings(max_examples=40)
 @given(plans())
-def test_any_pipeline(plan: tuple[Step, ...]) -> None:
+def test_any_pipeline_survives_export_and_reading(plan: tuple[Step, ...]) -> None:
     pipeline = declare(plan).pipeline()
     assert_equal(parse_pipeline(export_pipeline(pipeline), "p.yaml"), pipeline)
 
 
-def test_the_command_line_writes_it() -> None:
+def test_the_export_command_prints_the_file() -> None:
     written = CliRunner().invoke(app, ["export", "flights", "--to", "yaml"])
     assert written.exit_code == 0
     assert_equal(parse_pipeline(written.output, "p.yaml"), flights.pipeline())
 
 
-def test_what_no_call_makes_is_refused() -> None:
+def test_operators_without_a_call_cannot_be_exported() -> None:
     env = StreamExecutionEnvironment("p")
     stream = env.from_source(Csv("/in"), "s").limit(1)
     env.add(FeedbackTransformation(id=env.next_id(), inputs=(stream.id,)))
@@ -80,7 +80,7 @@ def test_what_no_call_makes_is_refused() -> None:
         export_pipeline(env.pipeline())
 
 
-def test_names_that_are_there_twice_stay() -> None:
+def test_duplicate_names_are_exported_unchanged() -> None:
     env = StreamExecutionEnvironment("p")
     one, other = (env.from_source(Csv(f"/{number}"), "in") for number in (1, 2))
     kept = one.filter("x").name("a").filter("y").name("a")
@@ -91,7 +91,7 @@ def test_names_that_are_there_twice_stay() -> None:
     assert_equal(found, env.pipeline())
 
 
-def test_text_that_looks_like_something_else_stays_text() -> None:
+def test_text_that_looks_like_another_type_stays_text() -> None:
     env = StreamExecutionEnvironment("p")
     texts = {
         "a": "1e3",

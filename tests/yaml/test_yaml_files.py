@@ -43,7 +43,7 @@ def test_a_file_outside_the_pipelines_folder_is_not_read(file: Path, name: str) 
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "~/.ssh/id_rsa", "~root/x.sql"])
-def test_a_path_that_begins_elsewhere_is_not_read(file: Path, name: str) -> None:
+def test_absolute_and_home_paths_are_not_read(file: Path, name: str) -> None:
     assert refusal(file, name) == f"'{name}' cannot be read: it is not a relative path"
 
 
@@ -62,7 +62,7 @@ def test_a_link_is_followed_to_where_it_leads(file: Path, links_to: str) -> None
         (lambda path: path.write_bytes(b"\xff"), "can't decode"),
     ],
 )
-def test_what_is_no_text_of_a_querys_size_is_not_read(
+def test_special_oversized_and_binary_files_are_not_read(
     file: Path, make: Callable[[Path], None], words: str
 ) -> None:
     make(file.parent / "query.sql")
@@ -74,7 +74,7 @@ def test_a_file_elsewhere_in_the_pipelines_folder_is_read(file: Path) -> None:
     assert "SELECT 1" in str(read_pipeline(file))
 
 
-def test_a_fifo_for_a_pipelines_file_is_not_waited_for(file: Path) -> None:
+def test_a_fifo_in_place_of_a_pipeline_file_does_not_block(file: Path) -> None:
     os.mkfifo(file)
     with pytest.raises(InvalidPipelineError, match="it is not a regular file"):
         read_pipeline(file)

@@ -33,7 +33,7 @@ def one_line(pipeline: Pipeline) -> Pipeline:
 
 
 @pytest.mark.parametrize("mode", SHUFFLE_MODES)
-def test_it_compiles_to_the_same(mode: str) -> None:
+def test_the_yaml_form_compiles_to_the_same_plan(mode: str) -> None:
     found, wanted = (
         with_options(pipeline, shuffle_mode=mode)
         for pipeline in (read_pipeline(FILE), flights.pipeline())
@@ -42,12 +42,12 @@ def test_it_compiles_to_the_same(mode: str) -> None:
     assert_equal(one_line(found), one_line(wanted))
 
 
-def test_its_parameters_have_the_same_names_and_types() -> None:
+def test_the_yaml_form_has_the_same_parameters() -> None:
     found, wanted = read_pipeline(FILE).params, flights.pipeline().params
     assert [(name, type(value)) for name, value in found] == [(n, type(v)) for n, v in wanted]
 
 
-def test_an_operator_knows_its_line() -> None:
+def test_operators_know_their_line() -> None:
     lines = FILE.read_text().splitlines()
     for operator in read_pipeline(FILE).operators:
         assert operator.declared_at is not None

@@ -1,6 +1,7 @@
-"""Whatever a file holds, it is a pipeline or it is refused in words: the reader raises nothing else, and comes back.
+"""Whatever a file holds, it is a pipeline or refused with a message: the reader raises nothing else, and ends.
 
-Each problem has a line of the file. A few hundred examples here; many of them in `test_many_of_them` (-m long).
+Each problem has a line of the file. A few hundred examples run here, and many more in
+`test_many_random_documents_are_pipelines_or_refused` (-m long).
 """
 
 import json
@@ -155,13 +156,17 @@ FILES = {
 
 
 @pytest.mark.parametrize(("texts", "examples"), FILES.values(), ids=FILES)
-def test_it_is_a_pipeline_or_refused_in_words(texts: st.SearchStrategy[str], examples: int) -> None:
+def test_any_document_is_a_pipeline_or_refused_with_a_message(
+    texts: st.SearchStrategy[str], examples: int
+) -> None:
     check(texts, examples)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("texts", "examples"), FILES.values(), ids=FILES)
-def test_many_of_them(texts: st.SearchStrategy[str], examples: int) -> None:
+def test_many_random_documents_are_pipelines_or_refused(
+    texts: st.SearchStrategy[str], examples: int
+) -> None:
     check(texts, 30 * examples)
 
 

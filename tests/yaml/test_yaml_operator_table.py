@@ -164,12 +164,12 @@ def in_yaml(case: Case, folder: Path) -> tuple[Transformation, ...]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.steps[:70])
-def test_a_step_is_the_call(case: Case, tmp_path: Path) -> None:
+def test_a_step_equals_its_python_call(case: Case, tmp_path: Path) -> None:
     assert in_yaml(case, tmp_path) == python(case)
 
 
 @pytest.mark.parametrize(("text", "connector"), SOURCES, ids=lambda v: str(v)[:40])
-def test_a_source_is_the_connector(text: str, connector: Connector) -> None:
+def test_a_source_equals_its_python_connector(text: str, connector: Connector) -> None:
     pipeline = parse_pipeline(
         f"name: p\nsources: {{s: {text}}}\nsteps: [{{from: s, limit: 1}}]", "p.yaml"
     )
@@ -177,7 +177,7 @@ def test_a_source_is_the_connector(text: str, connector: Connector) -> None:
     assert getattr(source, "connector", None) == connector
 
 
-def test_options_are_those_of_python() -> None:
+def test_options_equal_those_of_python() -> None:
     config = {"parallelism.default": 2, "pipeline.operator-chaining.enabled": False}
     env = StreamExecutionEnvironment("p", config=config, params={"a": 1, "b": 0.5, "c": True})
     env.from_source(Csv("/in"), "s").limit(1)
@@ -226,7 +226,7 @@ def test_a_connectors_every_field_is_a_key() -> None:
     assert {f.name for kind in named for f in fields(kind)} - first <= written
 
 
-def test_what_others_derive_from_a_kind_takes_nothing_from_it() -> None:
+def test_subclasses_from_other_packages_leave_a_kind_unchanged() -> None:
     class OurCsv(Csv):
         """A user's own."""
 

@@ -31,7 +31,7 @@ def test_a_file_is_found_by_its_name(folder: Path) -> None:
     assert "Source: orders -> Sink: out" in shown.output
 
 
-def test_what_is_not_there_is_told_with_what_is(folder: Path) -> None:
+def test_an_unknown_name_is_reported_with_the_known_names(folder: Path) -> None:
     (folder / "sales.yaml").write_text(SALES)
     with pytest.raises(
         InvalidPipelineError, match=r"neither pipelines/sale.py nor .*\n.*\n.*'sales'"
@@ -39,13 +39,13 @@ def test_what_is_not_there_is_told_with_what_is(folder: Path) -> None:
         load_pipeline("sale")
 
 
-def test_two_of_one_name_are_refused(folder: Path) -> None:
+def test_duplicate_pipeline_names_are_refused(folder: Path) -> None:
     (folder / "flights.yaml").write_text(SALES)
     with pytest.raises(InvalidPipelineError, match="there are pipelines/flights.py and"):
         load_pipeline("flights")
 
 
-def test_a_mistake_ends_with_exit_code_2_and_its_line(folder: Path) -> None:
+def test_a_mistake_exits_with_2_and_names_its_line(folder: Path) -> None:
     (folder / "sales.yaml").write_text(SALES.replace("from: orders", "from: order"))
     shown = CliRunner().invoke(app, ["explain", "sales"])
     assert shown.exit_code == 2

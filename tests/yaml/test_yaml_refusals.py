@@ -18,7 +18,7 @@ def problems(text: str) -> tuple[Problem, ...]:
     return refused.value.problems
 
 
-def test_everything_is_told_at_once_in_the_order_of_the_file() -> None:
+def test_all_problems_are_reported_in_file_order() -> None:
     text = """\
 name: p
 config: {parallelism.default: none}
@@ -72,19 +72,19 @@ TOO_MUCH = {
 
 
 @pytest.mark.parametrize(("text", "words"), TOO_MUCH.values(), ids=TOO_MUCH.keys())
-def test_what_is_too_much_is_refused_within_a_second(text: str, words: str) -> None:
+def test_excessive_documents_are_refused_within_a_second(text: str, words: str) -> None:
     began = time.process_time()
     found = problems(text)
     assert time.process_time() - began < 1
     assert words in str(found[0])
 
 
-def test_many_mistakes_are_told_in_part() -> None:
+def test_only_the_first_of_many_mistakes_are_listed() -> None:
     assert len(problems(HEAD + "- {from: s, fliter: x}\n" * 5000)) == MAX_PROBLEMS
     assert len(problems("a: 1\n" * 5000)) == MAX_PROBLEMS
 
 
-def test_words_are_those_of_yaml_1_2() -> None:
+def test_scalars_follow_yaml_1_2() -> None:
     text = (
         HEAD
         + "- {from: s, with_columns: {on: no, y: 2013-01-31, off: 'null'}, name: yes}\n- limit: 1"

@@ -57,13 +57,13 @@ RUNS: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("text", RUNS)
-def test_it_declares_what_python_does_and_is_written_back(text: str) -> None:
+def test_yaml_declares_the_same_run_settings_as_python(text: str) -> None:
     wanted = declared(**RUNS[text]).pipeline()
     assert_equal(parse_pipeline(f"name: p\n{text}\n{BODY}", "p.yaml"), wanted)
     assert_equal(parse_pipeline(export_pipeline(wanted), "p.yaml"), wanted)
 
 
-def test_a_path_begins_at_the_folder_that_holds_pipelines(tmp_path: Path) -> None:
+def test_path_parameters_are_relative_to_the_folder_that_holds_pipelines(tmp_path: Path) -> None:
     file = tmp_path / "pipelines" / "p.yaml"
     text = (
         "params: {a: {default: data/x, format: path}, b: {default: /data/x, format: path}, "
@@ -78,7 +78,7 @@ def test_a_path_begins_at_the_folder_that_holds_pipelines(tmp_path: Path) -> Non
     }
 
 
-def test_everything_wrong_is_told_with_its_place() -> None:
+def test_every_problem_is_reported_with_its_place() -> None:
     text = """name: p
 tags: {a: b}
 schedule: {cron: "@dayly", every: soon, start: 2013-13-01, timezone: Europe/Wien, catchup: 1, on: x}
@@ -125,7 +125,7 @@ params:
         ("nothing", "params: is 'nothing'"),
     ],
 )
-def test_a_model_that_is_not_there_is_refused(reference: str, words: str) -> None:
+def test_a_missing_model_is_refused(reference: str, words: str) -> None:
     with pytest.raises(InvalidPipelineError) as refused:
         parse_pipeline(f"name: p\nparams: {reference}\n{BODY}", "p.yaml")
     assert words in str(refused.value)

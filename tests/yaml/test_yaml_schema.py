@@ -16,21 +16,21 @@ ROOT = Path(__file__).parents[2]
 FILE = ROOT / "schemas" / "pipeline.schema.json"
 
 
-def test_it_is_fresh() -> None:
+def test_the_schema_is_up_to_date() -> None:
     printed = CliRunner().invoke(app, ["schema"])
     assert printed.output == FILE.read_text(), (
         "graph-compiler schema > schemas/pipeline.schema.json"
     )
 
 
-def test_it_has_every_step_and_option() -> None:
+def test_the_schema_has_every_step_and_option() -> None:
     schema = json.loads(FILE.read_text())
     assert {f"{key}_step" for key in STEP_FORMS} <= set(schema["$defs"])
     aliases = {field.alias for field in PipelineOptions.model_fields.values()}
     assert aliases == set(schema["properties"]["config"]["properties"])
 
 
-def test_what_the_reader_takes_it_takes() -> None:
+def test_the_schema_accepts_what_the_reader_accepts() -> None:
     jsonschema = pytest.importorskip("jsonschema")
     validator = jsonschema.Draft202012Validator(json.loads(FILE.read_text()))
     texts = [f"{HEAD}steps: {case.steps}" for case in CASES]
@@ -41,7 +41,7 @@ def test_what_the_reader_takes_it_takes() -> None:
         assert not validator.is_valid(plain(read_tree(f"{HEAD}steps: [{wrong}]", "p.yaml")))
 
 
-def test_the_examples_name_it() -> None:
+def test_the_examples_refer_to_the_schema() -> None:
     for path in (ROOT / "pipelines").glob("*.yaml"):
         first = path.read_text().splitlines()[0]
         assert first == "# yaml-language-server: $schema=../schemas/pipeline.schema.json"

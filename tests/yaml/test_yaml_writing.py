@@ -39,7 +39,7 @@ def own_arguments(kind: type[Operator]) -> set[str]:
     }
 
 
-def test_flinks_iterations_and_sources_are_all_that_no_step_writes() -> None:
+def test_only_iterations_and_sources_have_no_yaml_step() -> None:
     assert {kind.__name__ for kind in leaves(Operator)} - {kind.__name__ for kind in WRITTEN} == {
         "IterationHead",
         "IterationTail",
@@ -48,7 +48,7 @@ def test_flinks_iterations_and_sources_are_all_that_no_step_writes() -> None:
 
 
 @pytest.mark.parametrize("kind", WRITTEN, ids=lambda kind: kind.__name__)
-def test_every_argument_of_a_call_is_a_field_or_stands_in_a_table(kind: type[Operator]) -> None:
+def test_every_argument_of_a_call_is_a_field_or_listed_in_a_table(kind: type[Operator]) -> None:
     named = {field.name for field in fields(kind)}
     unknown = {
         name
@@ -58,7 +58,7 @@ def test_every_argument_of_a_call_is_a_field_or_stands_in_a_table(kind: type[Ope
     assert not unknown, "call the field as the parameter, or say in a table where it comes from"
 
 
-def test_the_tables_hold_nothing_that_goes_without_saying() -> None:
+def test_the_tables_list_only_exceptions() -> None:
     assert all(call != snake(kind.__name__) and call in OPERATIONS for kind, call in CALLS.items())
     arguments = {name for kind in WRITTEN for name in own_arguments(kind)}
     assert set(FIELDS) <= arguments
@@ -92,7 +92,7 @@ def sprinkle(
     """Sprinkle."""
 
 
-def test_a_new_operator_is_written_without_a_line_of_its_own(
+def test_a_new_operator_needs_no_extra_code(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     keys = call_keys("sprinkle", sprinkle)
@@ -107,7 +107,7 @@ def test_a_new_operator_is_written_without_a_line_of_its_own(
     }
 
 
-def test_an_operator_that_no_call_makes_is_refused() -> None:
+def test_an_operator_without_a_call_is_refused() -> None:
     with pytest.raises(NotImplementedError, match="Sprinkle has no call in YAML"):
         written(Sprinkle("fine"))
     assert written_operator(Filter("a > 1"), []) == {"filter": "a > 1"}

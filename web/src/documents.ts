@@ -18,14 +18,14 @@ export interface ViewPlan {
   regions: Region[]
 }
 
-/** An option with another value than the one built in. */
+/** An option whose value differs from the default. */
 export interface Option {
   key: string
   value: string
   set_by: string
 }
 
-/** One operator; `declared_at` names the file below its project, since hosts differ in what is above. */
+/** One operator; `declared_at` has the file relative to its project, since hosts have different parent folders. */
 export interface Operator {
   id: number
   name: string
@@ -67,7 +67,7 @@ export interface Vertex {
 /**
  * One job edge; `result` and `reason` only where it is staged.
  *
- * `explanation` says why it is, or why it stays in memory where the declaration asks for that.
+ * `explanation` says why it is, or why it stays in memory if the declaration requests that.
  */
 export interface JobEdge {
   id: string
@@ -95,7 +95,7 @@ export type DistributionPattern = 'POINTWISE' | 'ALL_TO_ALL'
 /** Why an edge is staged; `compiler/regions/staging_words.py` has the words for each. */
 export type StagingReason = 'DECLARED' | 'EXPENSIVE' | 'CONTRACT' | 'ALL_EXCHANGES_BLOCKING' | 'OUTPUT_ONLY_AFTER_END' | 'SLOT_SHARING_GROUP_DIFFERS' | 'WOULD_CYCLE'
 
-/** One Airflow task; `resources` in words. */
+/** One Airflow task; `resources` as text. */
 export interface Region {
   id: string
   vertices: string[]
@@ -113,10 +113,10 @@ export interface FailureCost {
 }
 
 /**
- * One run now. `has_documents` false: this server does not see what the attempts have left.
+ * The current state of a run. `has_documents` false: this server does not see the documents of the attempts.
  *
- * `tasks` have left something, and that of `tasks_read` was read: fewer where it is more than a request may read.
- * `reasons_are_shown` false: why attempts failed is not for this user.
+ * `tasks` have documents, and those of `tasks_read` were read: fewer if they exceed the limit of a request.
+ * `reasons_are_shown` false: this user may not see why attempts failed.
  */
 export interface ViewRun {
   version: number
@@ -150,8 +150,8 @@ export type ExecutionState = 'CREATED' | 'SCHEDULED' | 'DEPLOYING' | 'INITIALIZI
 /**
  * One try of the task = one execution of the region.
  *
- * While it runs, and of one that died without a report, `vertices` and `work` are what was known last; `current` is
- * null of any other.
+ * While it runs, and for one that died without a report, `vertices` and `work` are the last known; `current` is null
+ * for any other.
  */
 export interface Attempt {
   number: number
@@ -178,7 +178,7 @@ export interface Attempt {
 /** What a failure means for a retry (Flink's noun). */
 export type ThrowableType = 'NON_RECOVERABLE_ERROR' | 'PARTITION_DATA_MISSING_ERROR' | 'ENVIRONMENT_ERROR' | 'RECOVERABLE_ERROR'
 
-/** What an attempt runs, `since` when; the last it ran where its driver died. */
+/** What an attempt runs, `since` when; its last step if its driver died. */
 export interface Step {
   operator: string
   phase: Phase
@@ -186,7 +186,7 @@ export interface Step {
 }
 
 /**
- * What Spark runs something for.
+ * The purpose of a Spark action.
  *
  * EVALUATE: an operator becomes a part of a plan (a schema is inferred). SHARE: rows that several read are fixed.
  * STAGE: they are kept for other tasks. PREPARE: a sink's rows are written beside its target. PREVIEW: somebody looks
@@ -221,7 +221,7 @@ export interface OutputRun {
   result: string | null
 }
 
-/** What a data contract counted. */
+/** The counts of a data contract. */
 export interface ContractRun {
   name: string
   violations: number
@@ -229,7 +229,7 @@ export interface ContractRun {
   on_violation: string
 }
 
-/** What Spark did in an attempt, over all actions that have ended. */
+/** Spark's work in an attempt, over all finished actions. */
 export interface Work {
   tasks: number
   failed_tasks: number
@@ -243,7 +243,7 @@ export interface Work {
 /**
  * The task that exceeded the median of its stage most, and the operator Spark ran it for.
  *
- * `is_skewed`: it held the others up for long enough to be worth a word.
+ * `is_skewed`: it delayed the others long enough to be reported.
  */
 export interface SlowestTask {
   operator: string
@@ -260,7 +260,7 @@ export interface PipelineList {
   runs_are_shown: boolean
 }
 
-/** A compiled pipeline in the list. `last_run` is also null where runs are not shown. */
+/** A compiled pipeline in the list. `last_run` is also null if runs are not shown. */
 export interface PipelineSummary {
   dag_id: string
   description: string | null
@@ -301,14 +301,14 @@ export interface VersionList {
   versions: PlanVersion[]
 }
 
-/** A Dag version. `plan_id` null: its plan cannot be read any more, or was never deployed. */
+/** A Dag version. `plan_id` null: its plan is unreadable, or was never deployed. */
 export interface PlanVersion {
   number: number
   created: number
   plan_id: string | null
 }
 
-/** All that differs, and the staged results that stay; `tasks_now` is how many tasks there are. */
+/** All differences, and the staged results that are kept; `tasks_now` is the new number of tasks. */
 export interface PlanDiff {
   summary: string
   pipeline_before: string
@@ -321,14 +321,14 @@ export interface PlanDiff {
   tasks_now: number
 }
 
-/** One thing that is set otherwise; null where it is not set. */
+/** A setting that differs; null if it is not set. */
 export interface FactChange {
   fact: string
   before: string | null
   now: string | null
 }
 
-/** One operator that is not as it was; ids and names are null on the side where it is not. */
+/** A changed operator; ids and names are null on the side where it does not exist. */
 export interface OperatorChange {
   kind: OperatorChangeKind
   name_before: string | null
@@ -338,7 +338,7 @@ export interface OperatorChange {
   facts: FactChange[]
 }
 
-/** What became of an operator; the first that is true of it. */
+/** How an operator has changed: the first kind that applies. */
 export type OperatorChangeKind = 'ADDED' | 'REMOVED' | 'CHANGED' | 'AFFECTED' | 'RENAMED' | 'MOVED'
 
 /** One staged result, changed or not. */
@@ -349,20 +349,20 @@ export interface ResultChange {
   id: string | null
 }
 
-/** What becomes of a result that is staged already. */
+/** What happens to an already staged result. */
 export type ResultChangeKind = 'REUSABLE' | 'MOVED' | 'RECOMPUTED' | 'ADDED' | 'REMOVED'
 
-/** One task that is not as it was, and why, in words. */
+/** A changed task, and why, as text. */
 export interface TaskChange {
   kind: TaskChangeKind
   task: string
   reasons: string[]
 }
 
-/** What becomes of a task, which is known by its id. */
+/** How a task has changed; tasks are identified by id. */
 export type TaskChangeKind = 'ADDED' | 'REMOVED' | 'CHANGED'
 
-/** One committed epoch of a result. `rows_are_shown` to who asks, if they ask for them. */
+/** One committed epoch of a result. `rows_are_shown`: whether this user may see its rows. */
 export interface StagedResult {
   result: string
   schema: Column[]

@@ -1,4 +1,4 @@
-"""The identity of a run as Airflow knows it: made here alone, of a task instance or of what a page names."""
+"""The identity of an Airflow run, from a task instance or from the address of a page; only created here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graph_compiler.identifiers import TaskId
 
 
 def identity_of_task(region: RegionDescriptor, instance: Any) -> RunIdentity:
-    """Return the run of a region's task instance; raises AirflowFailException where the task has another id."""
+    """Return the run of a region's task instance; raises AirflowFailException if the task has another id."""
     try:
         path = group_path(TaskId(str(instance.task_id)), region.region_id)
     except StagingError as error:
@@ -31,7 +31,7 @@ def identity_of_task(region: RegionDescriptor, instance: Any) -> RunIdentity:
 def identity_of_page(
     dag_id: str, run_id: str, pipeline: str | None, *, group: str = "", map_index: int = NOT_MAPPED
 ) -> RunIdentity:
-    """Return the run that a page of Airflow's UI shows; `pipeline` is what the Dag's plan says, None without a plan."""
+    """Return the run of a page of Airflow's UI; `pipeline` is the one in the Dag's plan, None without a plan."""
     return RunIdentity(
         dag_id=dag_id,
         group_path=group,

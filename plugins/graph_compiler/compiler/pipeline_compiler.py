@@ -1,4 +1,4 @@
-"""The whole way as one call: Pipeline → every graph, each made once and from the one before."""
+"""The whole compilation as one call: Pipeline → every graph, each built once from the one before."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from graph_compiler.options.deployment_options import NO_DEPLOYMENT_OPTIONS, Dep
 def compile_pipeline(
     pipeline: Pipeline, deployment: DeploymentOptions = NO_DEPLOYMENT_OPTIONS
 ) -> CompiledPipeline:
-    """Compile a declaration under what its deployment sets; raises InvalidPipelineError with every problem found."""
+    """Compile a declaration with its deployment's options; raises InvalidPipelineError with every problem found."""
     try:
         return _compile(pipeline, deployment)
     except InvalidPipelineError as error:

@@ -1,4 +1,4 @@
-"""What a person writes down: streams, operators, connectors, and the frozen values they become.
+"""The declaration of a pipeline: streams, operators, connectors, and the frozen values they become.
 
 Connectors are imported from `declaration/connectors/`, which lists them once.
 """

@@ -1,10 +1,10 @@
-"""Hold calls of the fluent API to their signatures, and tell all that is wrong with a module at once.
+"""Check calls of the fluent API against their signatures, and report all problems of a module at once.
 
     orders.filter(3)   →   after 'orders': filter was given condition=3
                              allowed: text
 
-A call that is refused raises where it stands. Inside `collecting_refusals` it is noted, and gives a `Refused`, on which
-everything may be called: then the rest of a module is looked at, too.
+A refused call raises at its line. Inside `collecting_refusals` it is recorded and returns a `Refused`, on which any
+method may be called, so that the rest of a module is checked, too.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ _NOT_HELD = ("DataStream", "StreamGraph")
 
 
 class Remembering(Protocol):
-    """An environment: it knows what was refused on it, for its module is imported once and may be asked for again."""
+    """An environment: it keeps what was refused on it, because its module is imported once and may be read again."""
 
     name: str
     refused: list[Problem]
 
 
 class Refusing(Protocol):
-    """What calls are made on."""
+    """An object of the fluent API whose calls are checked."""
 
     @property
     def environment(self) -> Remembering:
-        """Return the environment the call is about."""
+        """Return the environment that the call belongs to."""
 
     def refuse(
         self, message: str, *, allowed: str | None = None, hint: str | None = None
@@ -53,7 +53,7 @@ class Refusing(Protocol):
 
 
 def held_to_signatures(kind: type[Kind]) -> type[Kind]:
-    """Check what the public methods of a class are given."""
+    """Check the arguments of all public methods of a class."""
     for name, method in list(vars(kind).items()):
         if isfunction(method) and not name.startswith("_") and name != "refuse":
             setattr(kind, name, held_to_signature(method))
@@ -61,7 +61,7 @@ def held_to_signatures(kind: type[Kind]) -> type[Kind]:
 
 
 def held_to_signature(method: Method) -> Method:
-    """Check what one method is given."""
+    """Check the arguments of one method."""
 
     @wraps(method)
     def call(self: Refusing, *arguments: object, **named: object) -> object:
@@ -107,7 +107,7 @@ def _check(
 
 
 def _given(parameter: Parameter, value: Any) -> list[tuple[str, object]]:
-    """Return the values a parameter was given, each in words."""
+    """Return the values that a parameter was given, each as text for a message."""
     match parameter.kind:
         case Parameter.VAR_POSITIONAL:
             return [(f"{shown(item)} among its {parameter.name}", item) for item in value]
@@ -118,7 +118,7 @@ def _given(parameter: Parameter, value: Any) -> list[tuple[str, object]]:
 
 
 def _setter_hint(on: Refusing, name: str, key: str) -> str | None:
-    """Return where a setting belongs that was given to the call of an operator: `sink_to(…, name=…)`."""
+    """Return a hint where a setting belongs that was passed to an operator's call: `sink_to(…, name=…)`."""
     for setter in (key, f"set_{key}"):
         method = getattr(type(on), setter, None)
         if isfunction(method) and key in signature(method).parameters:
@@ -128,5 +128,5 @@ def _setter_hint(on: Refusing, name: str, key: str) -> str | None:
 
 @cache
 def _types(method: Callable[..., Any]) -> Mapping[str, Any]:
-    """Return the types of parameters; streams are looked at by the calls themselves."""
+    """Return the types of parameters; streams are checked by the calls themselves."""
     return get_type_hints(method, localns=dict.fromkeys(_NOT_HELD, Any))

@@ -1,10 +1,10 @@
-"""What every declared value answers that can be wrong: `problems()`, and the operator that a problem is of.
+"""Every declared value that can be invalid has `problems()`; the operator is added to a problem here.
 
     list(Sample(2).problems())                  →  [Problem(message="its fraction is 2, not between 0 and 1", …)]
     list(problems_at(operator, operator.operator))  →  the same, with the operator's name and its line
 
-A value needs the standard library alone to answer. What asks a package (cron expressions, JSON Schemas) is a function
-of the same form in `options`: `schedule_problems`, `default_problems`.
+Values need only the standard library for this. Checks that need a package (cron expressions, JSON Schemas) are
+functions of the same form in `options`: `schedule_problems`, `default_problems`.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ class Checked(Protocol):
     """A value that finds its own problems; it does not know which operator it belongs to."""
 
     def problems(self) -> Iterator[Problem]:
-        """Yield every problem of the value by itself, in words that follow the operator's name."""
+        """Yield every problem of the value itself; messages continue after the operator's name."""
         ...
 
 
 class Declared(Protocol):
-    """A transformation or an operator's descriptor: what has a name and a line."""
+    """A transformation or an operator's descriptor: it has a name and a line."""
 
     @property
     def name(self) -> str:
@@ -40,7 +40,7 @@ class Declared(Protocol):
 
 
 def problems_at(declared: Declared, value: Checked) -> Iterator[Problem]:
-    """Yield the problems of a value with the operator it belongs to."""
+    """Yield the problems of a value, with the name and the line of its operator."""
     for problem in value.problems():
         yield located(declared, problem)
 

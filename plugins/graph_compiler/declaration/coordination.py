@@ -1,4 +1,4 @@
-"""What an operator has the driver do on its behalf, as values (Flink's master does it).
+"""What the driver does on behalf of an operator, as values (in Flink the master does it).
 
 MasterHook        once, before any data moves: what must be so
 CoordinatorKind   all through the execution: who looks after it
@@ -13,9 +13,9 @@ from typing import Protocol
 
 
 class MasterHook(StrEnum):
-    """What is seen to before any data moves (Flink's `JobVertex.initializeOnMaster`).
+    """A check or preparation before any data moves (Flink's `JobVertex.initializeOnMaster`).
 
-    To add one: a name here, what it looks at in `spark_runtime/region/master_hooks.py`, and the operator that has it.
+    To add one: a name here, its function in `spark_runtime/region/master_hooks.py`, and the operator that has it.
     """
 
     INPUT_EXISTS = "INPUT_EXISTS"
@@ -23,7 +23,7 @@ class MasterHook(StrEnum):
 
 
 class CoordinatorKind(StrEnum):
-    """Who looks after an operator on the driver (Flink's OperatorCoordinator)."""
+    """The coordinator of an operator on the driver (Flink's OperatorCoordinator)."""
 
     SPLIT_ENUMERATOR = "SPLIT_ENUMERATOR"
     COMMITTER = "COMMITTER"
@@ -33,7 +33,7 @@ class CoordinatorKind(StrEnum):
 class InputSplit:
     """One part of a source. `number` counts from 0; `description` is for people: `id >= 0 AND id < 100`.
 
-    A connector that needs more to read its part makes a subclass.
+    A connector that needs more to read its part defines a subclass.
     """
 
     number: int
@@ -41,10 +41,10 @@ class InputSplit:
 
 
 class InputSplitSource(Protocol):
-    """What gives splits (Flink's noun): a connector."""
+    """A connector that knows its splits (Flink's noun)."""
 
     def create_input_splits(self, parallelism: int) -> tuple[InputSplit, ...] | None:
-        """Return the parts, as many as `parallelism` or more if there is enough; None if Spark finds them itself.
+        """Return at least `parallelism` parts if there are enough values; None if Spark determines them.
 
-        Pure: it is asked while compiling, where paths and options may hold Jinja, and again on the driver.
+        Pure: it is called at compile time, when paths and options may contain Jinja, and again on the driver.
         """

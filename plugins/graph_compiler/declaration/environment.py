@@ -1,4 +1,4 @@
-"""The place a pipeline is declared in.
+"""The environment in which a pipeline is declared.
 
     env = StreamExecutionEnvironment("flights")
     env.from_source(Csv("…/flights.csv"), "flights").filter("dep_time IS NOT NULL").sink_to(Parquet("…"))
@@ -38,9 +38,9 @@ class StreamExecutionEnvironment:
     """Collects the transformations of one pipeline.
 
     `name` becomes the Airflow Dag id. `config` holds options under Flink's keys; `params` the run's parameters, by
-    their defaults or as a pydantic model (`declaration/parameters/`): `{{ params.x }}` in paths and connector
-    options, `:x` in expressions. `schedule`, `description` and `tags` are hints for the Dag, which `build_dag` may
-    overrule. Raises InvalidPipelineError for a name or parameters that cannot be.
+    their defaults or as a pydantic model (`declaration/parameters/`): `{{ params.x }}` in paths and connector options,
+    `:x` in expressions. `schedule`, `description` and `tags` are hints for the Dag, which `build_dag` may override.
+    Raises InvalidPipelineError for an invalid name or invalid parameters.
     """
 
     def __init__(
@@ -86,12 +86,12 @@ class StreamExecutionEnvironment:
 
     @property
     def environment(self) -> Self:
-        """Return itself, as each stream does."""
+        """Return itself; streams have the same property."""
         return self
 
     @held_to_signature
     def from_source(self, source: Connector, source_name: str) -> DataStream:
-        """Start a stream of the rows `source` holds."""
+        """Start a stream with the rows of `source`."""
         operator = Source(source)
         return self.add(
             SourceTransformation(
@@ -105,9 +105,9 @@ class StreamExecutionEnvironment:
 
     @held_to_signature
     def sql(self, query: str, /, **streams: DataStream) -> DataStream:
-        """Return what a query over several streams gives: `sql("SELECT … FROM {a} JOIN {b} …", a=orders, b=customers)`.
+        """Return the result of a query over streams: `sql("SELECT … FROM {a} JOIN {b} …", a=orders, b=customers)`.
 
-        Raises InvalidPipelineError where there is no stream.
+        Raises InvalidPipelineError if there is no stream.
         """
         if not streams:
             self.refuse(
@@ -121,7 +121,7 @@ class StreamExecutionEnvironment:
         return first._several_inputs(operator, *others) if others else first._one_input(operator)
 
     def pipeline(self) -> Pipeline:
-        """Return the declaration so far as one frozen value: the operators, and all they read."""
+        """Return the declaration so far as one frozen value."""
         found: set[int] = set()
         pending = list(self._roots)
         while pending:
@@ -148,7 +148,7 @@ class StreamExecutionEnvironment:
 
         Raises InvalidPipelineError with every problem found, an empty environment among them.
         """
-        # Imported when called: declaring must not load the compiler, which Spark's driver has no packages for.
+        # Imported when called: declaring must not load the compiler, whose packages Spark's driver does not have.
         from graph_compiler.compiler.pipeline_compiler import compile_stream_graph
 
         pipeline = self.pipeline()
@@ -158,7 +158,7 @@ class StreamExecutionEnvironment:
         return stream_graph
 
     def get_execution_plan(self) -> str:
-        """Return Flink's JSON plan of the declaration so far, as its plan visualizer reads it; nothing is forgotten.
+        """Return Flink's JSON plan of the declaration so far, for its plan visualizer; transformations are kept.
 
         Raises InvalidPipelineError as `get_stream_graph` does.
         """
@@ -179,7 +179,7 @@ class StreamExecutionEnvironment:
 
     @held_to_signature
     def execute_async(self, job_name: str | None = None) -> NoReturn:
-        """Refuse to run, as `execute` does: attached or detached is a question of who starts the run."""
+        """Refuse to run, as `execute` does: whether a run is attached or detached depends on how it is started."""
         self._refuse_to_run("execute_async", job_name)
 
     def _refuse_to_run(self, method: str, job_name: str | None) -> NoReturn:
@@ -194,12 +194,12 @@ class StreamExecutionEnvironment:
         )
 
     def next_id(self) -> int:
-        """Count one transformation. The counter is this environment's own: Flink's is the process's (decision 2)."""
+        """Return the next transformation id. Ids are counted per environment; in Flink per process (decision 2)."""
         self._last_id += 1
         return self._last_id
 
     def add(self, transformation: Transformation) -> DataStream:
-        """Take a transformation in; one with a known id replaces it."""
+        """Add a transformation; it replaces one with the same id."""
         if transformation.is_root and transformation.id not in self._transformations:
             self._roots[transformation.id] = None
         self._transformations[transformation.id] = transformation
@@ -215,12 +215,12 @@ class StreamExecutionEnvironment:
         raise InvalidPipelineError(self.name, [problem]) from None
 
     def transformation(self, id: int) -> Transformation:
-        """Return the transformation as it stands now."""
+        """Return the current transformation of an id."""
         return self._transformations[id]
 
 
 def _config_problems(config: object) -> Iterator[Problem]:
-    """Find what cannot be options at all; the compiler looks at each key."""
+    """Yield a `config` that is no mapping of options; the compiler checks each key."""
     if not isinstance(config, Mapping):
         yield Problem(
             message=f"config is {shown(config)}", allowed='a mapping: {"parallelism.default": 2}'
@@ -235,7 +235,7 @@ def _config_problems(config: object) -> Iterator[Problem]:
 
 
 def _word_problems(description: object, tags: object) -> Iterator[Problem]:
-    """Find what Airflow's list cannot say of a Dag."""
+    """Yield a description or tags that Airflow's list of Dags cannot show."""
     if not isinstance(description, str | None):
         yield Problem(key="description", message=f"is {shown(description)}", allowed="text")
     if isinstance(tags, str) or not isinstance(tags, Sequence):

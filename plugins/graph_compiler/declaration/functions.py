@@ -2,7 +2,7 @@
 
     FunctionRef.of(clean)   →   FunctionRef("pipelines.flights", "clean", "9f86d081…")
 
-The name must lead back to the function in another process: lambdas, nested functions, methods of objects and
+The name must resolve to the function in another process: those of lambdas, nested functions, methods of objects and
 functions of a script or a Dag file do not.
 """
 
@@ -29,7 +29,7 @@ _DAG_FILE_MODULE = "unusual_prefix_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionRef:
-    """A module-level function by its importable name; `source_digest` changes with the code it can reach."""
+    """A module-level function by its importable name; `source_digest` changes with the code it depends on."""
 
     module: str
     name: str
@@ -37,7 +37,7 @@ class FunctionRef:
 
     @classmethod
     def of(cls, function: Callable[..., object]) -> FunctionRef:
-        """Refer to `function`; raises FunctionNotImportableError where its name does not lead back to it."""
+        """Return a reference to `function`; raises FunctionNotImportableError if its name does not resolve to it."""
         if reason := _why_not_importable(function):
             raise FunctionNotImportableError(
                 f"{reason}; Spark imports functions by name, in another process"
@@ -50,7 +50,7 @@ class FunctionRef:
         return f"{self.module}:{self.name}"
 
     def load(self) -> Callable[..., object]:
-        """Import the function; raises FunctionNotImportableError where the name leads nowhere."""
+        """Import the function; raises FunctionNotImportableError if the name does not resolve."""
         try:
             function = getattr(import_module(self.module), self.name)
         except (ImportError, AttributeError) as error:
@@ -88,7 +88,7 @@ def _words(value: object) -> str:
 def why_not_callable(
     function: Callable[..., object], arguments: int, names: Iterable[str] = ()
 ) -> str | None:
-    """Say why a function cannot be called with so many arguments, and these keywords; None where it can."""
+    """Return why a function cannot be called with so many arguments and these keywords; None if it can."""
     takes, named = inspect.signature(function), dict.fromkeys(names)
     try:
         takes.bind(*range(arguments), **named)
@@ -100,7 +100,7 @@ def why_not_callable(
 
 
 def keywords_of(function: Callable[..., object], arguments: int) -> Mapping[str, Any]:
-    """Return the keywords a function takes beside so many arguments, with their types as they are annotated."""
+    """Return the keywords of a function after so many positional arguments, with their annotated types."""
     takes = list(inspect.signature(function).parameters.values())
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return {
@@ -114,7 +114,7 @@ def keywords_of(function: Callable[..., object], arguments: int) -> Mapping[str,
 def with_arguments(
     function: Callable[..., object], arguments: Mapping[str, object]
 ) -> Callable[..., object]:
-    """Return the function with these keywords bound; Spark still finds its other parameters and their types."""
+    """Return the function with these keywords bound; Spark can still inspect its other parameters and their types."""
 
     @wraps(function)
     def bound(*inputs: object) -> object:

@@ -18,7 +18,7 @@ _DECLARING: ContextVar[SourceLocation | None] = ContextVar("declaring", default=
 
 @contextmanager
 def declaring_at(location: SourceLocation) -> Iterator[None]:
-    """Let what is declared inside have this place: that of a file which is read, not run."""
+    """Set the location of all declarations inside: that of a file which is read, not run."""
     token = _DECLARING.set(location)
     try:
         yield
@@ -27,7 +27,7 @@ def declaring_at(location: SourceLocation) -> Iterator[None]:
 
 
 def caller_location() -> SourceLocation | None:
-    """Return the innermost frame outside this package, or None when there is none; inside `declaring_at`, its place."""
+    """Return the innermost frame outside this package, None if there is none; inside `declaring_at`, its location."""
     if (location := _DECLARING.get()) is not None:
         return location
     frame = sys._getframe(1)

@@ -1,7 +1,7 @@
-"""How rows travel along an edge: frozen values with what the compiler needs to know of each kind.
+"""How rows travel along an edge: frozen values with what the compiler needs to know about each kind.
 
 `name` is Flink's `toString()` (part of edge ids and plans); `distribution_pattern` says which partitions a
-subtask reads; `is_forward` whether two chained operators may stand at the ends.
+subtask reads; `is_forward` whether it may connect two chained operators.
 To add one: a value here, and its registration in `spark_runtime/exchange/distribution.py`.
 """
 
@@ -22,7 +22,7 @@ class DistributionPattern(StrEnum):
 
 
 class ExchangeMode(StrEnum):
-    """The exchange a declaration asks for; UNDEFINED leaves it to the shuffle mode (StreamExchangeMode)."""
+    """The exchange that a declaration requests; UNDEFINED leaves it to the shuffle mode (StreamExchangeMode)."""
 
     UNDEFINED = "UNDEFINED"
     PIPELINED = "PIPELINED"
@@ -49,7 +49,7 @@ class Partitioner:
 
     @property
     def identity(self) -> str:
-        """What it does to rows, for fingerprints: the same where they go the same way."""
+        """Its identity for fingerprints: equal if rows are distributed the same way."""
         return self.label
 
 
@@ -87,10 +87,10 @@ class BroadcastPartitioner(Partitioner):
 
 @dataclass(frozen=True, slots=True)
 class HashPartitioner(Partitioner):
-    """By the hash of the key columns; of all columns where none is named.
+    """By the hash of the key columns; of all columns if none is named.
 
-    Equal only to itself by keys *and* `selector`: in Flink two `keyBy` calls are two selector objects, and whether
-    two edges share a data set hangs on that. `selector` is the id of the `key_by`'s transformation.
+    Equal only to itself by keys *and* `selector`: in Flink two `keyBy` calls are two selector objects, and whether two
+    edges share a data set depends on that. `selector` is the id of the `key_by`'s transformation.
     """
 
     name: ClassVar[str] = "HASH"
@@ -132,7 +132,7 @@ class GlobalPartitioner(Partitioner):
 
 @dataclass(frozen=True, slots=True)
 class CustomPartitioner(Partitioner):
-    """By an expression that gives the partition number, taken modulo the parallelism.
+    """By an expression for the partition number, taken modulo the parallelism.
 
     Equal only to itself by expression and `selector`, as HashPartitioner is.
     """
@@ -152,7 +152,7 @@ class CustomPartitioner(Partitioner):
 class FunctionPartitioner(Partitioner):
     """By a function `(key, number of partitions) -> partition`: Flink's Partitioner. A number out of range is an error.
 
-    The key is the value of the key column, or a tuple where there are several. Equal only to itself, as
+    The key is the value of the key column, or a tuple of several. Equal only to itself, as
     HashPartitioner is.
     """
 
@@ -182,4 +182,4 @@ class ForwardForConsecutiveHashPartitioner(ForwardPartitioner):
 
 @dataclass(frozen=True, slots=True)
 class ForwardForUnspecifiedPartitioner(ForwardPartitioner):
-    """What a dynamic graph puts where nothing is declared: forward inside a chain, rescale between chains."""
+    """The default partitioner of a dynamic graph: forward inside a chain, rescale between chains."""

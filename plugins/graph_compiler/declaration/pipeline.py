@@ -1,4 +1,4 @@
-"""A whole declaration as one frozen value: what the environment hands to the compiler."""
+"""A whole declaration as one frozen value, which the environment passes to the compiler."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graph_compiler.errors import InvalidPipelineError, Problem, SourceLocation
 class Pipeline:
     """A named set of transformations in the order of their ids, with raw options, parameters, and when it runs.
 
-    `params_model` is the pydantic model the parameters were declared by, which may check more than a schema can say.
+    `params_model` is the pydantic model that declares the parameters, which may check more than a schema can.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Pipeline:
         return tuple(t for t in self.transformations if isinstance(t, PhysicalTransformation))
 
     def placed(self, error: InvalidPipelineError) -> InvalidPipelineError:
-        """Return a refusal in which problems of no operator have the place of the whole."""
+        """Return a refusal in which problems without an operator have the location of the pipeline."""
         problems = [
             problem if problem.declared_at else replace(problem, declared_at=self.declared_at)
             for problem in error.problems
@@ -49,7 +49,7 @@ class Pipeline:
 
 
 class IncompletePipelineError(InvalidPipelineError):
-    """Calls were refused while a pipeline was declared; `declared` is what there is in spite of that, if anything."""
+    """Calls were refused while a pipeline was declared; `declared` is the pipeline without them, if there is one."""
 
     def __init__(
         self, pipeline: str, problems: Sequence[Problem], *, declared: Pipeline | None

@@ -1,4 +1,4 @@
-"""How long staged results and the record of attempts are kept, and who takes them away."""
+"""How long staged results and the record of attempts are kept, and who removes them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ HISTORY_SIZE = 16
 class StagingRelease(StrEnum):
     """`staging.release`: who releases a staged result.
 
-    GC, the default: `graph-compiler staging gc`, when the whole run is old enough. Until then a task that is cleared
-    reads what is there. LAST_CONSUMER: the last task that reads it, as soon as it and all other readers have finished;
-    a task that is cleared afterwards computes it again.
+    GC, the default: `graph-compiler staging gc`, when the whole run is old enough. Until then a cleared task can read
+    them. LAST_CONSUMER: the last task that reads it, as soon as it and all other readers have finished; a task that is
+    cleared afterwards recomputes it.
     """
 
     GC = "GC"
@@ -26,7 +26,7 @@ class StagingRelease(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """What a pipeline wishes for what its runs leave; `ttl` is in seconds from a run's last change."""
+    """How long a pipeline keeps what its runs leave; `ttl` is in seconds from a run's last change."""
 
     release: StagingRelease = StagingRelease.GC
     ttl: float = DEFAULT_TTL

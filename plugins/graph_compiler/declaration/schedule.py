@@ -1,7 +1,7 @@
-"""When a pipeline runs, said beside what it does: for pipelines that no Dag file of their own is written for.
+"""When a pipeline runs, as part of its declaration: for pipelines without their own Dag file.
 
 Schedule(cron="0 6 * * 1-5", timezone="Europe/Vienna", start=date(2026, 1, 1))
-Schedule(assets=("/data/orders",))       whenever a pipeline that writes there has published
+Schedule(assets=("/data/orders",))       whenever a pipeline has published there
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Schedule(metaclass=HeldToForm):
     catchup: bool = False
 
     def moment(self, day: date | datetime | None) -> datetime | None:
-        """Return a bound as a time in the schedule's time zone, the beginning of a day."""
+        """Return a bound as a time in the schedule's time zone; a date is the start of its day."""
         if day is None:
             return None
         zone: tzinfo = ZoneInfo(self.timezone)

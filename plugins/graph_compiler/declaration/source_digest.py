@@ -1,8 +1,8 @@
-"""What a module's code is, as a digest: its own source, and that of the modules of the same repository it imports.
+"""A digest of a module's code: its source, and that of the modules of the same repository that it imports.
 
-Installed packages and Python's own library stay out: their versions are the environment's, not the pipeline's. A module
-of theirs counts by its own source alone. Imports are read from the source, so nothing is loaded, and a module that was
-never imported counts as much as one that was.
+Installed packages and Python's own library stay out: their versions are the environment's, not the pipeline's. For
+their modules only the module's own source counts. Imports are read from the source, so that no module is loaded, and it
+does not matter which ones are imported already.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _imported(file: Path, root: Path) -> Iterator[Path]:
     package = list(file.relative_to(root).parent.parts)
     try:
         tree = ast.parse(file.read_bytes())
-    except SyntaxError:  # nobody can import it either
+    except SyntaxError:  # it cannot be imported either
         return
     for node in ast.walk(tree):
         names: list[list[str]] = []

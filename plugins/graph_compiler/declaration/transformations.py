@@ -1,4 +1,4 @@
-"""What the user declared: frozen values that name their inputs by id.
+"""The user's declaration: frozen values that refer to their inputs by id.
 
     source(1) ← filter(2) ← key_by(3) ← aggregate(4) ← sink(5)
 
@@ -18,7 +18,7 @@ from graph_compiler.errors import Problem, SourceLocation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transformation:
-    """Common shape; the leaves below are the kinds."""
+    """The base class; its subclasses are the kinds."""
 
     is_root: ClassVar[bool] = False
     """Whether it is translated even if nothing reads it (in Flink: registered with the environment)."""
@@ -51,7 +51,7 @@ class SourceTransformation(PhysicalTransformation):
 class OneInputTransformation(PhysicalTransformation):
     """One input; keyed by `state_keys` when these are not empty.
 
-    `inherits_parallelism`: where none is set, it has its input's in place of the pipeline's.
+    `inherits_parallelism`: if none is set, it has its input's instead of the pipeline's.
     """
 
     state_keys: tuple[str, ...] = ()
@@ -70,12 +70,12 @@ class TwoInputTransformation(PhysicalTransformation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MultipleInputTransformation(PhysicalTransformation):
-    """Any number of inputs, each its own; with HEAD_WITH_SOURCES it takes sources into its chain."""
+    """Any number of separate inputs; with HEAD_WITH_SOURCES it takes sources into its chain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackTransformation(Transformation):
-    """Virtual: its input, and what flows back from `feedback` (iteration). Must be closed by at least one."""
+    """Virtual: its input, and rows that flow back from `feedback` (iteration), of which there must be at least one."""
 
     feedback: tuple[int, ...] = ()
 
@@ -94,14 +94,14 @@ class UnionTransformation(Transformation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideOutputTransformation(Transformation):
-    """Virtual: the rows its input gave out under `tag`."""
+    """Virtual: the rows of its input's side output `tag`."""
 
     tag: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionTransformation(Transformation):
-    """Virtual: how rows travel from here. `partitioner` None keeps what the compiler would choose.
+    """Virtual: how rows travel from here. `partitioner` None leaves the choice to the compiler.
 
     An `exchange_mode` of BATCH is staged in every shuffle mode, as in Flink; `staging_reason`, the user's from
     `.stage(reason)`, in all but ALL_EXCHANGES_PIPELINED. `pipelining_reason`, from `.pipelined(reason)`, makes an edge
@@ -115,7 +115,7 @@ class PartitionTransformation(Transformation):
 
 
 def label(transformation: Transformation) -> str:
-    """Call a transformation what its author called it, else say what kind of thing it is."""
+    """Return the name of a transformation, else its kind."""
     if isinstance(transformation, PhysicalTransformation):
         return transformation.name
     return type(transformation).__name__.removesuffix("Transformation").lower()
@@ -128,7 +128,7 @@ def problem_at(
     allowed: str | None = None,
     hint: str | None = None,
 ) -> Problem:
-    """Describe the problem with a transformation, with its name and the line that declared it."""
+    """Return a problem of a transformation, with its name and the line that declared it."""
     return Problem(
         operator=label(transformation),
         message=message,

@@ -1,8 +1,8 @@
-"""Whether a value is of a declared type, and what that type is in words.
+"""Whether a value is of a declared type, and a description of that type.
 
     fits(3, str)   →   False        type_words(str)   →   text
 
-Types nobody could say in a few words (functions, streams, connectors) take anything here: anyone who uses them looks.
+Types without a short description (functions, streams, connectors) accept anything here: the calls check them.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _WORDS: Mapping[Any, str] = {
 
 
 def fits(value: object, type: Any) -> bool:
-    """Whether a value is of a type; a whole number is a number, a Boolean is neither."""
+    """Whether a value is of a type; an int is a number, a bool is not."""
     origin, arguments = get_origin(type), get_args(type)
     if origin in (Union, UnionType):
         return any(fits(value, choice) for choice in arguments)
-    if origin is Literal:  # which of them, the call says itself
+    if origin is Literal:  # the call itself checks which one
         return isinstance(value, str)
     if origin in (tuple, Sequence, Iterable):
         return _is_row(value) and _fit(_items(value), arguments)
@@ -50,7 +50,7 @@ def fits(value: object, type: Any) -> bool:
 
 
 def type_words(type: Any) -> str:
-    """Say what is allowed: `text or None`."""
+    """Return what is allowed: `text or None`."""
     origin, arguments = get_origin(type), get_args(type)
     if origin in (Union, UnionType):
         return ", or ".join(type_words(choice) for choice in arguments if choice is not NoneType)
@@ -66,7 +66,7 @@ def type_words(type: Any) -> str:
 
 
 def _fit(items: Sequence[object], types: tuple[Any, ...]) -> bool:
-    """One type, as of a list, stands for any number of them."""
+    """Whether values fit types; a single type, as of a list, is for any number of values."""
     if len(types) == 1 or Ellipsis in types:
         return all(fits(item, types[0]) for item in items)
     return len(items) == len(types) and all(map(fits, items, types))

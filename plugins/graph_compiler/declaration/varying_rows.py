@@ -1,8 +1,9 @@
-"""What may give other rows when Spark computes it a second time, and what is done about each: data, in one place.
+"""Nondeterministic functions and operators, and how each is treated: one table.
 
-Two actions of one application, two attempts and a recomputation compute a plan anew. Catalyst knows of some expressions
-that they then differ (`rand()`), and holds others to be deterministic whose rows depend on the order in which they
-arrive (`first(x)`, a limit), which no shuffle promises. `docs/repeatability.md` shows this table, and a test holds it.
+Two actions of one application, two attempts and a recomputation compute a plan anew. Catalyst knows that the result of
+some expressions then differs (`rand()`), and treats others as deterministic although they depend on the order of rows
+(`first(x)`, a limit), which a shuffle does not keep. `docs/repeatability.md` shows this table, and a test compares
+them.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from enum import StrEnum
 
 
 class Treatment(StrEnum):
-    """What is done about it.
+    """How a nondeterministic function or operator is treated.
 
-    RUN_VALUE  one value for the whole run: no action, task or attempt sees another
+    RUN_VALUE  one value for the whole run: every action, task and attempt uses the same
     STAGED     staged once where more than one reads it, so that all read the same rows
     SPLIT      staged once before an operator with side outputs, so that each row is in exactly one of them
     REFUSED    refused when the pipeline is compiled
@@ -158,7 +159,7 @@ FREE_OF_ORDER = frozenset(
         *("BitAndAgg", "BitOrAgg", "BitXorAgg", "HyperLogLogPlusPlus", "CountMinSketchAgg"),
         *("BloomFilterAggregate", "BitmapConstructAgg", "BitmapOrAgg", "BitmapAndAgg"),
         *("Percentile", "PercentileCont", "PercentileDisc", "Median"),
-        *("PythonUDAF", "PythonUDF", "ScalaUDAF", "ScalaAggregator"),  # as their author declares
+        *("PythonUDAF", "PythonUDF", "ScalaUDAF", "ScalaAggregator"),  # as declared by their author
     }
 )
 """Catalyst's aggregates whose value is the same in whatever order rows arrive."""
@@ -170,7 +171,7 @@ _CALL = re.compile(r"\b([a-z_]\w*)\s*\(", re.IGNORECASE)
 
 
 def called_in(expressions: tuple[str, ...]) -> tuple[str, VaryingRows] | None:
-    """Return the first function in SQL text whose rows vary, with its row; Spark's plan has the last word."""
+    """Return the first nondeterministic function in SQL text, with its row; Spark's plan has the last word."""
     for expression in expressions:
         for call in _CALL.finditer(_NOT_CODE.sub(" ", expression)):
             name = call[1].lower()

@@ -1,6 +1,6 @@
 """Windows over event time: half-open, `[window_start, window_end)`, in the session's time zone (UTC).
 
-Names are Flink's. Rows whose time is NULL are in no window.
+Names are Flink's. Rows with a NULL time are in no window.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CALENDAR = (*_UNITS, "month", "year")
 
 
 def wrong_interval(text: object, units: Sequence[str] = _UNITS) -> str | None:
-    """Say what an interval may be, None where it is one, as Spark reads it."""
+    """Return the allowed intervals if the text is none that Spark can parse, else None."""
     part = rf"[+-]?\s*\d+(\.\d+)?\s+({'|'.join(units)})s?"
     form = rf"\s*(interval\s+)?{part}(\s+{part})*\s*"
     if isinstance(text, str) and re.fullmatch(form, text, re.IGNORECASE):
@@ -29,16 +29,16 @@ def wrong_interval(text: object, units: Sequence[str] = _UNITS) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Window(metaclass=HeldToForm):
-    """Common shape; the leaves below are the kinds. `time` is a timestamp column; lengths read `10 minutes`."""
+    """The base class; its subclasses are the kinds. `time` is a timestamp column; lengths are like `10 minutes`."""
 
     time: str
 
     def lengths(self) -> dict[str, str]:
-        """Return its lengths, by what they are called."""
+        """Return its lengths by name."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "time"}
 
     def problems(self) -> Iterator[Problem]:
-        """Yield its lengths that are no intervals."""
+        """Yield lengths that are not intervals."""
         for name, text in self.lengths().items():
             if allowed := wrong_interval(text):
                 yield Problem(message=f"the {name} of its windows is {text!r}", allowed=allowed)
@@ -61,7 +61,7 @@ class TumblingEventTimeWindows(Window):
 
 @dataclass(frozen=True, slots=True)
 class SlidingEventTimeWindows(Window):
-    """A window of `size` begins every `slide`; a row is in size / slide of them."""
+    """A window of `size` starts every `slide`; a row is in size / slide of them."""
 
     size: str
     slide: str

@@ -1,1 +1,1 @@
-"""What crosses between Airflow and Spark, and where it lies: documents and paths, no effects."""
+"""The documents between Airflow and Spark, and their paths. No effects."""

@@ -1,4 +1,4 @@
-"""Whether a failed region is tried again, and after how long: Flink's restart strategies, over one task's failures.
+"""Whether a failed region is retried, and after how long: Flink's restart strategies, over one task's failures.
 
 Times are seconds since the epoch, delays seconds. In Flink a strategy belongs to a job and sees the failures of all its
 regions; here each Airflow task has its own, since Airflow counts retries by task.
@@ -12,14 +12,14 @@ from typing import Protocol
 
 
 class RestartStrategy(Protocol):
-    """Decides about the last of a task's failures."""
+    """Decides whether a task restarts after its last failure."""
 
     @property
     def attempts(self) -> int:
-        """How many restarts there are at most."""
+        """The maximum number of restarts."""
 
     def delay(self, failures: Sequence[float], jitter: float, /) -> float | None:
-        """Return the delay after the last of `failures`, in order, None for no restart; `jitter` is from -1 to 1."""
+        """Return the delay after the last of the ordered `failures`, None for no restart; `jitter` is from -1 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +57,9 @@ class ExponentialDelay:
     jitter_factor: float
 
     def delay(self, failures: Sequence[float], jitter: float) -> float | None:
-        """Wait longer each time, and begin anew after a long time without a failure.
+        """Wait longer each time, and start again after a long time without a failure.
 
-        How long earlier waits were is not known to the jitter; their middle is taken.
+        The jitter of earlier delays is not known; their mean is used.
         """
         number, restart = 0, float("-inf")
         for failure in failures[:-1]:

@@ -1,9 +1,9 @@
-"""What a failure costs: the work a task repeats when it fails at its end, and what staged results spare it.
+"""The cost of a failure: the work that a task repeats when it fails at its end, and what staged results save.
 
     flights → with_weather ▒▶ facts → lateness → out      the second task repeats 3 of 5 operators, and reads
                                                           with_weather again instead of computing 2 more
 
-An operator belongs to one task, and a retry runs all of its task's: what lies before it in other tasks is committed.
+An operator belongs to one task, and a retry runs all operators of its task: results of earlier tasks are committed.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from graph_compiler.identifiers import RegionId
 class FailureCost:
     """What a failure at the end of `task` repeats: operators by name, in the order of its vertices.
 
-    `expensive` are those of `repeated` that are marked so; `reread` what other tasks have staged for it;
-    `spared` counts the operators before it, in other tasks, that are not computed again.
+    `expensive` are those of `repeated` that are marked so; `reread` the results that other tasks have staged for it;
+    `spared` counts the operators before it, in other tasks, that are not recomputed.
     """
 
     task: RegionId
@@ -69,5 +69,5 @@ def _ancestors(graph: StreamGraph) -> Mapping[int, int]:
     for number, node in enumerate(graph.nodes):
         found[node.id] = 1 << number
         for edge in graph.in_edges[node.id]:
-            found[node.id] |= found.get(edge.source_id, 0)  # not yet there: it flows back
+            found[node.id] |= found.get(edge.source_id, 0)  # not yet known: it is a feedback
     return found

@@ -1,4 +1,4 @@
-"""Every form a compiled pipeline can be shown in: which graph, and how it is written."""
+"""All renderings of a compiled pipeline: which graph, and in which format."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Graph(StrEnum):
 
 
 class Format(StrEnum):
-    """How it is written; FLINK is what Flink's own plan visualizer reads, HTML a page with all graphs."""
+    """The format; FLINK is for Flink's plan visualizer, HTML a page with all graphs."""
 
     TEXT = "text"
     JSON = "json"
@@ -47,8 +47,8 @@ class Format(StrEnum):
 def render(compiled: CompiledPipeline, graph: Graph | None, format: Format, page: str = "") -> str:
     """Write a graph, or the tasks where none is named: a picture is of the job graph then, a plan of the stream graph.
 
-    `page` is the view's own file, for HTML. Raises InvalidPipelineError for an execution graph that nobody knows yet,
-    PageNotBuiltError where there is no page.
+    `page` is the view's file, for HTML. Raises InvalidPipelineError for an execution graph that is not known yet,
+    PageNotBuiltError if there is no page.
     """
     match format:
         case Format.TEXT:
@@ -68,7 +68,7 @@ def render(compiled: CompiledPipeline, graph: Graph | None, format: Format, page
 
 
 def has_flink_plan(graph: Graph | None) -> bool:
-    """Whether Flink has a plan document of a graph: of subtasks it has none."""
+    """Whether Flink has a plan document for a graph: it has none for subtasks."""
     return graph is not Graph.EXECUTION
 
 

@@ -1,4 +1,4 @@
-"""What a job vertex has the driver do for its operators, and who gets which part of a source. Values only."""
+"""What the driver does for the operators of a job vertex, and who reads which part of a source. Values only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Split = TypeVar("Split", bound=InputSplit)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitializeOnMaster:
-    """Something to see to for an operator before any data moves."""
+    """A check or preparation for an operator before any data moves."""
 
     operator_id: OperatorId
     hook: MasterHook
@@ -31,7 +31,7 @@ class OperatorCoordinatorProvider:
 class InputSplitAssigner:
     """The splits of one source, and who reads them: subtask i of n reads the splits i, i + n, i + 2n, ….
 
-    In Flink a subtask asks for its next split when it has read one. Here a subtask is a partition of Spark's, and these
+    In Flink a subtask requests its next split when it has read one. Here a subtask is a Spark partition, and its splits
     are known before they are read.
     """
 
@@ -45,5 +45,5 @@ class InputSplitAssigner:
 
 
 def dealt(splits: tuple[Split, ...], parallelism: int) -> tuple[tuple[Split, ...], ...]:
-    """Return what each subtask reads: five splits at parallelism 2 are {0, 2, 4} and {1, 3}."""
+    """Return the splits of each subtask: five splits at parallelism 2 are {0, 2, 4} and {1, 3}."""
     return tuple(splits[subtask::parallelism] for subtask in range(parallelism))

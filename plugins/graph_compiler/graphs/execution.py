@@ -3,7 +3,7 @@
     CREATED → SCHEDULED → DEPLOYING → INITIALIZING → RUNNING → FINISHED
                                           └─▶ CANCELING → CANCELED, or FAILED from anywhere
 
-Here an execution is one Airflow try; the rules are those observed on Flink's own `Execution`.
+Here an execution is one Airflow try; the rules are those of Flink's `Execution`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ExecutionState(StrEnum):
 
 
 class IllegalTransitionError(GraphCompilerError):
-    """A state was asked for that cannot follow."""
+    """The requested state cannot follow the current one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,10 @@ class StateUpdate:
 
 
 def report_state(state: ExecutionState, reported: ExecutionState) -> StateUpdate:
-    """Take in what a worker says of an attempt.
+    """Return the state after a worker's report on an attempt.
 
-    The end of an attempt is always taken, though it may change nothing; a step on the way only from the one before it.
+    The end of an attempt is always accepted, though it may change nothing; an intermediate step only from the one
+    before it.
     """
     match reported:
         case ExecutionState.INITIALIZING:
@@ -90,7 +91,7 @@ def fail(state: ExecutionState) -> ExecutionState:
 
 
 def cancel(state: ExecutionState) -> ExecutionState:
-    """Return the state after a wish to cancel: what is on a worker is asked to stop, else it is canceled at once."""
+    """Return the state after a request to cancel: a deployed attempt is asked to stop, others are canceled at once."""
     _refuse_reconciling(state)
     if state in (ExecutionState.CREATED, ExecutionState.SCHEDULED):
         return ExecutionState.CANCELED
@@ -98,13 +99,13 @@ def cancel(state: ExecutionState) -> ExecutionState:
 
 
 def suspend(state: ExecutionState) -> ExecutionState:
-    """Return the state after the job was suspended: everything that is not over is canceled."""
+    """Return the state after the job was suspended: an attempt that is not over is canceled."""
     _refuse_reconciling(state)
     return state if state.is_terminal else ExecutionState.CANCELED
 
 
 def transition(state: ExecutionState, target: ExecutionState) -> ExecutionState:
-    """Move to `target`; only leaving a terminal state is refused, all else is the caller's to know."""
+    """Move to `target`; only leaving a terminal state is refused, the caller knows the other rules."""
     if state.is_terminal:
         raise IllegalTransitionError(
             f"Cannot leave terminal state {state} to transition to {target}."
@@ -143,7 +144,7 @@ class ExecutionHistory:
 
 
 def reset_for_new_execution(history: ExecutionHistory) -> ExecutionHistory:
-    """Begin the next attempt; raises IllegalTransitionError while the current one is not over."""
+    """Start the next attempt; raises IllegalTransitionError while the current one is not over."""
     if not history.current.state.is_terminal:
         state = history.current.state
         raise IllegalTransitionError(

@@ -24,7 +24,7 @@ class ExecutionVertexId(NamedTuple):
 
 
 class PartitionId(NamedTuple):
-    """What subtask `partition` (from 0) of a data set's producer produces."""
+    """The output of subtask `partition` (from 0) of a data set's producer."""
 
     data_set_id: IntermediateDataSetId
     partition: int

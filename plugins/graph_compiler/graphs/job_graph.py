@@ -86,10 +86,10 @@ class JobVertex:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntermediateDataSet:
-    """What the operator `node_id` of a vertex gives out: its main output, or the side output `output_tag`.
+    """An output of the operator `node_id` of a vertex: its main output, or the side output `output_tag`.
 
-    `id` is `<result id of the vertex>-<n>`. Flink's is random, and it finds an operator's state by its uid hash; what
-    is kept here is a staged result.
+    `id` is `<result id of the vertex>-<n>`. Flink's is random, and it finds an operator's state by its uid hash; here a
+    staged result is found by it.
     """
 
     id: IntermediateDataSetId
@@ -101,7 +101,7 @@ class IntermediateDataSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobEdge:
-    """Who consumes a data set, and how; `stream_edge` is the edge it comes from.
+    """The consumer of a data set, and how it reads; `stream_edge` is the edge it comes from.
 
     `staging` says why its rows are committed to durable storage on the way, None where they stay in memory. Flink's
     own graph has none yet: `compiler/regions/cuts.py` decides.
@@ -116,12 +116,12 @@ class JobEdge:
 
     @property
     def id(self) -> JobEdgeId:
-        """The id of the stream edge: each comes from one of its own."""
+        """The id of its stream edge; no two job edges share one."""
         return JobEdgeId(self.stream_edge.id)
 
     @property
     def parts_tasks(self) -> bool:
-        """Whether its two ends must be in different tasks."""
+        """Whether producer and consumer must be in different tasks."""
         return self.staging is not None and self.staging.reason.parts_tasks
 
     @property
@@ -153,7 +153,7 @@ class JobGraph:
 
     @cached_property
     def resource_profile(self) -> Mapping[str, SlotSharingGroup]:
-        """Resource profiles by the name of their group; a group of which only the name is known is not in it."""
+        """Resource profiles by the name of their group, without groups of which only the name is known."""
         return {profile.name: profile for profile in self.resource_profiles}
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Find an operator's output by what people call it: `flown`, a uid, `flown.cancelled` for a side output."""
+"""Find an operator's output by name: `flown`, a uid, or `flown.cancelled` for a side output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graph_compiler.identifiers import did_you_mean, listing
 
 
 class OperatorNotFoundError(GraphCompilerError):
-    """No operator, or more than one, is called so."""
+    """No operator, or more than one, has this name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +23,12 @@ class NamedOutput:
 
     @property
     def is_sink(self) -> bool:
-        """Whether it gives out nothing: its rows are those it is given."""
+        """Whether it is a sink: it has no output, so its rows are those it receives."""
         return isinstance(self.node.operator, Sink)
 
     @property
     def name(self) -> str:
-        """Return the name that people know it by."""
+        """Return the operator's name, with the tag of a side output: `flown.cancelled`."""
         name = self.node.declared_name
         return name if self.tag is None else f"{name}.{self.tag}"
 
@@ -36,7 +36,7 @@ class NamedOutput:
 def find_output(graph: StreamGraph, name: str) -> NamedOutput:
     """Return the output with a name or uid; an operator comes before a sink of the same name.
 
-    Raises OperatorNotFoundError, with what there is, where nothing is called so, or several are.
+    Raises OperatorNotFoundError, which lists the existing names, if none or several match.
     """
     outputs = _outputs(graph)
     found = [output for output in outputs if name in (output.name, _uid(output))]

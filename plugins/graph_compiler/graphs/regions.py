@@ -12,7 +12,7 @@ from graph_compiler.identifiers import JobVertexId, RegionId
 
 @dataclass(frozen=True, slots=True)
 class LogicalPipelinedRegion:
-    """Flink's: job vertices that edges which must be pipelined join."""
+    """Job vertices connected by edges that must be pipelined (Flink's noun)."""
 
     vertex_ids: tuple[JobVertexId, ...]
 
@@ -33,7 +33,7 @@ class DeploymentRegion:
 class Deployment:
     """Regions in an order in which they can run.
 
-    A staged edge usually joins two of them; both ends may lie in one, which then reads back what it staged.
+    A staged edge usually connects two of them; both ends may be in one, which then reads back what it staged.
     """
 
     regions: tuple[DeploymentRegion, ...]
@@ -44,6 +44,6 @@ class Deployment:
         return {vertex_id: region for region in self.regions for vertex_id in region.vertex_ids}
 
     def is_crossing(self, edge: JobEdge) -> bool:
-        """Whether an edge joins two regions."""
+        """Whether an edge connects two regions."""
         region_of = self.region_of_vertex
         return region_of[edge.source_id].id != region_of[edge.target_id].id

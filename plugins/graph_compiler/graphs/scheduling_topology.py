@@ -1,7 +1,7 @@
-"""Pipelined regions and the partition groups between them: what scheduling and failover ask. Values only.
+"""Pipelined regions and the partition groups between them, for scheduling and failover. Values only.
 
 Of one job's subtasks (`compiler/execution_graph/scheduling_topology_builder.py`), or of one run's deployment regions
-(`deployment/scheduling/region_topology.py`): both ask the same functions.
+(`deployment/scheduling/region_topology.py`): both use the same functions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RegionIndex = int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumedPartitionGroup:
-    """Partitions that the same subtasks consume, with the regions at both ends."""
+    """Partitions consumed by the same subtasks, with the regions at both ends."""
 
     data_set_id: IntermediateDataSetId
     producer_id: JobVertexId

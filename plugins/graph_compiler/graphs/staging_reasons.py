@@ -19,9 +19,9 @@ class StagingReason(StrEnum):
 
     @property
     def parts_tasks(self) -> bool:
-        """Whether the two ends must be in different tasks: only then does a failure of one spare the other.
+        """Whether producer and consumer must be in different tasks, so that a failure of one does not repeat the other.
 
-        What is staged for another reason may be read back by the task that staged it.
+        Rows staged for another reason may be read back by the task that staged them.
         """
         return self in (StagingReason.DECLARED, StagingReason.EXPENSIVE)
 

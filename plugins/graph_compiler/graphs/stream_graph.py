@@ -1,6 +1,6 @@
 """StreamGraph: operators and the edges between them, after virtual nodes are resolved.
 
-Values only. Node ids are transformation ids; virtual nodes take ids of their own after those.
+Values only. Node ids are transformation ids; virtual nodes have separate ids after those.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class JobType(StrEnum):
 class StreamNode:
     """One operator. `name` is Flink's display name, `declared_name` what the user called it.
 
-    `settings` are those of the declaration; the fields beside them have what follows where one is not set. Resources
+    `settings` are those of the declaration; the other fields have the derived values where one is not set. Resources
     None are Flink's UNKNOWN.
     """
 
@@ -86,7 +86,7 @@ class VirtualPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VirtualSideOutput:
-    """A virtual node that stands for a side output of `origin_id`."""
+    """A virtual node for a side output of `origin_id`."""
 
     id: int
     origin_id: int
@@ -98,8 +98,8 @@ class StreamGraph:
     """Nodes in the order they were translated, edges in the order they were made.
 
     `is_dynamic`: parallelism that nobody set is decided at run time. `source_ids` and `sink_ids` are Flink's lists: a
-    sink whose writer is an operator of its own is in neither. `resource_profiles` are the slot sharing groups of which
-    more than the name was declared. Derived maps list a node's edges in the graph's order.
+    sink whose writer is a separate operator is in neither. `resource_profiles` are the slot sharing groups that were
+    declared with settings. Derived maps list a node's edges in the graph's order.
     """
 
     job_name: str

@@ -1,4 +1,4 @@
-"""Questions any directed graph answers, over plain ids: no graph type of ours is known here."""
+"""Algorithms on any directed graph, over plain ids: none of our graph types is known here."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def post_order(roots: Iterable[Id], successors: Callable[[Id], Iterable[Id]]) ->
 
 
 def connected_components(ids: Iterable[Id], links: Iterable[tuple[Id, Id]]) -> list[list[Id]]:
-    """Group ids that undirected links join; groups and their members in the order of `ids` (union-find)."""
+    """Group ids that are connected by undirected links; groups and members in the order of `ids` (union-find)."""
     parent: dict[Id, Id] = {id: id for id in ids}
 
     def root(id: Id) -> Id:

@@ -1,1 +1,1 @@
-"""The options of a pipeline and of a deployment under their keys: the model, its reader, and what each is in words."""
+"""The options of a pipeline and of a deployment under their keys: the model, its reader, and their descriptions."""

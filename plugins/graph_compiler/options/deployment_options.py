@@ -1,4 +1,4 @@
-"""Options a deployment sets for all its pipelines; what a pipeline sets itself wins."""
+"""Options that a deployment sets for all its pipelines; a pipeline's own options override them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeploymentOptions:
-    """Keys and values that were found right, and where they are set, for messages."""
+    """Valid keys and values, and where they are set, for messages."""
 
     values: tuple[tuple[str, str], ...] = ()
     origin: str = ""

@@ -1,4 +1,4 @@
-"""Read what a deployment sets: key `options` in section `[graph_compiler]` of Airflow's configuration.
+"""Read the options of a deployment: key `options` in section `[graph_compiler]` of Airflow's configuration.
 
 {"parallelism.default": 4, "staging.ttl": "2 d"}
 """
@@ -18,7 +18,7 @@ _EXAMPLE = '{"parallelism.default": 4}'
 
 
 def parse_deployment_options(text: str, origin: str) -> DeploymentOptions:
-    """Read a JSON object of options; `origin` is where it is set. Raises ConfigurationError with all that is wrong."""
+    """Read a JSON object of options; `origin` is where it is set. Raises ConfigurationError with all problems."""
     twice: list[str] = []
     try:
         found = json.loads(text, object_pairs_hook=lambda pairs: _as_object(pairs, twice))
@@ -40,7 +40,7 @@ def parse_deployment_options(text: str, origin: str) -> DeploymentOptions:
 
 
 def _as_object(pairs: list[tuple[str, object]], twice: list[str]) -> dict[str, object]:
-    """Make an object of its pairs, and note keys that are there twice."""
+    """Return an object of its pairs, and record duplicate keys."""
     counts = Counter(key for key, _ in pairs)
     twice.extend(key for key, count in counts.items() if count > 1)
     return dict(pairs)

@@ -30,12 +30,12 @@ def parse_duration(text: object) -> timedelta:
         raise ValueError(f"allowed: a whole number and one of {units}, as in '10 s'")
     try:
         return int(found[1]) * _UNITS[found[2]]
-    except (OverflowError, ValueError):  # the second from a number of thousands of digits
+    except (OverflowError, ValueError):  # the second is raised for a number of thousands of digits
         raise ValueError(f"allowed: at most {timedelta.max.days} d") from None
 
 
 def format_duration(duration: timedelta) -> str:
-    """Write a duration in the largest unit that says it in a whole number: `90 s`."""
+    """Return a duration as text, as a whole number of the largest possible unit: `90 s`."""
     unit = next(unit for unit in ("d", "h", "min", "s", "ms") if not duration % _UNITS[unit])
     return f"{duration // _UNITS[unit]} {unit}"
 

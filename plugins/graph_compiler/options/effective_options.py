@@ -1,4 +1,4 @@
-"""What holds for a pipeline, option by option, and who set it."""
+"""The effective value of each option of a pipeline, and who set it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graph_compiler.options.text import as_text
 
 
 class OptionOrigin(StrEnum):
-    """Who set an option: the pipeline wins over the deployment, and the deployment over what is built in."""
+    """Who set an option: the pipeline overrides the deployment, and the deployment the defaults."""
 
     PIPELINE = "pipeline"
     DEPLOYMENT = "deployment"
@@ -21,7 +21,7 @@ class OptionOrigin(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectiveOption:
-    """One option: its value, the one that is built in, and who set it."""
+    """One option: its value, its default, and who set it."""
 
     key: str
     value: str
@@ -30,14 +30,14 @@ class EffectiveOption:
 
     @property
     def is_changed(self) -> bool:
-        """Whether another value holds than the one that is built in."""
+        """Whether the value differs from the default."""
         return self.value != self.default
 
 
 def effective_options(
     options: PipelineOptions, pipeline: Collection[str], deployment: DeploymentOptions
 ) -> tuple[EffectiveOption, ...]:
-    """Return every option in the model's order; `pipeline` are the keys a pipeline sets."""
+    """Return every option in the model's order; `pipeline` are the keys that a pipeline sets."""
     inherited = dict(deployment.values)
     return tuple(
         EffectiveOption(

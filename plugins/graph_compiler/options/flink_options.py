@@ -1,4 +1,4 @@
-"""What Flink 1.20's own configuration has: its defaults where ours may differ, and keys that mean nothing here."""
+"""The configuration of Flink 1.20: its defaults where ours may differ, and keys that are not supported here."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
 
 
 def why_without_meaning(key: str) -> str | None:
-    """Say what does here what a key of Flink's does there, None for a key that is not known to be Flink's."""
+    """Return what replaces a Flink key here, None if the key is not known to be Flink's."""
     if key in WITHOUT_MEANING:
         return WITHOUT_MEANING[key]
     beginnings = [

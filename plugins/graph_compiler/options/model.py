@@ -20,10 +20,11 @@ MAX_RESTARTS = 1_000_000
 
 
 class ShuffleMode(StrEnum):
-    """`execution.batch-shuffle-mode`: which exchanges that no declaration decides are staged.
+    """`execution.batch-shuffle-mode`: which exchanges are staged, unless the declaration decides it.
 
-    AUTO, ours and the default, stages an exchange only for a reason it can name (`regions/deployment_regions.py`).
-    The hybrid modes compile as in Flink and cannot be deployed: Spark has no result that is both.
+    AUTO, which is ours and the default, stages an exchange only for a reason that it shows
+    (`regions/deployment_regions.py`). The hybrid modes compile as in Flink and cannot be deployed: Spark has no result
+    that is both.
     """
 
     AUTO = "AUTO"
@@ -42,7 +43,7 @@ class RuntimeMode(StrEnum):
 
 
 class Scheduler(StrEnum):
-    """`jobmanager.scheduler`: Default, ours, decides all parallelism; AdaptiveBatch leaves open what is not set."""
+    """`jobmanager.scheduler`: Default (our default) decides all parallelism; AdaptiveBatch leaves unset ones open."""
 
     DEFAULT = "Default"
     ADAPTIVE_BATCH = "AdaptiveBatch"
@@ -56,7 +57,7 @@ class DescriptionMode(StrEnum):
 
 
 class RestartStrategyType(StrEnum):
-    """`restart-strategy.type`: when a failed region is tried again; unset leaves it to the Dag's `retries`."""
+    """`restart-strategy.type`: when a failed region is retried; unset leaves it to the Dag's `retries`."""
 
     NONE = "none"
     FIXED_DELAY = "fixed-delay"

@@ -1,4 +1,4 @@
-"""Whether values of parameters are what their JSON Schemas allow."""
+"""Check values of parameters against their JSON Schemas."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORDS = {
 def value_problems(
     parameters: Iterable[Parameter], values: Mapping[str, ParameterValue], what: str = "is"
 ) -> Iterator[Problem]:
-    """Yield the values that their parameters' schemas refuse; a parameter without a value is passed over."""
+    """Yield values that violate their parameters' schemas; parameters without a value are skipped."""
     for parameter in parameters:
         if parameter.name not in values:
             continue
@@ -36,11 +36,11 @@ def value_problems(
 
 
 def default_problems(parameters: Iterable[Parameter]) -> Iterator[Problem]:
-    """Yield the schemas that are not valid, and the defaults that their schemas refuse."""
+    """Yield invalid schemas, and defaults that violate their schemas."""
     described = [parameter for parameter in parameters if not parameter.is_plain]
     if not described:
         return
-    # Imported when called, as below: a Dag processor that finds plain parameters only need not load it.
+    # Imported when called, as below: a Dag processor with only plain parameters need not load it.
     from jsonschema import Draft202012Validator, SchemaError
 
     checked: list[Parameter] = []
@@ -57,7 +57,7 @@ def default_problems(parameters: Iterable[Parameter]) -> Iterator[Problem]:
 
 
 def _what_is_allowed(parameter: Parameter, value: ParameterValue) -> str | None:
-    """Say in words what a schema allows, None where it allows the value."""
+    """Return what a schema allows as text, None if it allows the value."""
     from jsonschema import Draft202012Validator
 
     validator = Draft202012Validator(

@@ -34,7 +34,7 @@ FIELDS: Mapping[str, str] = {
 def read_options(
     config: Sequence[tuple[str, str]], deployment: DeploymentOptions = NO_DEPLOYMENT_OPTIONS
 ) -> tuple[PipelineOptions, tuple[Problem, ...]]:
-    """Check (key, value) pairs over the deployment's; return the defaults beside the problems when there are any."""
+    """Check (key, value) pairs over the deployment's; return the defaults and the problems if there are any."""
     own = dict(config)
     try:
         options = PipelineOptions.model_validate({**dict(deployment.values), **own})
@@ -50,7 +50,7 @@ def read_options(
 def _disagreements(
     options: PipelineOptions, own: Mapping[str, str], deployment: DeploymentOptions
 ) -> tuple[Problem, ...]:
-    """Find options that are wrong together only."""
+    """Yield combinations of options that contradict each other."""
     first, longest = options.exponential_delay_initial, options.exponential_delay_maximum
     if first <= longest:
         return ()

@@ -1,4 +1,4 @@
-"""Whether a schedule is one that Airflow takes."""
+"""Check whether Airflow accepts a schedule."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def _asset_problems(places: tuple[str, ...]) -> Iterator[Problem]:
 
 
 def _what_cron_allows(text: str) -> str | None:
-    """Say what would be a schedule, None if this is one."""
-    # Imported when called: most declarations that are loaded have no schedule.
+    """Return the allowed schedules, None if this is one."""
+    # Imported when called: most declarations have no schedule.
     from croniter import croniter
 
     if text.startswith("@"):

@@ -1,4 +1,4 @@
-"""Values of options as text, as they are written in a pipeline's `config`."""
+"""Values of options as text, in the form of a pipeline's `config`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ UNSET = "unset"
 
 
 def as_text(value: object) -> str:
-    """Write a value: `true`, `4`, `10 s`, `AUTO`; None is `unset`."""
+    """Return a value as text: `true`, `4`, `10 s`, `AUTO`; None is `unset`."""
     match value:
         case None:
             return UNSET

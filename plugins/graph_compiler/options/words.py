@@ -1,4 +1,4 @@
-"""What an option may be, in words, by the type and the bounds of its field."""
+"""The allowed values of an option as text, by the type and the bounds of its field."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BOUNDS: Mapping[str, str] = {"ge": "from", "gt": "over", "le": "to"}
 
 
 def allowed_words(field: FieldInfo, reason: str) -> str:
-    """Say what is allowed: `a whole number, from 1 to 32768`; `reason` is pydantic's, or that of a check of ours."""
+    """Return what is allowed: `a whole number, from 1 to 32768`; `reason` is pydantic's, or that of our check."""
     _, separator, own = reason.partition("allowed: ")
     if separator:
         return own

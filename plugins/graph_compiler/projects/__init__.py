@@ -1,1 +1,1 @@
-"""How a pipeline is found by its name, in a project's Python modules and YAML files, and loaded."""
+"""Find a pipeline by its name in a project's Python modules and YAML files, and load it."""

@@ -4,7 +4,7 @@
     [graph_compiler] options           in $AIRFLOW_CONFIG, else $AIRFLOW_HOME/airflow.cfg
 
 `%(name)s` and `%%` in the file, `$NAME` and `~` in either are expanded as Airflow does. `_CMD` and `_SECRET` are not
-looked at: Airflow knows them for its own sensitive settings only. Nor are a team's settings.
+supported: Airflow has them only for its own sensitive settings. Nor are settings of teams.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ def variable_of(key: str) -> str:
 
 
 def origin_of(key: str, file: Path, environment: Mapping[str, str]) -> str:
-    """Say where a setting is set: its variable, if that is there, else the file."""
+    """Return where a setting is set: its variable, if that exists, else the file."""
     variable = variable_of(key)
     return variable if variable in environment else f"{file}, [{SECTION}] {key}"
 
 
 def configuration_file(home: Path, environment: Mapping[str, str]) -> Path:
-    """Return the file Airflow reads."""
+    """Return the path of the file that Airflow reads."""
     named = environment.get("AIRFLOW_CONFIG")
     return home / "airflow.cfg" if named is None else Path(expanded(named))
 
 
 def find_setting(key: str, file: Path, environment: Mapping[str, str]) -> Setting | None:
-    """Return a setting, None where it is not set; raises ConfigurationError for a file that cannot be read."""
+    """Return a setting, None if it is not set; raises ConfigurationError for an unreadable file."""
     origin = origin_of(key, file, environment)
     if (variable := variable_of(key)) in environment:
         return Setting(value=expanded(environment[variable]), origin=origin)

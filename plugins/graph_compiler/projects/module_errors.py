@@ -1,4 +1,4 @@
-"""What a person's module raises while it is imported, as a problem with its file and line."""
+"""Exceptions of a user's module during its import, as problems with file and line."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _NAME = re.compile(r"cannot import name '(\w+)'")
 
 @contextmanager
 def importing(name: str, file: Path) -> Iterator[list[Problem]]:
-    """Yield the calls that were refused; raises InvalidPipelineError for them and for what ends the import.
+    """Yield the refused calls; raises InvalidPipelineError for them and for any exception of the import.
 
-    Ending the program is no way to load, either.
+    Ending the program counts as a failure, too.
     """
     with collecting_refusals() as refused:
         try:
@@ -53,7 +53,7 @@ def importing(name: str, file: Path) -> Iterator[list[Problem]]:
 
 
 def _declared_before(error: BaseException, file: Path) -> Pipeline | None:
-    """Return what a module had declared where it ended: the problems of that are told, too."""
+    """Return what a module had declared before it failed, whose problems are reported, too."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         environment = frame.f_globals.get("env")
         if frame.f_code.co_filename == str(file) and isinstance(
@@ -93,7 +93,7 @@ def _problem(error: BaseException, file: Path) -> Problem:
 
 
 def _operator(error: BaseException) -> str | None:
-    """Return the operator on which something was called that there is not."""
+    """Return the operator on which a missing method was called."""
     if isinstance(error, AttributeError) and isinstance(error.obj, Declared):
         return error.obj.place
     return None
@@ -109,7 +109,7 @@ def _hint_of_attribute(error: AttributeError) -> str | None:
 
 
 def _form_of_call(error: TypeError) -> tuple[str | None, str | None]:
-    """Return the form of a class that was called in another one, and the argument that was meant."""
+    """Return the signature of a class that was called with wrong arguments, and a hint for the argument."""
     found = _CALLED.match(str(error))
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     kind = frames[-1].f_globals.get(found[1]) if found else None

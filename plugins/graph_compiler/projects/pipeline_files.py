@@ -25,7 +25,7 @@ _SUFFIXES = (".py", YAML)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineFile:
-    """A module or YAML file: its name with dots, and the folder that name begins in."""
+    """A module or YAML file: its dotted name, and the folder that the name is relative to."""
 
     name: str
     file: Path
@@ -33,7 +33,7 @@ class PipelineFile:
 
     @property
     def shown(self) -> str:
-        """The file for people: as short as it can be from here."""
+        """The shortest path of the file from the working directory, for messages."""
         here = Path.cwd()
         return str(self.file.relative_to(here) if self.file.is_relative_to(here) else self.file)
 
@@ -41,7 +41,7 @@ class PipelineFile:
 def load_pipeline(name: str | Path) -> Pipeline:
     """Return what `flights`, `pipelines/flights.py` or `pipelines/flights.yaml` declares.
 
-    Raises InvalidPipelineError where there is none, or both, or where its code fails.
+    Raises InvalidPipelineError if there is none, or both, or if its code fails.
     """
     module = find_pipeline(str(name))
     pipeline = load_declared(module)
@@ -51,7 +51,7 @@ def load_pipeline(name: str | Path) -> Pipeline:
 
 
 def nothing_declared(module: PipelineFile) -> Problem:
-    """Say that a module declares nothing, and what it has in place of that."""
+    """Return the problem of a module that declares no pipeline, with what it has instead."""
     named = vars(sys.modules[module.name]) if module.name in sys.modules else {}
     others = [key for key, value in named.items() if isinstance(value, StreamExecutionEnvironment)]
     found = f"; its 'env' is a {type(named['env']).__name__}" if "env" in named else ""
@@ -73,7 +73,7 @@ def load_declared(module: PipelineFile) -> Pipeline | None:
     if str(module.root) not in sys.path:
         sys.path.insert(0, str(module.root))
     if module.file.suffix == YAML:
-        # Imported when met: making models of the whole API takes longer than compiling a pipeline.
+        # Imported when needed: building models of the whole API takes longer than compiling a pipeline.
         from graph_compiler.projects.yaml.reader import read_pipeline
 
         with redirect_stdout(sys.stderr):
@@ -90,7 +90,7 @@ def load_declared(module: PipelineFile) -> Pipeline | None:
     pipeline = None
     if isinstance(environment, StreamExecutionEnvironment):
         pipeline = environment.pipeline()
-        # The module may have been imported before, by way of another, whose refusals are its own affair.
+        # The module may have been imported before by another one, whose refusals are reported there.
         known = environment.refused
         known.extend(one for one in refused if one not in known and _is_in(one, module.file))
         refused = known
@@ -106,9 +106,9 @@ def _is_in(problem: Problem, file: Path) -> bool:
 
 
 def find_pipeline(text: str) -> PipelineFile:
-    """Find the file a person means: `flights`, `pipelines.flights`, `pipelines/flights.py` or `pipelines/flights.yaml`.
+    """Return the file of `flights`, `pipelines.flights`, `pipelines/flights.py` or `pipelines/flights.yaml`.
 
-    Raises InvalidPipelineError where there is none, or a module and a YAML file of one name.
+    Raises InvalidPipelineError if there is none, or a module and a YAML file with the same name.
     """
     if text.endswith((".py", YAML)) or os.sep in text:
         return pipeline_at(Path(text))
@@ -140,15 +140,15 @@ def find_pipeline(text: str) -> PipelineFile:
 
 
 def pipeline_names() -> list[str]:
-    """Name the files in pipelines/ that may hold a pipeline."""
+    """Return the names of the files in pipelines/ that may declare a pipeline."""
     files = (path for path in Path(PIPELINES).glob("[!_.]*") if path.suffix in _SUFFIXES)
     return sorted({path.stem for path in files})
 
 
 def pipeline_at(path: Path) -> PipelineFile:
-    """Return a file that may hold a pipeline; a module by the name under which Spark's driver would import it.
+    """Return a file that may declare a pipeline; a module by the name under which Spark's driver would import it.
 
-    Raises InvalidPipelineError where there is no such file, or no such name.
+    Raises InvalidPipelineError if there is no such file, or the name cannot be imported.
     """
     file = path.resolve()
     root = project_of(file)
@@ -167,7 +167,7 @@ def pipeline_at(path: Path) -> PipelineFile:
 
 
 def files_below(folder: Path) -> list[str]:
-    """Return the files below a folder that may hold pipelines: no part of their path begins with `_` or `.`."""
+    """Return the files below a folder that may declare pipelines: no part of their path starts with `_` or `.`."""
     paths = (path for path in sorted(folder.rglob("*")) if path.suffix in _SUFFIXES)
     files = (path.relative_to(folder) for path in paths)
     return [
@@ -187,7 +187,7 @@ def _file_of(name: str) -> Path | None:
         spec = find_spec(name)
     except (
         Exception
-    ):  # its package cannot be imported, or is not there: who imports the module will say why
+    ):  # its package is missing or cannot be imported: importing the module reports why
         file = Path(*name.split(".")).with_suffix(".py")
         return file.resolve() if file.is_file() else None
     return Path(spec.origin).resolve() if spec and spec.origin else None

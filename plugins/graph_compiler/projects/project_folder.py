@@ -1,4 +1,4 @@
-"""The folder a file of declarations belongs to."""
+"""The project folder of a file of declarations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ YAML = ".yaml"
 
 
 def project_of(file: Path) -> Path:
-    """Return the folder that holds pipelines/, or the one the outermost package of the file lies in."""
+    """Return the folder that contains pipelines/, or the outermost package of the file."""
     whole = file.resolve()
     for parent in whole.parents:
         if parent.name == PIPELINES:

@@ -1,4 +1,4 @@
-"""What a process that reads rows may take of the machine. It limits itself, before it reads anything.
+"""Resource limits of the process that reads rows. It limits itself before it reads anything.
 
 Measured with pyarrow 26 on Linux: the process has 230 MB of address space before it reads, and 380 MB after the largest
 read that `pages` begins: a page of 60 MB, 60 columns, a footer of 6 MB. 70 and 230 MB of these are used.
@@ -31,7 +31,7 @@ def open_nothing_more() -> None:
 
 
 def _lower(kind: int, most: int, *, spare: int = 0) -> None:
-    """Set a limit that nobody can raise again, unless there is a lower one."""
+    """Set a limit that cannot be raised again, unless there is a lower one."""
     _, hard = resource.getrlimit(kind)
     if hard == resource.RLIM_INFINITY or hard > most + spare:
         hard = most + spare

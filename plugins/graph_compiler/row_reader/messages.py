@@ -1,4 +1,4 @@
-"""What the web server and the process that reads rows send each other; nobody here needs pyarrow."""
+"""The messages between the web server and the process that reads rows; they do not need pyarrow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RowsWanted:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the process answers: rows, or why there are none."""
+    """The answer of the process: rows, or why there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,14 +27,14 @@ Given = TypeVar("Given")
 
 
 class BoundedOutput(io.TextIOBase):
-    """A text stream that passes on what is written until there is too much, and then says so once."""
+    """A text stream that passes on a limited amount of output, and then reports once that the rest is left out."""
 
     def __init__(self, stream: TextIO, limit: int = OUTPUT_LIMIT) -> None:
         self._stream = stream
         self._left = limit
 
     def write(self, text: str) -> int:
-        """Pass text on; what is too much is dropped."""
+        """Pass on text up to the limit."""
         if self._left > 0:
             self._stream.write(text[: self._left])
             self._left -= len(text)
@@ -66,7 +66,7 @@ def bound_output() -> None:
 def call_function(
     function: Callable[Arguments, Given], *arguments: Arguments.args, **named: Arguments.kwargs
 ) -> Given:
-    """Call a function of a user's; a process that it forks, and that comes back from it, ends here."""
+    """Call a user's function; a forked process that returns from it ends here."""
     process = os.getpid()
     try:
         return function(*arguments, **named)
@@ -88,7 +88,7 @@ def end_process(code: int) -> NoReturn:
 
 
 def _left_behind() -> list[str]:
-    """Name the threads and processes that the interpreter would wait for."""
+    """Return the names of threads and processes that the interpreter would wait for."""
     threads = [
         f"thread '{each.name}'"
         for each in threading.enumerate()

@@ -45,7 +45,7 @@ from graph_compiler.spark_runtime.spark_internals.plans import physical_plan_tex
 
 @dataclass(slots=True)
 class DryRun:
-    """What is known of a pipeline's regions so far. `schemas` are those of staged results."""
+    """The analyzed regions of a pipeline. `schemas` are those of staged results."""
 
     spark: SparkSession
     shows_plans: bool
@@ -157,7 +157,7 @@ def _plans(evaluation: RegionEvaluation) -> Iterator[VertexPlan]:
 
 
 def main(request_path: str) -> int:
-    """Answer a request; gives 0 where nothing was found, else 1."""
+    """Answer a request; return 0 if nothing was found, else 1."""
     program_log.show()
     path = Path(request_path)
     request = from_json(DryRunRequest, path.read_text())

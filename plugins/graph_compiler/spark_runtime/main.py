@@ -65,7 +65,7 @@ def main(descriptor_path: str) -> int:
     try:
         check_marker(store_of(task.staging_root), task.layout, socket.gethostname())
         spark = session(task)
-    except Exception as error:  # no root, no master, no memory: there is no one else to tell
+    except Exception as error:  # no root, no master, no memory: nobody else can report it
         LOG.error("traceback of the failure:\n%s", redact(_traceback()))
         report = _leave(task, _failed(error, application_id=None))
     else:
@@ -135,7 +135,7 @@ def execute(
 def _failed(
     error: BaseException, application_id: str | None, metrics: RegionMetrics | None = None
 ) -> ExecutionReport:
-    """Say why, and how far it came: nothing of it is published, so it has no outputs."""
+    """Return the report of a failure, with its progress: nothing is published, so it has no outputs."""
     return ExecutionReport(
         version=VERSION,
         application_id=application_id,

@@ -1,1 +1,1 @@
-"""What lies below a staging root and beside targets, and who may change it. Neither pyspark nor airflow."""
+"""The contents of staging roots and of folders beside targets, and who may change them. Neither pyspark nor airflow."""

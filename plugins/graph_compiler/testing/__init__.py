@@ -1,4 +1,4 @@
-"""What tests of pipelines call: run one on rows you give, and look at any operator; hold a plan to what you expect.
+"""The API for tests of pipelines: run one on given rows, inspect any operator, and check its plan.
 
     from graph_compiler.testing import CompiledPlan, MiniCluster
 

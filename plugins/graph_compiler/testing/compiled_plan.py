@@ -1,9 +1,9 @@
-"""What a pipeline compiles to, as a test asks for it: who shares a task or a chain, which edges are staged, and why.
+"""A compiled pipeline for tests: which operators share a task or a chain, which edges are staged, and why.
 
     plan = CompiledPlan.of(env)
     plan.assert_staged("with_weather", "facts", because="DECLARED")
 
-What does not hold is told with the way between the two operators, each edge as it is, and the tasks.
+A failed assertion shows the path between the two operators, each edge, and the tasks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SINK = "sink "
 
 @dataclass(frozen=True, slots=True)
 class CompiledPlan:
-    """A compiled pipeline. Operators go by name or uid.
+    """A compiled pipeline. Operators are identified by name or uid.
 
     Where a sink has the name of an operator, `sink late_routes` is the sink.
     """

@@ -1,4 +1,4 @@
-"""What came out of a pipeline in a test: rows of any operator by its name, rows of sinks, counts of contracts."""
+"""The result of a pipeline in a test: rows of any operator by its name, rows of sinks, counts of contracts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PipelineFailedError(GraphCompilerError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkRows:
-    """What a sink was given to write: `rows` in the order of their values, `columns` with their types."""
+    """The rows of a sink: `rows` in the order of their values, `columns` with their types."""
 
     rows: list[dict[str, object]]
     columns: dict[str, str]
@@ -40,7 +40,7 @@ class SinkRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineResult:
-    """A run to ask about. Operators go by name or uid; `flown.cancelled` is a side output of `flown`."""
+    """The result of a run. Operators are identified by name or uid; `flown.cancelled` is a side output of `flown`."""
 
     compiled: CompiledPipeline
     rehearsal: Rehearsal
@@ -57,12 +57,12 @@ class PipelineResult:
         return _columns(self.frame(operator))
 
     def frame(self, operator: str) -> Frame:
-        """Return what an operator gives out as a DataFrame."""
+        """Return the output of an operator as a DataFrame."""
         output = self._output(operator)
         return self.rehearsal.frame((output.node.id, output.tag))
 
     def sink(self, name: str) -> SinkRows:
-        """Return what a sink was given to write, its declared columns applied."""
+        """Return the rows of a sink, with its declared columns."""
         output = NamedOutput(node=find_sink(self.compiled.stream_graph, name), tag=None)
         self._check_run(output)
         return SinkRows(
@@ -71,7 +71,7 @@ class PipelineResult:
 
     @property
     def contracts(self) -> dict[str, ContractCount]:
-        """Return what data contracts counted, by name: `.rows`, `.violations`, `.on_violation`."""
+        """Return the counts of data contracts, by name: `.rows`, `.violations`, `.on_violation`."""
         counts = (count for report in self.rehearsal.reports for count in report.contracts)
         return {count.contract: count for count in counts}
 

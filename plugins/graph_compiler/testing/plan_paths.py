@@ -1,4 +1,4 @@
-"""The ways rows take from one operator to another, and what each edge on them is: chained, in memory, or staged."""
+"""The paths of rows from one operator to another, and whether each edge is chained, in memory, or staged."""
 
 from __future__ import annotations
 

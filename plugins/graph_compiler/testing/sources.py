@@ -1,4 +1,4 @@
-"""Which rows stand in for which source of a pipeline, and which sources may be read themselves."""
+"""Which rows replace which source of a pipeline, and which sources may be read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SourcesError(GraphCompilerError):
 
 
 class Place(Enum):
-    """Where rows come from, if not from the test."""
+    """Where rows come from, if the test does not provide them."""
 
     REAL = "real"
 

@@ -52,7 +52,7 @@ def holding(spark: SparkSession, tmp_path: Path) -> Callable[[str], str]:
 
 
 @pytest.mark.parametrize("change", ALL)
-def test_a_source_refuses_what_is_not_as_declared(
+def test_a_source_refuses_columns_that_differ_from_its_schema(
     change: str, spark: SparkSession, holding: Callable[[str], str]
 ) -> None:
     columns, words = CHANGES[change]
@@ -75,7 +75,7 @@ def test_a_source_refuses_what_is_not_as_declared(
         ("retyped", None),
     ],
 )
-def test_a_source_that_evolves_follows_its_files_as_far_as_nothing_is_lost(
+def test_an_evolving_source_accepts_lossless_changes(
     change: str, columns: str | None, spark: SparkSession, holding: Callable[[str], str]
 ) -> None:
     source = Parquet(holding(CHANGES[change][0]), schema=SCHEMA, on_schema_change="evolve")
@@ -98,7 +98,7 @@ def test_a_source_that_evolves_follows_its_files_as_far_as_nothing_is_lost(
         ("narrowed", ("a", 1)),
     ],
 )
-def test_a_source_that_ignores_gives_exactly_what_is_declared(
+def test_an_ignoring_source_returns_exactly_the_declared_columns(
     change: str, row: tuple[object, ...], spark: SparkSession, holding: Callable[[str], str]
 ) -> None:
     source = Parquet(holding(CHANGES[change][0]), schema=SCHEMA, on_schema_change="ignore")
@@ -160,9 +160,7 @@ def test_a_csv_source_finds_columns_by_the_names_in_its_header(
     assert list(map(tuple, ignored.select("delay").collect())) == [(1,)]
 
 
-def test_csv_files_with_another_header_fail_instead_of_being_read_askew(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_csv_files_with_another_header_fail(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "1.csv").write_text("k,delay\na,1\n")
     (tmp_path / "in" / "2.csv").write_text("delay,k\n2,b\n")
@@ -173,7 +171,7 @@ def test_csv_files_with_another_header_fail_instead_of_being_read_askew(
 
 
 @pytest.mark.parametrize("kind", [Csv, Json])
-def test_a_text_that_does_not_fit_its_declared_type_fails_unless_it_is_ignored(
+def test_text_that_does_not_fit_its_type_fails_unless_ignored(
     kind: type[Csv | Json], spark: SparkSession, tmp_path: Path
 ) -> None:
     text = "k,delay\na,late\n" if kind is Csv else '{"k": "a", "delay": "late"}\n'
@@ -184,7 +182,9 @@ def test_a_text_that_does_not_fit_its_declared_type_fails_unless_it_is_ignored(
     assert list(map(tuple, read_source(lenient, spark).collect())) == [("a", None)]
 
 
-def test_a_schema_that_is_no_ddl(spark: SparkSession, holding: Callable[[str], str]) -> None:
+def test_an_invalid_schema_ddl_is_refused(
+    spark: SparkSession, holding: Callable[[str], str]
+) -> None:
     with pytest.raises(SchemaChangedError, match="its schema 'k STRNG' is not Spark DDL"):
         read_source(Parquet(holding("'a' AS k"), schema="k STRNG"), spark)
 
@@ -239,7 +239,7 @@ def test_an_append_that_evolves_adds_columns_and_takes_narrower_types(
 
 
 @pytest.mark.parametrize("change", ["dropped", "renamed", "retyped", "widened"])
-def test_an_append_that_evolves_refuses_what_readers_of_old_files_could_not_read(
+def test_an_evolving_append_refuses_changes_that_break_old_files(
     change: str, sinks: Sinks, tmp_path: Path
 ) -> None:
     sinks.write(evolving(tmp_path), HELD)
@@ -271,7 +271,7 @@ def test_an_overwrite_that_evolves_may_widen_since_no_old_file_stays(
         sinks.write(target, "SELECT 'a' AS k", run="r3")
 
 
-def test_an_overwrite_expects_nothing_unless_it_is_told_to(
+def test_an_overwrite_compares_no_columns_by_default(
     spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
     sinks.write(Parquet(f"{tmp_path}/out"), HELD)
@@ -292,7 +292,7 @@ def test_an_overwrite_expects_nothing_unless_it_is_told_to(
         ("narrowed", ("a", 1)),
     ],
 )
-def test_an_append_that_ignores_writes_exactly_the_targets_columns(
+def test_an_ignoring_append_writes_exactly_the_targets_columns(
     change: str, row: tuple[object, ...], spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
     target = Parquet(f"{tmp_path}/out", on_schema_change="ignore")
@@ -302,7 +302,7 @@ def test_an_append_that_ignores_writes_exactly_the_targets_columns(
     assert ddl(spark.read.parquet(target.path).schema) == SCHEMA
 
 
-def test_a_sink_holds_rows_to_its_declared_schema(sinks: Sinks, tmp_path: Path) -> None:
+def test_a_sink_checks_rows_against_its_declared_schema(sinks: Sinks, tmp_path: Path) -> None:
     declared = Parquet(f"{tmp_path}/out", schema="k STRING NOT NULL, delay INT")
     assert sinks.write(declared, "SELECT 'a' AS k, 1 AS delay").rows == 1
     with pytest.raises(SchemaChangedError) as refusal:
@@ -338,7 +338,7 @@ def test_an_append_to_csv_follows_the_order_of_its_header(
         sinks.write(target, "SELECT 'a' AS k, 1 AS delay, 'g' AS gate", run="r3", mode="append")
 
 
-def test_a_second_attempt_meets_the_columns_its_first_attempt_met(
+def test_a_rerun_is_compared_with_the_columns_before_its_first_attempt(
     spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
     target = evolving(tmp_path)

@@ -79,7 +79,7 @@ def texts(rows: DataFrame) -> list[str]:
 
 
 @every_way
-def test_schema_and_rows_are_equal_behind_a_cut(
+def test_schema_and_rows_survive_staging(
     mode: str,
     parallelism: int | None,
     run_pipeline: RunPipeline,
@@ -109,7 +109,7 @@ def test_schema_and_rows_are_equal_behind_a_cut(
         (twice, "it would write ID more than once"),
     ],
 )
-def test_what_cannot_be_staged_is_refused_with_operator_and_column_before_it_is_written(
+def test_types_that_cannot_be_staged_are_refused_with_operator_and_column(
     function: Callable[..., object], words: str, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     env = StreamExecutionEnvironment("p")

@@ -100,7 +100,7 @@ def test_text_is_lines_of_one_column(spark: SparkSession, sinks: Sinks, tmp_path
 
 @pytest.mark.parametrize("format", ["parquet", "orc", "csv", "json", "text"])
 @pytest.mark.parametrize("partition_by", [(), ("k",)])
-def test_no_rows_leave_a_data_set_that_can_be_read(
+def test_an_empty_result_is_readable(
     partition_by: tuple[str, ...], format: str, spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
     connector = {"parquet": Parquet, "orc": Orc, "csv": Csv, "json": Json, "text": Text}[format]
@@ -118,7 +118,7 @@ def test_no_rows_leave_a_data_set_that_can_be_read(
     ] == ["a"]
 
 
-def test_rows_are_counted_exactly_though_tasks_are_run_again(tmp_path: Path) -> None:
+def test_rows_are_counted_exactly_when_tasks_are_retried(tmp_path: Path) -> None:
     script = f'''
 import sys
 from pathlib import Path
@@ -176,7 +176,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("format", ["parquet", "orc", "csv", "json", "text"])
-def test_we_take_the_types_spark_can_write_but_for_bytes_as_text(
+def test_accepted_types_are_those_that_spark_writes_except_binary_text(
     format: str, spark: SparkSession, tmp_path: Path
 ) -> None:
     ours, sparks = set(), set()
@@ -191,7 +191,7 @@ def test_we_take_the_types_spark_can_write_but_for_bytes_as_text(
     assert ours == sparks - ({"BINARY"} if format == "csv" else set())
 
 
-def test_what_a_format_cannot_hold_names_the_operator_and_the_column_and_writes_nothing(
+def test_types_that_a_format_cannot_hold_are_refused_with_operator_and_column(
     run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     env = StreamExecutionEnvironment("p")
@@ -221,7 +221,7 @@ def test_what_a_format_cannot_hold_names_the_operator_and_the_column_and_writes_
         ),
     ],
 )
-def test_columns_no_file_can_have(
+def test_column_names_no_file_can_have_are_refused(
     columns: str, partition_by: tuple[str, ...], words: str, sinks: Sinks, tmp_path: Path
 ) -> None:
     with pytest.raises(PublicationError, match=words):
@@ -273,7 +273,7 @@ def test_a_range_and_a_function_are_sources(
     ]
 
 
-def test_a_function_source_that_gives_no_dataframe_is_named(
+def test_a_function_source_that_returns_no_dataframe_is_named(
     run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     env = StreamExecutionEnvironment("p")
@@ -320,7 +320,7 @@ def test_a_table_that_must_not_exist_is_not_replaced_where_others_have_written_s
         spark.sql("DROP TABLE IF EXISTS sales")
 
 
-def test_an_attempt_that_wakes_up_behind_one_that_left_the_table_as_it_is_changes_nothing(
+def test_a_superseded_attempt_changes_nothing_even_if_its_successor_wrote_nothing(
     spark: SparkSession, sinks: Sinks
 ) -> None:
     spark.sql("DROP TABLE IF EXISTS sales")
@@ -345,7 +345,7 @@ def sales(spark: SparkSession) -> Iterator[Table]:
     spark.sql("DROP TABLE IF EXISTS sales")
 
 
-def test_rows_that_a_dying_driver_has_inserted_twice_can_be_told_apart(
+def test_rows_inserted_twice_by_a_dead_driver_are_distinguishable(
     spark: SparkSession, sinks: Sinks, sales: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sinks.write(sales, "SELECT id FROM range(2)", run="r1", mode="append")
@@ -366,7 +366,7 @@ def test_rows_that_a_dying_driver_has_inserted_twice_can_be_told_apart(
     ]
 
 
-def test_what_tells_attempts_apart_must_be_there_and_ours(
+def test_the_attempt_column_must_exist_and_be_ours(
     spark: SparkSession, sinks: Sinks, sales: Table
 ) -> None:
     spark.sql("CREATE TABLE sales (_run STRING, id BIGINT) USING parquet")
@@ -382,7 +382,7 @@ def test_what_tells_attempts_apart_must_be_there_and_ours(
 
 
 @pytest.mark.parametrize("kind", [Csv, Json, Orc, Parquet])
-def test_rows_that_are_known_to_be_none_are_written_and_counted(
+def test_empty_results_are_written_and_counted(
     kind: type[FileConnector], run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     env = StreamExecutionEnvironment("p")

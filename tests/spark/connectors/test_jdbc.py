@@ -158,9 +158,7 @@ def test_a_query_is_read_and_its_numbers_keep_their_types(
     assert [str(row.price) for row in rows.collect()] == ["1.50"]
 
 
-def test_a_declared_schema_is_held_against_the_table_not_null_too(
-    orders: Jdbc, spark: SparkSession
-) -> None:
+def test_a_declared_schema_is_compared_with_the_table(orders: Jdbc, spark: SparkSession) -> None:
     right = "id INT, day DATE NOT NULL, price DECIMAL(10,2)"
     assert read_source(replace(orders, schema=right), spark).count() == 103
     wrong = "id INT NOT NULL, day DATE NOT NULL, price INT"
@@ -172,7 +170,7 @@ def test_a_declared_schema_is_held_against_the_table_not_null_too(
     ]
 
 
-def test_a_wrong_password_is_told_without_it_and_is_tried_again(
+def test_a_wrong_password_is_not_logged_and_is_retried(
     orders: Jdbc,
     run_pipeline: RunPipeline,
     monkeypatch: pytest.MonkeyPatch,
@@ -215,7 +213,7 @@ def test_a_secret_that_did_not_reach_the_driver_is_named(spark: SparkSession) ->
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite", "error-if-exists"])
-def test_a_table_that_is_not_there_is_created(mode: str, sinks: Sinks, postgres: Postgres) -> None:
+def test_a_missing_table_is_created(mode: str, sinks: Sinks, postgres: Postgres) -> None:
     query = "SELECT * FROM VALUES (1, 'a', DATE'2013-01-01'), (2, NULL, NULL) AS t(id, k, d)"
     written = sinks.write(jdbc(postgres, "public.sales"), query, mode=mode)
     assert (written.rows, written.location) == (2, "jdbc:public.sales")
@@ -226,7 +224,7 @@ def test_a_table_that_is_not_there_is_created(mode: str, sinks: Sinks, postgres:
     assert tables(postgres) == ["sales"]
 
 
-def test_append_adds_and_counts_a_run_once(
+def test_append_adds_the_rows_of_a_run_once(
     sinks: Sinks, postgres: Postgres, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sales = jdbc(postgres, "sales")
@@ -239,7 +237,7 @@ def test_append_adds_and_counts_a_run_once(
     assert "execution e1 of this run has appended 2 rows" in capsys.readouterr().err
 
 
-def test_runs_of_one_pipeline_in_several_places_each_append_once(
+def test_runs_of_several_placements_each_append_once(
     sinks: Sinks, postgres: Postgres, spark: SparkSession
 ) -> None:
     places = list(runs_elsewhere("p", "r").values())[:5]
@@ -269,7 +267,7 @@ def test_overwrite_replaces_in_one_transaction_and_keeps_the_tables_definition(
     assert postgres.sql("SELECT * FROM sales") == [("1", "new")]
 
 
-def test_rows_the_table_refuses_are_refused_whole_and_block_nobody(
+def test_rejected_rows_fail_the_publication_and_block_nobody(
     sinks: Sinks, postgres: Postgres
 ) -> None:
     postgres.sql("CREATE TABLE sales (id BIGINT PRIMARY KEY); INSERT INTO sales VALUES (7)")
@@ -312,9 +310,7 @@ def test_a_driver_that_dies_while_publishing_doubles_nothing(
     assert tables(postgres) == ["sales"]
 
 
-def test_merge_replaces_rows_by_key_adds_others_and_may_be_done_again(
-    sinks: Sinks, postgres: Postgres
-) -> None:
+def test_merge_upserts_by_key_and_is_repeatable(sinks: Sinks, postgres: Postgres) -> None:
     merged: dict[str, Any] = {"mode": "merge", "keys": ("ID", "day")}
     first = "SELECT * FROM VALUES (1, 'mon', 'a'), (2, 'mon', 'b') AS t(id, day, `what is`)"
     second = "SELECT * FROM VALUES (2, 'mon', 'B'), (2, 'tue', NULL) AS t(id, day, `what is`)"
@@ -330,7 +326,7 @@ def test_merge_replaces_rows_by_key_adds_others_and_may_be_done_again(
     assert tables(postgres) == ["sales"]
 
 
-def test_merge_by_all_columns_adds_what_is_not_there(sinks: Sinks, postgres: Postgres) -> None:
+def test_merge_by_all_columns_adds_missing_rows(sinks: Sinks, postgres: Postgres) -> None:
     postgres.sql("CREATE TABLE sales (id INT); INSERT INTO sales VALUES (1)")
     query = "SELECT * FROM VALUES (1), (2) AS t(id)"
     sinks.write(jdbc(postgres, "sales"), query, mode="merge", keys=("id",))
@@ -338,7 +334,7 @@ def test_merge_by_all_columns_adds_what_is_not_there(sinks: Sinks, postgres: Pos
 
 
 @pytest.mark.parametrize(("ids", "words"), [("(1), (1)", "id=1"), ("(1), (NULL)", "id=None")])
-def test_merge_refuses_keys_that_are_there_twice_or_null(
+def test_merge_refuses_duplicate_and_null_keys(
     ids: str, words: str, sinks: Sinks, postgres: Postgres
 ) -> None:
     postgres.sql("CREATE TABLE sales (id INT)")
@@ -352,7 +348,7 @@ def test_merge_refuses_keys_that_are_there_twice_or_null(
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
-def test_two_runs_at_once_conflict_over_what_they_replace_or_create(
+def test_concurrent_overwrites_and_creations_conflict(
     mode: str, sinks: Sinks, postgres: Postgres, spark: SparkSession
 ) -> None:
     sales = jdbc(postgres, "sales")
@@ -366,7 +362,7 @@ def test_two_runs_at_once_conflict_over_what_they_replace_or_create(
 
 
 @pytest.mark.parametrize("settings", [{"mode": "append"}, {"mode": "merge", "keys": ("id",)}])
-def test_two_runs_that_add_at_once_both_count(
+def test_concurrent_appends_are_both_kept(
     settings: dict[str, Any], sinks: Sinks, postgres: Postgres, spark: SparkSession
 ) -> None:
     postgres.sql("CREATE TABLE sales (id BIGINT)")
@@ -378,7 +374,7 @@ def test_two_runs_that_add_at_once_both_count(
     assert tables(postgres) == ["sales"]
 
 
-def test_a_task_that_spark_ran_twice_is_noticed(
+def test_a_spark_task_that_ran_twice_is_noticed(
     sinks: Sinks, postgres: Postgres, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = Database.count
@@ -387,7 +383,7 @@ def test_a_task_that_spark_ran_twice_is_noticed(
         sinks.write(jdbc(postgres, "sales"), spark.range(2), mode="append")
 
 
-def test_error_if_exists_refuses_a_table_of_others_and_takes_its_own_runs(
+def test_error_if_exists_refuses_a_foreign_table_and_accepts_its_own(
     sinks: Sinks, postgres: Postgres, spark: SparkSession
 ) -> None:
     sales = jdbc(postgres, "sales")
@@ -398,7 +394,7 @@ def test_error_if_exists_refuses_a_table_of_others_and_takes_its_own_runs(
         sinks.open(sales, run="r2", mode="error-if-exists")
 
 
-def test_error_if_exists_run_again_leaves_rows_alone_that_others_have_added_since(
+def test_error_if_exists_rerun_keeps_rows_that_others_added(
     sinks: Sinks, postgres: Postgres, spark: SparkSession
 ) -> None:
     sales = jdbc(postgres, "sales")
@@ -409,7 +405,7 @@ def test_error_if_exists_run_again_leaves_rows_alone_that_others_have_added_sinc
     assert postgres.sql("SELECT id FROM sales ORDER BY id") == [("0",), ("1",), ("77",)]
 
 
-def test_error_if_exists_run_again_leaves_as_many_rows_alone_that_another_run_has_written_since(
+def test_error_if_exists_rerun_keeps_equally_many_rows_of_another_run(
     sinks: Sinks, postgres: Postgres, spark: SparkSession
 ) -> None:
     sales = jdbc(postgres, "sales")
@@ -436,7 +432,7 @@ def test_columns_the_table_does_not_have_are_refused_even_when_it_evolves(
         sinks.write(jdbc(postgres, "sales", on_schema_change="evolve"), query, mode="append")
 
 
-def test_tiny_numbers_and_narrow_ones_go_where_they_fit(sinks: Sinks, postgres: Postgres) -> None:
+def test_small_integers_fit_wider_database_types(sinks: Sinks, postgres: Postgres) -> None:
     sales = jdbc(postgres, "sales")
     sinks.write(sales, "SELECT 1Y AS tiny, 2 AS n", mode="append")
     sinks.write(sales, "SELECT 3Y AS tiny, 4 AS n", run="r2", mode="append")
@@ -453,7 +449,7 @@ def test_a_type_the_database_does_not_have_names_its_column(
     assert tables(postgres) == []
 
 
-def test_a_failing_sink_takes_its_table_away_again(
+def test_a_failing_sink_drops_the_table_it_created(
     run_pipeline: RunPipeline, postgres: Postgres
 ) -> None:
     env = StreamExecutionEnvironment("p")
@@ -467,7 +463,7 @@ def test_a_failing_sink_takes_its_table_away_again(
     assert tables(postgres) == []
 
 
-def test_rows_that_are_known_to_be_none_are_written_and_counted(
+def test_empty_results_are_written_and_counted(
     run_pipeline: RunPipeline, postgres: Postgres
 ) -> None:
     env = StreamExecutionEnvironment("p")

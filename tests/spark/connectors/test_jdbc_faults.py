@@ -84,7 +84,7 @@ def test_a_reset_at_any_statement_of_a_publication_loses_and_doubles_nothing(
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite", "merge", "error-if-exists"])
-def test_a_lost_answer_to_commit_is_asked_for_again(
+def test_a_lost_answer_to_commit_is_resolved_by_asking(
     mode: str, sinks: Sinks, postgres: Postgres, wire: Wire, spark: SparkSession
 ) -> None:
     table = over(wire, postgres)
@@ -98,7 +98,7 @@ def test_a_lost_answer_to_commit_is_asked_for_again(
     assert ids(postgres) == ["1", "2"]
 
 
-def test_what_cannot_be_asked_after_a_lost_answer_is_asked_by_the_next_attempt(
+def test_an_unresolved_lost_answer_is_resolved_by_the_next_attempt(
     sinks: Sinks, postgres: Postgres, wire: Wire, spark: SparkSession
 ) -> None:
     table = over(wire, postgres)
@@ -111,7 +111,7 @@ def test_what_cannot_be_asked_after_a_lost_answer_is_asked_by_the_next_attempt(
     assert ids(postgres) == ["1", "2"]
 
 
-def test_a_locked_table_fails_the_attempt_and_the_next_carries_it_out(
+def test_a_locked_table_fails_the_attempt_and_the_next_publishes(
     sinks: Sinks, postgres: Postgres, wire: Wire, spark: SparkSession
 ) -> None:
     postgres.sql("CREATE TABLE sales (id BIGINT)")
@@ -128,7 +128,7 @@ def test_a_locked_table_fails_the_attempt_and_the_next_carries_it_out(
     assert ids(postgres) == ["1", "2"]
 
 
-def test_a_server_that_restarts_after_the_decision_has_the_rows_in_the_end(
+def test_a_server_restart_after_the_decision_loses_no_rows(
     sinks: Sinks, postgres: Postgres, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = jdbc(postgres, "sales")
@@ -148,7 +148,7 @@ def test_a_server_that_restarts_after_the_decision_has_the_rows_in_the_end(
     assert ids(postgres) == ["1", "2"]
 
 
-def test_rows_that_somebody_has_dropped_are_lost_and_computed_again(
+def test_dropped_rows_are_lost_and_recomputed(
     sinks: Sinks,
     postgres: Postgres,
     wire: Wire,
@@ -183,7 +183,7 @@ def test_carriers_of_one_decision_at_once_write_its_rows_once(
     assert postgres.sql(f"SELECT outcome FROM {MARKS}") == [("published",)]
 
 
-def test_drivers_that_make_the_table_of_marks_at_once_all_have_it(
+def test_drivers_can_create_the_mark_table_concurrently(
     postgres: Postgres, spark: SparkSession
 ) -> None:
     marks = Marks(
@@ -217,7 +217,7 @@ def together(spark: SparkSession, action: Any, *, times: int) -> None:
     assert errors == []
 
 
-def test_a_carrier_that_wakes_after_it_was_given_up_writes_nothing(
+def test_a_driver_whose_publication_was_given_up_writes_nothing(
     sinks: Sinks, postgres: Postgres, wire: Wire, spark: SparkSession
 ) -> None:
     postgres.sql("CREATE TABLE sales (id BIGINT PRIMARY KEY); INSERT INTO sales VALUES (1)")
@@ -247,7 +247,7 @@ def test_a_carrier_that_wakes_after_it_was_given_up_writes_nothing(
         ("CREATE TABLE sales (id BIGINT) PARTITION BY RANGE (id)", "no partition of relation"),
     ],
 )
-def test_what_a_table_refuses_is_given_up_and_blocks_nobody(
+def test_rejected_rows_are_given_up_and_block_nobody(
     definition: str, words: str, sinks: Sinks, postgres: Postgres, spark: SparkSession
 ) -> None:
     postgres.sql(definition)
@@ -269,7 +269,7 @@ def test_what_a_table_refuses_is_given_up_and_blocks_nobody(
         ("ALTER TABLE sales ALTER COLUMN id TYPE DATE USING NULL", "is of type date"),
     ],
 )
-def test_a_table_that_is_changed_between_check_and_publish_is_tried_again(
+def test_a_table_changed_between_check_and_publish_is_retried(
     change: str, words: str, sinks: Sinks, postgres: Postgres, spark: SparkSession
 ) -> None:
     postgres.sql("CREATE TABLE sales (id BIGINT)")
@@ -280,7 +280,7 @@ def test_a_table_that_is_changed_between_check_and_publish_is_tried_again(
     assert [name for name in tables(postgres) if name.startswith("graph")] == []
 
 
-def test_a_table_that_is_replaced_by_one_alike_takes_the_rows(
+def test_a_table_replaced_by_an_equal_one_takes_the_rows(
     sinks: Sinks, postgres: Postgres, spark: SparkSession
 ) -> None:
     postgres.sql("CREATE TABLE sales (id BIGINT)")
@@ -301,7 +301,7 @@ def test_a_table_that_is_replaced_by_one_alike_takes_the_rows(
         ),
     ],
 )
-def test_missing_rights_are_told_before_any_row_moves(
+def test_missing_privileges_are_reported_before_any_row_moves(
     rights: str, words: str, sinks: Sinks, postgres: Postgres
 ) -> None:
     postgres.sql("DROP ROLE IF EXISTS other")
@@ -325,7 +325,7 @@ def test_a_read_only_database_fails_the_attempt_and_is_tried_again(
     assert not is_refusal(failure.value)
 
 
-def test_a_state_is_found_behind_whatever_wraps_it(spark: SparkSession) -> None:
+def test_a_sql_state_is_found_in_wrapped_exceptions(spark: SparkSession) -> None:
     jvm = spark._jvm
     assert jvm is not None
     cause = jvm.java.sql.SQLException("duplicate key", "23505")
@@ -338,7 +338,7 @@ def test_a_state_is_found_behind_whatever_wraps_it(spark: SparkSession) -> None:
     assert is_refusal(error)
 
 
-def test_what_is_no_error_of_a_database_has_no_state(spark: SparkSession) -> None:
+def test_other_errors_have_no_sql_state(spark: SparkSession) -> None:
     jvm = spark._jvm
     assert jvm is not None
     error = raised(jvm, jvm.java.lang.RuntimeException("the disk is gone"))

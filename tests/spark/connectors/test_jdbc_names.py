@@ -100,7 +100,7 @@ def test_a_table_of_another_schema_on_the_search_path_is_the_one_that_is_written
         (f'"{"x" * 63}"', "ID"),
     ],
 )
-def test_names_that_need_quotes_are_written_and_written_again(
+def test_quoted_names_can_be_written_repeatedly(
     table: str, column: str, mode: str, sinks: Sinks, postgres: Postgres
 ) -> None:
     settings: dict[str, Any] = {"mode": mode, "keys": (column,) if mode == "merge" else ()}
@@ -119,7 +119,7 @@ def test_names_that_need_quotes_are_written_and_written_again(
         ("(SELECT 1) t", "is not the name of a table|syntax error|invalid name syntax"),
     ],
 )
-def test_what_is_no_table_of_ours_to_write_is_refused(
+def test_unwritable_relations_are_refused(
     table: str, words: str, sinks: Sinks, postgres: Postgres
 ) -> None:
     postgres.sql("CREATE TABLE orders (id BIGSERIAL)")
@@ -149,7 +149,7 @@ def test_a_source_reads_the_table_its_name_means(postgres: Postgres, spark: Spar
     assert read == [1, 1, 2, 3]
 
 
-def test_what_was_decided_before_tables_were_resolved_is_finished_under_its_old_key(
+def test_intents_with_unresolved_table_names_are_finished_under_their_key(
     sinks: Sinks, postgres: Postgres
 ) -> None:
     postgres.sql(
@@ -176,7 +176,7 @@ def test_what_was_decided_before_tables_were_resolved_is_finished_under_its_old_
     assert tables(postgres) == ["sales"]
 
 
-def test_a_database_of_another_kind_is_asked_by_its_catalog(spark: SparkSession) -> None:
+def test_other_databases_are_asked_through_their_catalog(spark: SparkSession) -> None:
     url = "jdbc:derby:memory:names;create=true"
     spark.range(1).write.jdbc(url, '"odd_name%"', mode="overwrite")
     spark.range(1).write.jdbc(url, "orders", mode="overwrite")
@@ -190,7 +190,7 @@ def test_a_database_of_another_kind_is_asked_by_its_catalog(spark: SparkSession)
         resolve(replace_table(orders, "graph_compiler_publications"))
 
 
-def test_an_error_of_another_database_is_not_an_absent_table(
+def test_an_error_of_a_database_is_not_taken_for_a_missing_table(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     orders = Database(
@@ -209,7 +209,7 @@ def replace_table(database: Database, table: str) -> Database:
 
 @pytest.mark.parametrize("mode", ["append", "overwrite", "merge"])
 @pytest.mark.parametrize("is_new", [True, False])
-def test_where_definitions_commit_by_themselves_rows_and_mark_are_still_one(
+def test_rows_and_mark_are_atomic_where_ddl_commits_implicitly(
     is_new: bool, mode: str, sinks: Sinks, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Database, "keeps_definitions_in_transactions", False)

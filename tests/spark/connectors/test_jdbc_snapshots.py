@@ -92,7 +92,7 @@ def test_each_row_is_in_one_of_two_sinks_though_the_table_changes_in_between(
 
 
 @pytest.mark.usefixtures("changed_meanwhile")
-def test_changes_that_are_accepted_are_seen(
+def test_accepted_changes_are_visible(
     postgres: Postgres, run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path
 ) -> None:
     source = jdbc(postgres, "orders", accept_changes_between_reads=True)
@@ -158,7 +158,7 @@ def test_a_statement_that_ends_the_snapshot_is_refused(
     assert "its sessionInitStatement says" in message
 
 
-def test_a_database_without_shared_snapshots_is_read_once_only(
+def test_a_database_without_shared_snapshots_is_read_only_once(
     derby: Jdbc, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     env = StreamExecutionEnvironment("p")
@@ -183,7 +183,7 @@ def test_splits_of_a_database_without_shared_snapshots_are_refused(
 
 
 @pytest.mark.parametrize("way_out", ["stage", "accept"])
-def test_the_ways_out_that_the_refusal_names_are_ways_out(
+def test_the_fixes_that_the_refusal_suggests_work(
     way_out: str, derby: Jdbc, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     env = StreamExecutionEnvironment("p")
@@ -196,7 +196,7 @@ def test_the_ways_out_that_the_refusal_names_are_ways_out(
     assert [report.failure for report in reports] == [None] * len(reports)
 
 
-def test_a_source_that_is_joined_with_itself_is_read_twice(
+def test_a_self_join_reads_its_source_twice(
     derby: Jdbc, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     env = StreamExecutionEnvironment("p")

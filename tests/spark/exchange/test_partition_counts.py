@@ -107,7 +107,7 @@ def ran(rows: DataFrame) -> int:
 
 
 @pytest.mark.parametrize(("make", "partitions"), KNOWN.values(), ids=KNOWN.keys())
-def test_a_known_number_is_what_runs(
+def test_a_known_number_of_partitions_is_the_actual_one(
     make: Make, partitions: int, tables: tuple[DataFrame, DataFrame]
 ) -> None:
     rows = make(*tables)
@@ -117,7 +117,7 @@ def test_a_known_number_is_what_runs(
 
 
 @pytest.mark.parametrize("make", UNKNOWN.values(), ids=UNKNOWN.keys())
-def test_what_adaptive_execution_decides_is_known_to_be_unknown(
+def test_counts_decided_by_adaptive_execution_are_unknown(
     make: Make, tables: tuple[DataFrame, DataFrame]
 ) -> None:
     rows = make(*tables)

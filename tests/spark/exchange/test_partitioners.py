@@ -121,7 +121,7 @@ COSTS: dict[str, tuple[Partitioner, int | None, Operator, int]] = {
 
 
 @pytest.mark.parametrize("case", COSTS.values(), ids=COSTS.keys())
-def test_a_partitioner_costs_these_exchanges_and_loses_no_row(
+def test_each_partitioner_has_the_expected_exchanges_and_keeps_all_rows(
     case: tuple[Partitioner, int | None, Operator, int], table: DataFrame
 ) -> None:
     partitioner, parallelism, operator, cost = case
@@ -163,7 +163,7 @@ def test_range_sends_what_comes_first_to_the_first(
     assert parallelism is None or [bool(part) for part in found.values()] == [True] * parallelism
 
 
-def test_a_sort_needs_no_second_exchange_behind_its_range(table: DataFrame) -> None:
+def test_a_sort_after_a_range_needs_no_second_exchange(table: DataFrame) -> None:
     rows = one(RANGE, table, consumer(4, FILTER)).sort(table["k"].desc(), table["v"])
     assert exchanges(rows) == 1
     assert rows.rdd.getNumPartitions() == 4
@@ -176,7 +176,7 @@ def test_global_sends_everything_to_the_first(parallelism: int | None, table: Da
     assert [len(part) for part in found.values()] == [600] + [0] * ((parallelism or 1) - 1)
 
 
-def test_what_gathers_by_itself_gets_global_rows_as_they_are(
+def test_operators_that_gather_need_no_exchange_after_global(
     table: DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Filter, "gathers", True)
@@ -207,7 +207,7 @@ def test_forward_between_equals_moves_nothing(spark: SparkSession) -> None:
     assert sent(forwarded) == sent(rows)
 
 
-def test_streams_hashed_alike_are_hashed_as_one(table: DataFrame) -> None:
+def test_a_union_of_streams_hashed_alike_keeps_their_hashing(table: DataFrame) -> None:
     halves = [table.where("v < 300"), table.where("v >= 300")]
     (rows,) = distribute_all([(edge(HASH), half) for half in halves], consumer(4))
     assert exchanges(rows) == 1
@@ -299,7 +299,7 @@ def test_null_keys_reach_the_function(
         (("n",), "'n' is NULL; allowed: a whole number"),
     ],
 )
-def test_what_is_no_partition_fails_in_words_that_name_the_reader(
+def test_an_invalid_partition_number_fails_and_names_the_reader(
     by: tuple[object, ...],
     words: str,
     table: DataFrame,

@@ -214,7 +214,7 @@ def test_rows_read_by_ranges_are_deterministic(area: StagingArea) -> None:
     assert is_deterministic(area.read(area.find(staged), partitions=5))
 
 
-def test_sources_of_the_users_are_read_as_before(area: StagingArea) -> None:
+def test_reading_staged_rows_leaves_the_session_unchanged(area: StagingArea) -> None:
     before = dict(area.spark.conf.getAll.items())
     staged = stage(area, in_partitions(area.spark, SIZES), len(SIZES))
     area.read(area.find(staged), partitions=16).count()

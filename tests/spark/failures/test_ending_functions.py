@@ -59,7 +59,7 @@ def failure_of(function: Function, run_pipeline: RunPipeline, folder: Path) -> F
         (ending_functions.exits_in_a_batch, "sys.exit(0)"),
     ],
 )
-def test_ending_the_program_is_a_failure_that_no_retry_mends(
+def test_ending_the_program_is_a_permanent_failure(
     function: Function, words: str, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     failure = failure_of(function, run_pipeline, tmp_path)
@@ -80,7 +80,7 @@ def test_a_source_that_ends_the_program_is_blamed(
     assert failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
 
 
-def test_what_is_no_exception_is_reported_too(run_pipeline: RunPipeline, tmp_path: Path) -> None:
+def test_base_exceptions_are_reported(run_pipeline: RunPipeline, tmp_path: Path) -> None:
     failure = failure_of(ending_functions.raises_unlike, run_pipeline, tmp_path)
     assert "Unlike: no Exception" in failure.message
     assert failure.throwable_type is ThrowableType.RECOVERABLE_ERROR
@@ -105,7 +105,7 @@ def test_an_interrupt_leaves_a_report_and_stays_an_interrupt(
         (ending_functions.nests_an_expression, "StackOverflowError"),
     ],
 )
-def test_recursion_without_end_fails_at_once(
+def test_infinite_recursion_fails_without_retry(
     function: Function, words: str, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     failure = failure_of(function, run_pipeline, tmp_path)
@@ -113,9 +113,7 @@ def test_recursion_without_end_fails_at_once(
     assert failure.throwable_type is ThrowableType.NON_RECOVERABLE_ERROR
 
 
-def test_a_worker_that_ends_itself_is_lost_and_may_be_tried_again(
-    run_pipeline: RunPipeline, tmp_path: Path
-) -> None:
+def test_a_worker_that_exits_is_lost_and_retried(run_pipeline: RunPipeline, tmp_path: Path) -> None:
     failure = failure_of(user_functions.kills_its_worker, run_pipeline, tmp_path)
     assert failure.throwable_type is ThrowableType.ENVIRONMENT_ERROR
 
@@ -127,7 +125,7 @@ def test_a_worker_that_ends_itself_is_lost_and_may_be_tried_again(
         (ending_functions.hoards_as_numpy, "MemoryError: Unable to allocate 8.00 PiB"),
     ],
 )  # fmt: skip
-def test_a_worker_without_memory_names_its_operator_and_may_be_tried_again(
+def test_a_worker_out_of_memory_names_its_operator_and_is_retried(
     function: Function, words: str, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     failure = failure_of(function, run_pipeline, tmp_path)
@@ -146,7 +144,7 @@ def test_a_message_of_any_length_is_cut(run_pipeline: RunPipeline, tmp_path: Pat
     assert failure.message.endswith("more characters")
 
 
-def test_a_child_that_comes_back_from_a_function_is_no_second_driver(
+def test_a_forked_child_does_not_become_a_second_driver(
     run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     env = with_function(ending_functions.forks, tmp_path)
@@ -194,7 +192,7 @@ def test_a_driver_whose_function_exits_with_0_exits_with_its_failures_code(tmp_p
     assert failure.operator == "bad"
 
 
-def test_a_worker_that_takes_memory_without_end_stops_at_the_limit_of_its_group(
+def test_a_workers_memory_is_limited_by_its_group(
     tmp_path: Path,
 ) -> None:
     group = SlotSharingGroup("g", conf={"spark.executor.pyspark.memory": "2g"})
@@ -210,7 +208,7 @@ def test_a_worker_that_takes_memory_without_end_stops_at_the_limit_of_its_group(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_driver_ends_with_its_work_and_shows_a_bounded_part_of_what_is_printed(
+def test_a_drivers_output_is_bounded_and_it_ends_with_its_work(
     tmp_path: Path,
 ) -> None:
     done, report = driver(ending_functions.prints_and_stays, tmp_path)

@@ -35,7 +35,7 @@ def failure_of(env: StreamExecutionEnvironment, run_pipeline: RunPipeline) -> Fa
     return failure
 
 
-def test_a_missing_input_path(
+def test_a_missing_input_path_is_reported(
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     env.from_source(Csv(f"{tmp_path}/nowhere.csv"), "orders").sink_to(Parquet(f"{tmp_path}/out"))
@@ -48,7 +48,7 @@ def test_a_missing_input_path(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_missing_input_path_with_a_similar_one_beside_it(
+def test_a_missing_input_path_suggests_a_similar_one(
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     (tmp_path / "nowhere.csv").touch()
@@ -57,7 +57,7 @@ def test_a_missing_input_path_with_a_similar_one_beside_it(
     assert f"hint: did you mean '{tmp_path}/nowhere.csv'?" in failure.message
 
 
-def test_a_source_in_a_file_system_that_is_not_there(
+def test_a_missing_file_system_is_reported(
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     env.from_source(Csv("s3a://bucket/in.csv"), "orders").sink_to(Parquet(f"{tmp_path}/out"))
@@ -67,7 +67,7 @@ def test_a_source_in_a_file_system_that_is_not_there(
     assert "org.apache.hadoop:hadoop-aws" in failure.message
 
 
-def test_a_column_that_does_not_exist(
+def test_an_unknown_column_is_reported(
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     (tmp_path / "in.csv").write_text("carrier,delay\nUA,3\n")
@@ -81,7 +81,7 @@ def test_a_column_that_does_not_exist(
     assert failure.throwable_type == "NON_RECOVERABLE_ERROR"
 
 
-def test_an_operator_whose_spark_half_is_not_installed(
+def test_a_missing_spark_half_of_an_operator_is_reported(
     env: StreamExecutionEnvironment,
     run_pipeline: RunPipeline,
     tmp_path: Path,
@@ -100,7 +100,7 @@ def test_an_operator_whose_spark_half_is_not_installed(
 
 
 @pytest.mark.parametrize("how", ["join", "key_by"])
-def test_a_key_that_does_not_exist(
+def test_an_unknown_key_is_reported(
     how: str, env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     (tmp_path / "in.csv").write_text("carrier,delay\nUA,3\n")
@@ -131,7 +131,7 @@ def test_a_key_that_does_not_exist(
         (lambda s: s.select("x AS z"), 'hint: an expression is named: select(z="x")'),
     ],
 )
-def test_columns_and_sql_that_do_not_fit(
+def test_invalid_columns_and_sql_are_reported(
     declare: Declare,
     words: str,
     env: StreamExecutionEnvironment,
@@ -149,7 +149,7 @@ def test_columns_and_sql_that_do_not_fit(
     assert failure.throwable_type == "NON_RECOVERABLE_ERROR"
 
 
-def test_a_failing_sink_leaves_the_other_sinks_of_its_task_as_they_were(
+def test_a_failing_sink_leaves_the_other_sinks_unchanged(
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     (tmp_path / "in.csv").write_text("x\n1\n0\n")
@@ -180,7 +180,7 @@ def test_a_failure_keeps_what_was_counted_before_it(
     assert counted["good"] == 2
 
 
-def test_a_target_that_is_a_file(
+def test_a_target_that_is_a_file_is_refused(
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     (tmp_path / "in.csv").write_text("x\n1\n")
@@ -230,7 +230,7 @@ def failure_of_bad(
         ),
     ],
 )
-def test_data_that_an_expression_cannot_take_names_the_operator_inside_the_action(
+def test_invalid_data_is_reported_with_its_operator(
     expression: str,
     words: str,
     env: StreamExecutionEnvironment,
@@ -432,7 +432,7 @@ def test_a_worker_that_is_killed_is_an_error_of_the_environment(
     assert failure.throwable_type == "ENVIRONMENT_ERROR"
 
 
-def test_a_file_that_goes_while_it_is_read_may_be_there_again(
+def test_a_file_that_disappears_during_a_read_is_recoverable(
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     (tmp_path / "parts").mkdir()
@@ -444,7 +444,7 @@ def test_a_file_that_goes_while_it_is_read_may_be_there_again(
     assert failure.throwable_type == "RECOVERABLE_ERROR"
 
 
-def test_a_boolean_column_alone_is_a_condition(
+def test_a_boolean_column_is_a_valid_condition(
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     """Spark reads `FROM rows WHERE (flag)` as a table called WHERE, unless the table has a name already."""

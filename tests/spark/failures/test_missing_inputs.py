@@ -23,7 +23,7 @@ def cause(*chain: str, message: str = "", condition: str = "", **parameters: str
     )
 
 
-def test_a_file_of_a_similar_name_is_named(tmp_path: Path) -> None:
+def test_a_file_with_a_similar_name_is_suggested(tmp_path: Path) -> None:
     (tmp_path / "orders.parquet").mkdir()
     (tmp_path / "one.csv").touch()
     missing = f"file:{tmp_path}/oders.parquet"
@@ -39,7 +39,7 @@ def test_the_first_folder_that_is_missing_is_compared(tmp_path: Path) -> None:
     assert said.endswith(f"hint: did you mean '{tmp_path}/sales'?")
 
 
-def test_an_ending_alone_is_not_similar(tmp_path: Path) -> None:
+def test_an_equal_extension_alone_is_not_similar(tmp_path: Path) -> None:
     (tmp_path / "one.csv").touch()
     assert "hint" not in does_not_exist(f"{tmp_path}/two.csv")
     assert "hint" not in does_not_exist("s3a://bucket/two.csv")
@@ -57,12 +57,14 @@ def test_an_ending_alone_is_not_similar(tmp_path: Path) -> None:
         ('No FileSystem for scheme "ftps"', "ftps", "its package"),
     ],
 )
-def test_a_file_system_that_is_not_there_has_a_cure(words: str, scheme: str, package: str) -> None:
+def test_a_missing_file_system_is_reported_with_a_fix(
+    words: str, scheme: str, package: str
+) -> None:
     first, hint = missing_input(cause("java.lang.RuntimeException: " + words))
     assert first == f"this Spark has no file system for {scheme}:"
     assert package in hint
     assert "spark.jars.packages" in hint
 
 
-def test_other_causes_are_left_alone() -> None:
+def test_other_failures_are_unchanged() -> None:
     assert missing_input(cause("java.io.IOException: disk full")) == []

@@ -18,12 +18,12 @@ def wrapped(expression: str) -> str:
     return f"SELECT * FROM graph_compiler_input AS graph_compiler_input WHERE (\n{expression}\n)"
 
 
-def test_the_caret_is_below_the_place() -> None:
+def test_the_caret_marks_the_error() -> None:
     message = parse_error(wrapped("v > > 1"), "----^^^", after=2)
     assert marked(message, ["v > > 1"]) == ["v > > 1\n    ^"]
 
 
-def test_of_several_expressions_the_one_with_the_error_is_shown() -> None:
+def test_only_the_expression_with_the_error_is_shown() -> None:
     query = "SELECT (\na + 1\n) AS `x`, (\nb +* 1\n) AS `y` FROM graph_compiler_input"
     message = parse_error(query, "---^^^", after=4)
     assert marked(message, ["a + 1", "b +* 1"]) == ["b +* 1\n   ^"]

@@ -34,7 +34,7 @@ def rows_of(*reports: ExecutionReport) -> dict[str, tuple[int | None, int | None
     return found
 
 
-def test_flights_tells_what_went_through_each_operator(
+def test_flights_counts_the_rows_of_each_operator(
     run_pipeline: RunPipeline, tmp_path: Path, spark: SparkSession
 ) -> None:
     reports = run_pipeline(
@@ -101,7 +101,7 @@ def shown_by_spark(spark: SparkSession, stage_ids: tuple[int, ...]) -> set[str]:
     return {str(store.lastStageAttempt(id).description().get()) for id in stage_ids}
 
 
-def test_a_data_set_for_each_vertex_leaves_little_unknown(
+def test_staging_each_vertex_leaves_few_counts_unknown(
     run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     pipeline = with_options(flights.pipeline(), shuffle_mode="ALL_EXCHANGES_BLOCKING")
@@ -184,7 +184,7 @@ def test_a_count_is_right_or_unknown(
     assert found == known | {"out": known["last"]}
 
 
-def test_rows_fixed_for_several_readers_are_an_action_of_their_own(
+def test_rows_staged_for_several_readers_are_a_separate_action(
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     (tmp_path / "in.csv").write_text("x\n" + "1\n" * 50)
@@ -203,7 +203,7 @@ def test_rows_fixed_for_several_readers_are_an_action_of_their_own(
     assert rows["in"] == (None, 50)
 
 
-def test_progress_is_told_in_the_order_of_what_is_done(
+def test_progress_is_reported_in_order(
     env: StreamExecutionEnvironment,
     run_pipeline: RunPipeline,
     tmp_path: Path,
@@ -248,7 +248,7 @@ def test_progress_is_told_in_the_order_of_what_is_done(
     assert since[0] == min(since) > 0
 
 
-def test_progress_that_cannot_be_written_fails_nothing(
+def test_unwritable_progress_is_no_failure(
     env: StreamExecutionEnvironment,
     run_pipeline: RunPipeline,
     tmp_path: Path,
@@ -270,7 +270,7 @@ def test_progress_that_cannot_be_written_fails_nothing(
     assert not [*tmp_path.rglob("*progress.json*")]
 
 
-def test_a_plan_that_cannot_be_read_costs_its_counts_and_nothing_else(
+def test_an_unreadable_plan_only_loses_its_counts(
     env: StreamExecutionEnvironment,
     run_pipeline: RunPipeline,
     tmp_path: Path,

@@ -51,7 +51,7 @@ def test_violations_go_to_their_side_output(
     assert big | small == set(range(100))
 
 
-def test_a_violated_contract_that_may_not_be_publishes_no_sink_of_the_task(
+def test_a_failing_contract_publishes_no_sink_of_the_task(
     rows: DataStream, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     rows.sink_to(Parquet(f"{tmp_path}/innocent")).name("innocent")
@@ -66,7 +66,7 @@ def test_a_violated_contract_that_may_not_be_publishes_no_sink_of_the_task(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "staging"]
 
 
-def test_a_violated_contract_that_may_not_be_commits_no_staged_result(
+def test_a_failing_contract_commits_no_staged_result(
     rows: DataStream, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     checked = rows.expect("known", "v IS NOT NULL", on_violation="fail")
@@ -76,7 +76,7 @@ def test_a_violated_contract_that_may_not_be_commits_no_staged_result(
     assert not list((tmp_path / "staging").rglob("manifests/*/*.json"))
 
 
-def test_no_reader_begins_behind_a_violated_contract(
+def test_no_reader_starts_after_a_failing_contract(
     rows: DataStream, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     checked = rows.expect("known", "v IS NOT NULL", on_violation="fail")
@@ -88,7 +88,7 @@ def test_no_reader_begins_behind_a_violated_contract(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "staging"]
 
 
-def test_what_a_contract_guards_is_read_back_where_its_reader_is_in_the_task(
+def test_checked_rows_are_read_back_by_readers_in_the_same_task(
     rows: DataStream, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     checked = rows.expect("positive", "id >= 0", on_violation="fail")
@@ -116,7 +116,7 @@ def test_counts_are_in_the_manifest_of_a_staged_result(
     assert (count["contract"], count["rows"], count["violations"]) == ("known", 100, 10)
 
 
-def test_a_contract_on_no_rows_is_kept(
+def test_a_contract_on_no_rows_holds(
     rows: DataStream, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     checked = rows.filter("false").expect("known", "v IS NOT NULL", on_violation="fail")

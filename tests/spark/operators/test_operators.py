@@ -115,7 +115,7 @@ def rows_of(
 
 @pytest.mark.parametrize("mode", ["AUTO", "ALL_EXCHANGES_BLOCKING"])
 @pytest.mark.parametrize(("declare", "expected"), CASES.values(), ids=CASES.keys())
-def test_rows(
+def test_each_operator_gives_the_expected_rows(
     declare: Declare,
     expected: list[tuple[object, ...]],
     mode: str,
@@ -194,7 +194,7 @@ def test_a_random_sample_that_two_sinks_read_is_one_sample(
     assert one == two
 
 
-def test_a_function_behind_key_by_sees_equal_keys_together(
+def test_a_function_after_key_by_sees_equal_keys_together(
     run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     rows = rows_of(
@@ -204,7 +204,7 @@ def test_a_function_behind_key_by_sees_equal_keys_together(
     assert len(set(rows)) == 3
 
 
-def test_a_function_that_gives_no_dataframe_is_named(
+def test_a_function_that_returns_no_dataframe_is_named(
     run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     (tmp_path / "in.csv").write_text(ROWS)

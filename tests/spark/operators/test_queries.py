@@ -14,7 +14,7 @@ pytestmark = pytest.mark.spark
 QUERY = "SELECT l.id, r.id * 10 AS ten FROM t AS l INNER JOIN t AS r ON l.id = r.id WHERE l.id > :x"
 
 
-def test_the_rows_are_where_the_names_stand(spark: SparkSession) -> None:
+def test_query_names_are_replaced_by_the_inputs_rows(spark: SparkSession) -> None:
     tables = {"t": spark.range(5)}
     direct, by_views = (
         function(tables, QUERY, {"x": 2, "unused": "o'clock"}, spark)
@@ -38,7 +38,7 @@ def test_a_spark_with_other_classes_gets_views(
     assert not spark.catalog.tableExists("t")
 
 
-def test_a_parameter_nobody_bound_is_named(spark: SparkSession) -> None:
+def test_an_unbound_parameter_is_named(spark: SparkSession) -> None:
     for parameters in ({}, {"x": 1}):
         with pytest.raises(AnalysisException, match="UNBOUND_SQL_PARAMETER.*: y"):
             query_over({"t": spark.range(5)}, "SELECT :y FROM t", parameters, spark)

@@ -104,7 +104,7 @@ def test_a_marker_file_goes_when_rows_come_and_a_strangers_file_of_its_name_does
     assert "empty-theirs.parquet" in data_files(tmp_path / "out")
 
 
-def test_intents_of_before_markers_were_listed_are_read_and_carried_out(
+def test_intents_without_a_list_of_markers_are_carried_out(
     spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
     target, how = Parquet(f"{tmp_path}/out"), settings("append", partition_by=("day",))
@@ -145,7 +145,7 @@ def test_a_value_no_folder_can_hold_is_refused_and_nothing_changes(
     assert data_files(tmp_path / "out") == before
 
 
-def test_bytes_that_are_no_text_are_refused(sinks: Sinks, tmp_path: Path) -> None:
+def test_bytes_that_are_not_utf_8_are_refused(sinks: Sinks, tmp_path: Path) -> None:
     query = "SELECT 1 AS id, CAST(b AS STRING) AS k FROM VALUES (X'FF'), (X'FE'), (X'00') AS t(b)"
     words = "(?s)2 rows with bytes that are not UTF-8.*1 row with a NUL character"
     with pytest.raises(PublicationError, match=words):
@@ -192,7 +192,7 @@ def test_a_row_that_moves_to_another_partition_leaves_its_old_one(
     assert rows(spark, target.path) == [(1, "b"), (2, "b"), (3, "c")]
 
 
-def test_partitions_are_replaced_though_others_spell_their_column_otherwise(
+def test_partitions_are_replaced_whatever_the_case_of_their_column(
     spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
     spark.sql("SELECT 1L AS id, id AS Day FROM range(2)").write.partitionBy("Day").parquet(
@@ -251,7 +251,7 @@ def test_a_partition_inside_a_linked_folder_is_not_replaced(
 
 
 @pytest.mark.parametrize("kind", ["file", "dangling link"])
-def test_what_stands_where_a_partition_must_be_is_told_before_anything_is_decided(
+def test_a_file_in_the_way_of_a_partition_is_reported_before_the_decision(
     kind: str, spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
     (tmp_path / "out").mkdir()
@@ -290,7 +290,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
-def test_options_change_nothing_of_which_rows_are_there(
+def test_writer_options_do_not_change_which_rows_are_there(
     options: dict[str, str], spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
     target = Parquet(f"{tmp_path}/out", options=options)
@@ -303,7 +303,7 @@ def test_options_change_nothing_of_which_rows_are_there(
     assert rows(spark, target.path) == [(id, id % 2) for id in range(9)]
 
 
-def test_settings_of_the_session_change_nothing_of_which_rows_are_there(
+def test_session_settings_do_not_change_which_rows_are_there(
     spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
     assert spark._jsc is not None
@@ -350,7 +350,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_target_is_what_it_is_called(
+def test_target_names_are_taken_literally(
     name: str, spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
     folder = tmp_path / name
@@ -389,7 +389,7 @@ def test_a_target_on_another_disk_is_written_again_and_again(
         ("{root}/file", "is a file"),
     ],
 )
-def test_what_cannot_be_a_target_is_refused_before_any_row_moves(
+def test_unusable_targets_are_refused_before_any_row_moves(
     path: str, words: str, sinks: Sinks, tmp_path: Path
 ) -> None:
     (tmp_path / "link").symlink_to("nowhere")

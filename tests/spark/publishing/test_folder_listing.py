@@ -68,7 +68,7 @@ def sparks_rule(spark: SparkSession) -> Callable[[str], bool]:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_is_hidden_where_spark_says_so(
+def test_hidden_names_are_those_that_spark_hides(
     name: str, sparks_rule: Callable[[str], bool]
 ) -> None:
     assert is_hidden(name) is sparks_rule(name)
@@ -111,7 +111,7 @@ def test_links_are_followed_as_spark_follows_them(
     assert data_files(folder) == {"k=1/a", "k=1/link", "k=2/b"} == scanned(spark, folder)
 
 
-def test_a_folder_inside_itself_is_walked_through_once(tmp_path: Path) -> None:
+def test_a_link_cycle_is_walked_once(tmp_path: Path) -> None:
     (tmp_path / "out" / "k=1").mkdir(parents=True)
     (tmp_path / "out" / "k=1" / "a").touch()
     (tmp_path / "out" / "k=1" / "again").symlink_to("..")

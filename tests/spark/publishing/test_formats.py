@@ -153,7 +153,7 @@ def test_the_docs_name_every_type_that_a_format_does_not_take(spark: SparkSessio
         (bare_xml, "SELECT named_struct('a', 'a\\n') AS c", "leading or trailing blanks in 1 row"),
     ],
 )
-def test_a_value_that_would_come_back_as_another_is_refused_and_nothing_is_published(
+def test_a_value_that_a_format_would_change_is_refused_before_publishing(
     connector: Callable[[str], FileConnector], query: str, words: str, sinks: Sinks, tmp_path: Path
 ) -> None:
     with pytest.raises(PublicationError, match=words):
@@ -161,7 +161,7 @@ def test_a_value_that_would_come_back_as_another_is_refused_and_nothing_is_publi
     assert not (tmp_path / "out").exists()
 
 
-def test_values_beside_the_borders_of_orc_are_held(
+def test_values_near_the_limits_of_orc_are_kept(
     spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
     days = ["0001-01-01", "1582-10-04", "1582-10-15", "9999-12-31"]
@@ -177,14 +177,14 @@ def test_values_beside_the_borders_of_orc_are_held(
     assert as_texts(read_source(Orc(f"{tmp_path}/out"), spark)) == as_texts(spark.sql(query))
 
 
-def test_merged_rows_are_looked_at_before_they_are_set_aside(sinks: Sinks, tmp_path: Path) -> None:
+def test_merged_rows_are_checked_before_they_are_prepared(sinks: Sinks, tmp_path: Path) -> None:
     rows = "SELECT 1 AS id, DATE '1582-10-10' AS d"
     with pytest.raises(PublicationError, match="dates from 1582-10-05"):
         sinks.write(Orc(f"{tmp_path}/out"), rows, mode="merge", keys=("id",))
     assert not (tmp_path / "out").exists()
 
 
-def test_values_beside_the_borders_of_xml_are_held(
+def test_values_near_the_limits_of_xml_are_kept(
     spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
     texts = border_values(spark, ["string"]).filter(
@@ -242,7 +242,7 @@ def test_other_marks_of_xml_make_other_columns_attributes(
         sinks.write(xml(f"{tmp_path}/no", options=options), "SELECT DATE '2013-01-01' AS a_b")
 
 
-def test_a_format_in_capitals_is_the_same_format(sinks: Sinks, tmp_path: Path) -> None:
+def test_format_names_ignore_case(sinks: Sinks, tmp_path: Path) -> None:
     def capitals(kind: str) -> Files:
         return Files(format=kind, path=f"{tmp_path}/out")
 
@@ -274,7 +274,7 @@ def test_a_format_by_its_name_appends_to_what_it_has_written(
     assert as_texts(back) == as_texts(spark.sql(f"{rows} UNION ALL {rows}"))
 
 
-def test_columns_that_a_header_names_are_compared_and_texts_that_are_no_value_fail(
+def test_header_columns_are_compared_and_unparsable_text_fails(
     spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
     target = Files(format="csv", path=f"{tmp_path}/out", options={"header": "true"})
@@ -322,13 +322,15 @@ def test_a_column_keeps_its_name_or_is_refused(
 
 
 @pytest.mark.parametrize("options", [{"timestampFormat": "yyyy"}, {"TIMESTAMPFORMAT": "yyyy"}])
-def test_an_option_of_the_users_wins(options: dict[str, str], sinks: Sinks, tmp_path: Path) -> None:
+def test_user_options_take_precedence(
+    options: dict[str, str], sinks: Sinks, tmp_path: Path
+) -> None:
     sinks.write(Csv(f"{tmp_path}/out", options=options), "SELECT TIMESTAMP '2013-01-01 00:00:00' c")
     (file,) = (tmp_path / "out").glob("part-*")
     assert file.read_text() == "c\n2013\n"
 
 
-def test_a_file_of_lines_holds_null_and_blanks_as_they_are(sinks: Sinks, tmp_path: Path) -> None:
+def test_csv_and_json_lines_keep_null_and_blanks(sinks: Sinks, tmp_path: Path) -> None:
     query = "SELECT ' a ' AS c, CAST(NULL AS STRING) AS n, '' AS e, TIMESTAMP '2013-01-01 00:00:00.000001' AS t"
     sinks.write(Csv(f"{tmp_path}/csv"), query)
     sinks.write(Json(f"{tmp_path}/json"), query)

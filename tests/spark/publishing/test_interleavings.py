@@ -117,7 +117,7 @@ def runs_of(
 
 
 @pytest.mark.parametrize("faults", [0, 1])
-def test_what_is_committed_has_its_data_in_every_order(faults: int) -> None:
+def test_committed_results_have_their_data_in_every_order(faults: int) -> None:
     runs = runs_of(
         lambda world: {name: lambda name=name: stage(world, name) for name in ("one", "two")},  # type: ignore[misc]
         faults,
@@ -342,7 +342,7 @@ class Replaced:
         scheduler.step(what, do) if scheduler else do()
 
 
-def test_rows_of_a_run_that_succeeded_stay_whoever_tears_an_intent() -> None:
+def test_rows_of_a_succeeded_run_survive_torn_intents() -> None:
     targets: list[Replaced] = []
 
     def make(scheduler: Scheduler) -> dict[str, Callable[[], object]]:

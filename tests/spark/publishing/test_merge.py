@@ -52,7 +52,7 @@ def test_merging_again_in_a_run_changes_nothing_and_later_rows_win(
 
 
 @pytest.mark.parametrize("mode", ["append", "error-if-exists"])
-def test_a_run_that_merged_and_is_run_again_in_another_mode_takes_no_rows_of_others(
+def test_a_merge_rerun_in_another_mode_removes_no_rows_of_other_runs(
     mode: str, spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
     sinks.write(target, FIRST, run="r1", **MERGE)
@@ -67,9 +67,7 @@ def test_a_run_that_merged_and_is_run_again_in_another_mode_takes_no_rows_of_oth
     assert rows(spark, target) == merged
 
 
-def test_two_sinks_of_a_run_cannot_merge_into_one_target_even_behind_another_run(
-    sinks: Sinks, target: Parquet
-) -> None:
+def test_two_sinks_of_a_run_cannot_merge_into_one_target(sinks: Sinks, target: Parquet) -> None:
     sinks.write(target, FIRST, run="r1", **MERGE)
     sinks.write(target, SECOND, run="r2", **MERGE)
     with pytest.raises(PublicationError, match="written by another sink of this run"):
@@ -85,7 +83,7 @@ def test_all_files_are_replaced_by_one_intent(sinks: Sinks, target: Parquet) -> 
     assert not set(files_of(Path(target.path))) & set(before)
 
 
-def test_two_runs_that_merge_at_once_conflict_and_the_other_is_tried_again(
+def test_concurrent_merges_conflict_and_the_loser_is_retried(
     spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
     sinks.write(target, FIRST, run="r0", **MERGE)
@@ -175,7 +173,9 @@ def test_rows_that_change_when_they_are_computed_again_are_computed_once(
     assert [k for _, k in rows(spark, target)] == ["new"] * 100
 
 
-def test_a_pipeline_merges(run_pipeline: RunPipeline, spark: SparkSession, target: Parquet) -> None:
+def test_a_declared_merge_sink_merges(
+    run_pipeline: RunPipeline, spark: SparkSession, target: Parquet
+) -> None:
     spark.range(2, 5).selectExpr("id", "'old' AS k").write.parquet(target.path)
     env = StreamExecutionEnvironment("p")
     numbers = env.from_source(Range(0, 3), "numbers").select(id="id", k="'new'")

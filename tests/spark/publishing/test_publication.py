@@ -72,7 +72,7 @@ def test_an_interrupted_publication_is_finished_by_the_next_execution(
     assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
 
 
-def test_an_execution_that_wakes_late_changes_nothing(
+def test_a_superseded_execution_changes_nothing(
     spark: SparkSession, publisher: Publisher, tmp_path: Path
 ) -> None:
     target = tmp_path / "target"
@@ -84,7 +84,7 @@ def test_an_execution_that_wakes_late_changes_nothing(
     assert ids(spark, target) == [0, 1, 2]
 
 
-def test_two_runs_that_replace_one_target_at_once_leave_the_rows_of_one(
+def test_concurrent_overwrites_leave_the_rows_of_one_run(
     spark: SparkSession, publisher: Publisher, tmp_path: Path
 ) -> None:
     target = tmp_path / "target"
@@ -110,7 +110,7 @@ def test_a_target_another_sink_of_the_run_wrote_is_refused(
         publisher.settle(OperatorId("cd" * 16), f"file://{target}/")
 
 
-def test_lost_files_are_told_before_anything_is_removed(
+def test_lost_files_are_reported_before_anything_is_removed(
     spark: SparkSession, publisher: Publisher, tmp_path: Path
 ) -> None:
     target = tmp_path / "target"

@@ -31,7 +31,7 @@ def days(spark: SparkSession, target: Parquet) -> list[tuple[int, int]]:
     return sorted((row.day, row.id) for row in rows)
 
 
-def test_an_option_that_names_files_names_none_that_readers_miss(
+def test_a_filename_option_cannot_hide_files_from_readers(
     spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
     named = Parquet(target.path, options={"mapreduce.output.basename": "_x"})
@@ -46,7 +46,7 @@ def test_append_keeps_what_is_there(spark: SparkSession, sinks: Sinks, target: P
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite", "error-if-exists"])
-def test_a_task_that_is_run_again_in_a_run_replaces_what_it_added(
+def test_a_rerun_task_replaces_its_appended_rows(
     mode: str, spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
     if mode == "append":
@@ -56,7 +56,7 @@ def test_a_task_that_is_run_again_in_a_run_replaces_what_it_added(
     assert ids(spark, target) == [5, 6] + [100] * (mode == "append")
 
 
-def test_an_append_that_is_run_again_leaves_what_others_appended_in_between(
+def test_a_rerun_append_keeps_rows_of_other_runs(
     spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
     sinks.write(target, spark.range(0, 1), run="r1", mode="append")
@@ -86,7 +86,7 @@ def test_an_append_that_died_while_publishing_is_not_doubled(
     assert ids(spark, target) == [0, 0, 1, 2, 3]
 
 
-def test_two_runs_that_append_at_once_both_count(
+def test_concurrent_appends_of_two_runs_are_both_kept(
     spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
     one = sinks.prepare(target, spark.range(0, 1), run="r1", mode="append")
@@ -95,7 +95,7 @@ def test_two_runs_that_append_at_once_both_count(
     assert ids(spark, target) == [0, 1]
 
 
-def test_of_two_attempts_of_a_run_that_append_at_once_one_counts(
+def test_concurrent_appends_of_two_attempts_count_once(
     spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
     zombie = sinks.prepare(target, spark.range(0, 1), run="r1", mode="append")
@@ -106,7 +106,7 @@ def test_of_two_attempts_of_a_run_that_append_at_once_one_counts(
     assert ids(spark, target) == [0, 1]
 
 
-def test_an_append_behind_other_columns_is_refused(
+def test_an_append_with_other_columns_is_refused(
     spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
     sinks.write(target, spark.range(1), run="r0", mode="append")
@@ -147,7 +147,7 @@ def test_a_concurrent_backfill_of_five_days_ends_with_five_days(
     assert not list(tmp_path.rglob(".*.graph_compiler"))
 
 
-def test_error_if_exists_refuses_files_of_others_before_any_row_moves(
+def test_error_if_exists_refuses_foreign_files_before_any_row_moves(
     spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
     spark.range(1).coalesce(1).write.parquet(target.path)
@@ -158,7 +158,7 @@ def test_error_if_exists_refuses_files_of_others_before_any_row_moves(
     assert ids(spark, target) == [0]
 
 
-def test_error_if_exists_removes_nothing_that_came_meanwhile(
+def test_error_if_exists_keeps_files_that_arrived_meanwhile(
     spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
     prepared = sinks.prepare(target, spark.range(1), mode="error-if-exists")
@@ -187,7 +187,7 @@ def test_overwrite_partitions_run_again_takes_its_own_partitions_back(
     assert sorted(path.name for path in Path(target.path).iterdir()) == ["day=1", "day=3"]
 
 
-def test_partitions_without_new_rows_are_left(
+def test_partitions_without_new_rows_are_kept(
     spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
     mode = "overwrite-partitions"
@@ -213,7 +213,7 @@ def test_folders_have_the_names_of_their_values(
 
 
 @pytest.mark.parametrize(("settings", "files"), [({}, 3), ({"files": 5}, 5), ({"files": 1}, 1)])
-def test_files_is_how_many_files_are_written(
+def test_the_files_setting_is_the_number_of_files(
     settings: dict[str, Any], files: int, spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
     sinks.write(target, spark.range(0, 300, 1, 3), **settings)

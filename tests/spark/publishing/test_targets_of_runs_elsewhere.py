@@ -18,7 +18,7 @@ def ids(spark: SparkSession, target: Parquet) -> list[int]:
     return sorted(row.id for row in spark.read.parquet(target.path).collect())
 
 
-def test_all_their_rows_are_appended_and_a_rerun_of_one_replaces_its_own(
+def test_appends_of_several_placements_are_kept_and_reruns_replace_their_own(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     sinks, target = Sinks(spark, tmp_path / "staging"), Parquet(str(tmp_path / "out"))
@@ -31,9 +31,7 @@ def test_all_their_rows_are_appended_and_a_rerun_of_one_replaces_its_own(
         assert ids(spark, target) == sorted(rerun)
 
 
-def test_each_appends_to_a_table_once_and_its_column_tells_them_apart(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_each_placement_appends_to_a_table_once(spark: SparkSession, tmp_path: Path) -> None:
     sinks, target = Sinks(spark, tmp_path / "staging"), Table("places", run_column="run")
     spark.sql("CREATE TABLE places (id BIGINT, run STRING) USING parquet")
     try:
@@ -48,7 +46,7 @@ def test_each_appends_to_a_table_once_and_its_column_tells_them_apart(
         spark.sql("DROP TABLE places")
 
 
-def test_one_replaces_a_target_behind_another_and_a_sink_of_both_is_no_other_sink_of_the_run(
+def test_placements_replace_one_target_without_a_conflict(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     sinks, target = Sinks(spark, tmp_path / "staging"), Parquet(str(tmp_path / "out"))

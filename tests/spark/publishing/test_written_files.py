@@ -19,12 +19,12 @@ def test_rows_of_a_session_that_a_function_made_are_counted(
     assert write_files(rows, str(tmp_path / "out"), PARQUET)[1] == 7
 
 
-def test_a_folder_with_odd_letters_is_known_again(spark: SparkSession, tmp_path: Path) -> None:
+def test_folders_with_unusual_letters_are_recognized(spark: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "a b%20c#d?e=ü"
     assert write_files(spark.range(3), str(folder), PARQUET)[1] == 3
 
 
-def test_a_write_whose_count_is_lost_is_no_success(
+def test_a_write_without_a_row_count_is_a_failure(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ExecutedQueries, "onSuccess", lambda *_: None)

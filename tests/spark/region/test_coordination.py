@@ -159,7 +159,7 @@ def test_coordinators_start_before_the_attempt_and_end_after_it(
         ),
     ],
 )
-def test_a_failure_is_told_to_every_coordinator_and_all_are_closed(
+def test_coordinators_are_notified_of_a_failure_and_closed(
     failing: dict[str, str],
     words: str,
     before: list[str],
@@ -180,7 +180,7 @@ def test_a_failure_is_told_to_every_coordinator_and_all_are_closed(
     assert events == [*before, *failed, "source close", "sink close"]
 
 
-def test_every_missing_input_and_every_impossible_target_is_told_at_once(
+def test_all_missing_inputs_and_invalid_targets_are_reported_together(
     env: Environment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     (tmp_path / "there.csv").write_text("x\n1\n")
@@ -234,11 +234,11 @@ def test_hooks_run_for_every_vertex_before_any_coordinator_starts(
     assert started == []
 
 
-def test_every_hook_has_somebody_who_looks() -> None:
+def test_every_hook_is_handled() -> None:
     assert set(HOOKS) == set(MasterHook)
 
 
-def test_an_input_no_file_system_can_reach_is_its_operators_failure(
+def test_an_unreachable_input_is_a_failure_of_its_operator(
     env: Environment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     env.from_source(Csv("nosuch://host/in.csv"), "far").sink_to(Parquet(f"{tmp_path}/out")).name(
@@ -275,7 +275,7 @@ def two_sinks(env: Environment, tmp_path: Path) -> Environment:
     return env
 
 
-def test_rows_that_an_intent_names_outlive_the_failure_and_the_next_execution_publishes_them(
+def test_decided_rows_survive_a_failure_and_are_published_by_the_next_execution(
     env: Environment, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     two_sinks(env, tmp_path)
@@ -308,7 +308,7 @@ def test_rows_that_an_intent_names_outlive_the_failure_and_the_next_execution_pu
     assert not (tmp_path / other).exists()
 
 
-def test_what_was_prepared_is_taken_away_when_the_attempt_fails(
+def test_prepared_rows_are_removed_when_the_attempt_fails(
     env: Environment, spark: SparkSession, tmp_path: Path
 ) -> None:
     two_sinks(env, tmp_path)
@@ -329,7 +329,7 @@ def test_what_was_prepared_is_taken_away_when_the_attempt_fails(
     assert preparations(tmp_path) == {str(folder): False}
 
 
-def test_what_was_prepared_is_taken_away_when_another_execution_was_first(
+def test_prepared_rows_are_removed_when_another_execution_was_first(
     env: Environment, spark: SparkSession, tmp_path: Path
 ) -> None:
     two_sinks(env, tmp_path)
@@ -392,7 +392,7 @@ def test_the_driver_asks_the_connector_for_its_splits_and_says_how_many(
     )
 
 
-def test_the_application_says_what_its_master_ignores(
+def test_settings_that_the_master_ignores_are_reported(
     env: Environment, run_pipeline: RunPipeline, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "in.csv").write_text("x\n1\n")

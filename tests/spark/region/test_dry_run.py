@@ -89,7 +89,7 @@ FINDINGS: dict[str, tuple[Callable[[DataStream], DataStream], str]] = {
 
 
 @pytest.mark.parametrize(("declare", "words"), FINDINGS.values(), ids=FINDINGS.keys())
-def test_it_is_found_with_its_place_before_anything_runs(
+def test_each_mistake_is_found_with_its_place_before_anything_runs(
     declare: Callable[[DataStream], DataStream],
     words: str,
     rows: DataStream,
@@ -103,7 +103,7 @@ def test_it_is_found_with_its_place_before_anything_runs(
     assert finding.declared_at.file == __file__
 
 
-def test_independent_findings_of_all_tasks_come_at_once(
+def test_independent_findings_of_all_tasks_are_reported_together(
     rows: DataStream, spark: SparkSession, tmp_path: Path
 ) -> None:
     rows.select("x").name("one").filter("x > 0").sink_to(Parquet(f"{tmp_path}/one"))
@@ -114,9 +114,7 @@ def test_independent_findings_of_all_tasks_come_at_once(
     assert sorted(str(finding.operator) for finding in found) == ["one", "three", "two"]
 
 
-def test_nothing_of_a_source_is_read_but_its_first_lines(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_only_the_first_lines_of_a_source_are_read(spark: SparkSession, tmp_path: Path) -> None:
     lines = [f'{{"k": "a", "v": {number}}}' for number in range(2_000)]
     (tmp_path / "in.json").write_text("\n".join([*lines, "no JSON at all"]))
     env = Environment("p")
@@ -126,7 +124,7 @@ def test_nothing_of_a_source_is_read_but_its_first_lines(
     assert asked(env, spark, tmp_path).findings == ()
 
 
-def test_the_example_is_found_right_and_its_vertices_have_plans(
+def test_the_example_has_no_findings_and_a_plan_per_vertex(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     from graph_compiler.deployment.describe.templates import fill_places, find_places

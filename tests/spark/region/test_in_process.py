@@ -52,7 +52,7 @@ def request(
     return from_json(InProcessRequest, to_json(asked))
 
 
-def test_each_region_leaves_what_its_airflow_task_would(
+def test_each_region_leaves_the_same_documents_as_its_airflow_task(
     rows: DataStream, spark: SparkSession, tmp_path: Path
 ) -> None:
     asked = request(rows.environment, tmp_path / "staging")
@@ -69,7 +69,7 @@ def test_each_region_leaves_what_its_airflow_task_would(
     assert actions == [("cut", Phase.STAGE), ("out", Phase.PREPARE)]
 
 
-def test_a_region_that_fails_is_the_last_and_its_outcome_says_why(
+def test_a_failed_region_is_the_last_and_has_its_reason(
     env: StreamExecutionEnvironment, spark: SparkSession, tmp_path: Path
 ) -> None:
     bad = env.from_source(Values([(0,)], "v INT"), "in").select(w="1 / v").name("divided")
@@ -135,7 +135,7 @@ def test_the_first_rows_are_shown_with_their_types(
     assert set(known) == {None}, "a preview that stops early counts nothing"
 
 
-def test_rows_are_counted_where_it_is_asked_for_and_null_is_shown(
+def test_rows_are_counted_on_request_and_null_is_shown(
     looked: Callable[..., tuple[Previewer, ExecutionReport]],
 ) -> None:
     previewer, _ = looked("doubled", limit=20, counts=True)

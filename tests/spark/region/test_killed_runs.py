@@ -95,7 +95,7 @@ def left(tmp_path: Path) -> list[str]:
     "point",
     [pytest.param(point, marks=[] if point in ALWAYS else [pytest.mark.long]) for point in POINTS],
 )
-def test_what_a_killed_driver_left_is_found(
+def test_leftovers_of_a_killed_driver_are_found(
     point: str, tasks: Tasks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second, _ = tasks.regions

@@ -160,7 +160,7 @@ def test_a_random_split_keeps_its_parallelism_and_its_rows(
 
 
 @pytest.mark.parametrize("parallelism", [1, 3, 7])
-def test_sources_and_sinks_have_theirs(
+def test_sources_and_sinks_run_in_their_parallelism(
     parallelism: int, tables: str, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     env = StreamExecutionEnvironment("p")
@@ -182,7 +182,7 @@ def test_sources_and_sinks_have_theirs(
 @pytest.mark.parametrize(
     "declare", [declare for declare, _ in OPERATORS.values()], ids=OPERATORS.keys()
 )
-def test_no_rows_have_all_partitions(
+def test_empty_results_have_all_partitions(
     declare: Declare,
     parallelism: int,
     spark: SparkSession,
@@ -232,7 +232,7 @@ def test_one_aggregated_key_with_nine_tenths_of_the_rows_is_counted_whole(
     assert published(tmp_path / "out")[1] == [(-1, 18_000)]
 
 
-def test_rows_without_partitions_are_one_without_rows(
+def test_results_without_partitions_have_one_empty_partition(
     run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path
 ) -> None:
     spark.range(1).write.parquet(f"{tmp_path}/in")

@@ -65,7 +65,7 @@ def by_hand(
 
 
 @pytest.mark.parametrize("env", OURS.values(), ids=OURS.keys())
-def test_fused_it_gives_the_rows_of_the_job_by_hand_through_the_same_plans(
+def test_the_fused_pipeline_equals_the_handwritten_job_in_rows_and_plans(
     env: StreamExecutionEnvironment,
     by_hand: ByHand,
     spark: SparkSession,
@@ -81,7 +81,7 @@ def test_fused_it_gives_the_rows_of_the_job_by_hand_through_the_same_plans(
 
 
 @pytest.mark.parametrize("env", OURS.values(), ids=OURS.keys())
-def test_staged_at_every_exchange_it_gives_the_rows_of_the_job_by_hand(
+def test_the_fully_staged_pipeline_equals_the_handwritten_job_in_rows(
     env: StreamExecutionEnvironment, by_hand: ByHand, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     pipeline = with_options(env.pipeline(), shuffle_mode="ALL_EXCHANGES_BLOCKING")
@@ -93,7 +93,7 @@ def test_staged_at_every_exchange_it_gives_the_rows_of_the_job_by_hand(
 
 
 @pytest.mark.parametrize("by_hand", ["10MB"], indirect=True)
-def test_the_compared_plans_are_whole(by_hand: ByHand) -> None:
+def test_the_compared_plans_are_complete(by_hand: ByHand) -> None:
     stats = by_hand.plans["sink_customer_stats"]
     assert stats.of_kind("Exchange") == [
         "Exchange hashpartitioning(customer_id, country, segment, 4), ENSURE_REQUIREMENTS",

@@ -143,7 +143,7 @@ def cut_a_file_short(epoch: Path) -> None:
 
 
 @pytest.mark.parametrize("lose", [remove_data, cut_a_file_short])
-def test_what_is_lost_is_computed_again_and_committed_as_the_next_epoch(
+def test_a_lost_result_is_recomputed_and_committed_as_the_next_epoch(
     lose: Lose, source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
     tasks = Tasks(chain(source, tmp_path), tmp_path, spark)
@@ -163,7 +163,7 @@ def test_what_is_lost_is_computed_again_and_committed_as_the_next_epoch(
     assert before == sorted(path.name for path in (tmp_path / "second").glob("part-*"))
 
 
-def test_who_finished_from_a_lost_copy_stays_if_the_new_one_is_the_same(
+def test_finished_readers_of_a_lost_copy_stay_if_the_new_one_is_equal(
     source: Path, tmp_path: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tasks = Tasks(chain(source, tmp_path), tmp_path, spark)
@@ -259,7 +259,7 @@ def diamond(source: Path, folder: Path) -> StreamExecutionEnvironment:
     return env
 
 
-def test_where_others_can_be_cleared_the_new_copy_counts_and_they_are_named(
+def test_a_different_copy_is_committed_if_its_readers_can_be_cleared(
     source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
     tasks = Tasks(diamond(source, tmp_path), tmp_path, spark, clears_others=True)
@@ -338,7 +338,7 @@ def test_two_tasks_that_compute_the_same_result_again_at_once_share_one_epoch(
         assert sorted(published(tmp_path / name)[1]) == [("a", 4), ("a", 5), ("b", 6)]
 
 
-def test_a_run_that_is_deleted_and_created_again_counts_anew(
+def test_a_recreated_run_recomputes_and_replaces_its_rows(
     source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
     env = StreamExecutionEnvironment("p")
@@ -358,7 +358,7 @@ def test_a_run_that_is_deleted_and_created_again_counts_anew(
     assert [one.attempt_number for one in history] == [1, 1]
 
 
-def test_an_execution_that_hung_before_it_began_commits_nothing(
+def test_an_execution_that_hung_before_its_start_commits_nothing(
     source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
     tasks = Tasks(chain(source, tmp_path), tmp_path, spark)
@@ -376,7 +376,7 @@ def test_an_execution_that_hung_before_it_began_commits_nothing(
     assert execute(supersedes, spark).failure is None
 
 
-def test_what_was_computed_again_while_a_task_ran_is_not_published(
+def test_rows_of_an_input_recomputed_meanwhile_are_not_published(
     source: Path, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks = Tasks(chain(source, tmp_path), tmp_path, spark)
@@ -399,7 +399,7 @@ def test_what_was_computed_again_while_a_task_ran_is_not_published(
     assert tasks.run(second).failure is None
 
 
-def test_who_has_finished_by_way_of_a_result_that_others_computed_again_counts_too(
+def test_indirect_readers_of_a_recomputed_result_are_considered(
     source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
     """first ║ middle ║ last, and first ║ other: last computes middle again, from what first was; then first differs."""
@@ -420,7 +420,7 @@ def test_who_has_finished_by_way_of_a_result_that_others_computed_again_counts_t
     assert "middle already read an earlier copy" in failure.message
 
 
-def test_rows_of_a_coin_are_not_taken_over_from_another_execution(
+def test_random_rows_are_not_adopted_from_another_execution(
     source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
     env = StreamExecutionEnvironment("p")
@@ -452,7 +452,7 @@ def test_rows_of_a_coin_are_not_taken_over_from_another_execution(
     assert len(tasks.manifests(first)) == 2
 
 
-def test_a_coin_that_nobody_has_seen_may_be_thrown_again(
+def test_unread_random_rows_may_be_recomputed(
     source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
     env = StreamExecutionEnvironment("p")
@@ -485,7 +485,7 @@ def test_a_producer_run_again_after_its_result_was_recomputed_commits_the_epoch_
     assert [path.name for path in sorted(tasks.manifests(first))] == ["0.json", "1.json", "2.json"]
 
 
-def test_a_producer_with_secrets_of_its_own_is_named(
+def test_a_producer_with_other_secrets_is_named(
     source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
     env = StreamExecutionEnvironment("p")
@@ -504,7 +504,7 @@ def test_a_producer_with_secrets_of_its_own_is_named(
     assert "which this one is not given" in failure.message
 
 
-def test_a_whole_line_of_lost_results_is_computed_again(
+def test_a_chain_of_lost_results_is_recomputed(
     source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
     env = StreamExecutionEnvironment("p")
@@ -524,7 +524,7 @@ def test_a_whole_line_of_lost_results_is_computed_again(
     assert [again.producer for again in report.recomputed] == staged, "the first of them first"
 
 
-def test_a_part_of_a_region_is_run_and_no_sink(
+def test_recomputation_runs_part_of_a_region_without_sinks(
     source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
     tasks = Tasks(chain(source, tmp_path), tmp_path, spark)
@@ -539,7 +539,7 @@ def test_a_part_of_a_region_is_run_and_no_sink(
     assert not (tmp_path / "large").exists()
 
 
-def test_rows_that_would_be_others_are_not_computed_again(
+def test_rows_that_could_differ_are_not_recomputed(
     source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
     env = StreamExecutionEnvironment("p")
@@ -594,7 +594,7 @@ def test_a_damaged_manifest_is_a_lost_result_and_never_read_again(
     assert "0.json is not valid JSON" in again.reason
 
 
-def test_who_finished_from_a_result_whose_manifest_is_damaged_may_have_read_other_rows(
+def test_readers_of_a_result_with_a_damaged_manifest_count_as_stale(
     source: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
     tasks = Tasks(chain(source, tmp_path), tmp_path, spark, clears_others=True)

@@ -65,7 +65,7 @@ def split_in_two(data: str, folder: Path, staged: str) -> StreamExecutionEnviron
 
 
 @pytest.mark.parametrize("staged", ["", "heads", "tails", "heads tails"])
-def test_a_coin_puts_every_row_on_one_side_after_a_retry_too(
+def test_random_rows_stay_on_one_side_after_a_retry(
     staged: str, data: str, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     env = split_in_two(data, tmp_path, staged)
@@ -79,7 +79,7 @@ def test_a_coin_puts_every_row_on_one_side_after_a_retry_too(
         assert 45_000 < len(heads) < 55_000
 
 
-def test_a_side_output_of_rows_that_change_is_read_once(
+def test_a_side_output_of_nondeterministic_rows_is_read_once(
     data: str, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     env = StreamExecutionEnvironment("p")

@@ -37,7 +37,7 @@ def sink(stream: DataStream, name: str = "out", **settings: object) -> StreamExe
     return stream.environment
 
 
-def test_cells_are_taken_for_what_they_say_and_come_back_as_python_values(
+def test_cells_are_parsed_by_type_and_returned_as_python_values(
     orders: DataStream, pipeline_run: Run
 ) -> None:
     given = {
@@ -116,7 +116,7 @@ REFUSED: dict[str, tuple[object, str]] = {
 
 
 @pytest.mark.parametrize(("sources", "words"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_a_source_cannot_hold_is_refused_in_words(
+def test_values_that_do_not_fit_a_source_are_refused(
     sources: dict[str, object], words: str, orders: DataStream, pipeline_run: Run
 ) -> None:
     with pytest.raises(GraphCompilerError) as refused:
@@ -124,7 +124,7 @@ def test_what_a_source_cannot_hold_is_refused_in_words(
     assert words in str(refused.value)
 
 
-def test_a_source_without_schema_has_the_types_of_its_values_or_those_told(
+def test_a_source_without_schema_takes_inferred_or_given_types(
     env: StreamExecutionEnvironment, pipeline_run: Run, spark: SparkSession
 ) -> None:
     sink(env.from_source(Parquet("/nowhere"), "in"))
@@ -155,15 +155,13 @@ def test_a_sinks_rows_have_the_columns_it_declares(orders: DataStream, pipeline_
         result.sink("outt")
 
 
-def test_a_sinks_refusal_is_that_of_production(orders: DataStream, pipeline_run: Run) -> None:
+def test_sinks_refuse_rows_as_in_production(orders: DataStream, pipeline_run: Run) -> None:
     env = sink(orders.select(i="make_interval(v)").name("odd"))
     with pytest.raises(PipelineFailedError, match="parquet files cannot hold"):
         pipeline_run(env, {"orders": [{"k": "a", "v": 2}]})
 
 
-def test_databases_are_neither_read_nor_asked(
-    env: StreamExecutionEnvironment, pipeline_run: Run
-) -> None:
+def test_databases_are_not_accessed(env: StreamExecutionEnvironment, pipeline_run: Run) -> None:
     source = Jdbc("jdbc:postgresql://nowhere.invalid/x", table="t", schema="k STRING")
     env.from_source(source, "in").sink_to(
         Jdbc("jdbc:postgresql://nowhere.invalid/x", table="u"), mode="append"
@@ -172,7 +170,7 @@ def test_databases_are_neither_read_nor_asked(
 
 
 @pytest.mark.parametrize("mode", SHUFFLE_MODES)
-def test_rows_that_nobody_can_compute_again_are_one_result(
+def test_nondeterministic_rows_are_computed_once(
     mode: str, orders: DataStream, pipeline_run: Run
 ) -> None:
     coins = orders.with_columns(coin="rand()").name("coins")
@@ -188,7 +186,7 @@ def test_rows_that_nobody_can_compute_again_are_one_result(
     assert heads == {row["coin"] for row in result.sink("heads").rows}
 
 
-def test_contracts_are_counted_and_one_that_fails_says_what_it_says_in_production(
+def test_contracts_are_counted_and_fail_as_in_production(
     orders: DataStream, pipeline_run: Run
 ) -> None:
     sink(orders.expect("known", "v IS NOT NULL").expect("positive", "v > 0", on_violation="fail"))
@@ -208,14 +206,16 @@ def test_contracts_are_counted_and_one_that_fails_says_what_it_says_in_productio
         result.contract("knwn")
 
 
-def test_up_to_an_operator_contracts_before_it_hold(orders: DataStream, pipeline_run: Run) -> None:
+def test_running_up_to_an_operator_checks_contracts_before_it(
+    orders: DataStream, pipeline_run: Run
+) -> None:
     checked = orders.expect("known", "v > 0", on_violation="fail").select("k").name("keys")
     sink(checked)
     with pytest.raises(PipelineFailedError, match="1 of 1 rows violate 'known'"):
         pipeline_run(orders.environment, {"orders": [{"k": "a", "v": 0}]}, until="keys")
 
 
-def test_a_failure_has_the_words_of_production(orders: DataStream, pipeline_run: Run) -> None:
+def test_failures_have_the_message_of_production(orders: DataStream, pipeline_run: Run) -> None:
     sink(orders.select("k", w="1 / v").name("divided"))
     with pytest.raises(PipelineFailedError) as failed:
         pipeline_run(orders.environment, {"orders": [{"k": "a", "v": 0}]})
@@ -223,7 +223,7 @@ def test_a_failure_has_the_words_of_production(orders: DataStream, pipeline_run:
     assert f"declared at {__file__}:" in str(failed.value)
 
 
-def test_what_fails_only_when_it_is_looked_at_has_them_too(
+def test_lazy_failures_have_the_message_of_production(
     orders: DataStream, pipeline_run: Run
 ) -> None:
     sink(orders.select("k", w="1 / v").name("divided").select("k"))
@@ -233,7 +233,9 @@ def test_what_fails_only_when_it_is_looked_at_has_them_too(
         result.rows("divided")
 
 
-def test_up_to_an_operator_only_what_it_needs_is_run(orders: DataStream, pipeline_run: Run) -> None:
+def test_running_up_to_an_operator_runs_only_its_inputs(
+    orders: DataStream, pipeline_run: Run
+) -> None:
     other = orders.environment.from_source(Csv("/other"), "other")
     sink(orders.filter("v > 1").name("big"), "big_orders")
     sink(orders.join(other, on="k").name("joined"))
@@ -253,7 +255,7 @@ def test_a_difference_names_the_operator(orders: DataStream, pipeline_run: Run) 
         result.assert_rows("orders", [{"k": "a"}, {"k": "b"}])
 
 
-def test_columns_of_one_name_are_no_dict(orders: DataStream, pipeline_run: Run) -> None:
+def test_duplicate_column_names_cannot_become_a_dict(orders: DataStream, pipeline_run: Run) -> None:
     env = sink(orders.transform(twice).name("twice").sql("SELECT count(*) n FROM {input}"))
     result = pipeline_run(env, {"orders": [{"k": "a"}]})
     with pytest.raises((SameNameError, PipelineFailedError), match="several columns are called k"):
@@ -283,7 +285,7 @@ def twice(rows: DataFrame) -> DataFrame:
     return rows.select("k", "k")
 
 
-def test_nothing_is_written_and_the_session_is_as_it_was(
+def test_nothing_is_written_and_the_session_is_unchanged(
     env: StreamExecutionEnvironment, pipeline_run: Run, spark: SparkSession, tmp_path: Path
 ) -> None:
     stream = env.from_source(Csv(f"{tmp_path}/in", schema="k STRING"), "in").with_columns(
@@ -304,7 +306,7 @@ def test_nothing_is_written_and_the_session_is_as_it_was(
     assert not root.exists()
 
 
-def test_sinks_are_written_where_it_is_asked_for_with_the_rows_that_are_kept(
+def test_sinks_are_written_on_request(
     env: StreamExecutionEnvironment, pipeline_run: Run, spark: SparkSession, tmp_path: Path
 ) -> None:
     env.from_source(Csv("/nowhere", schema="k STRING"), "in").with_columns(r="rand()").sink_to(
@@ -340,7 +342,7 @@ def test_parameters_are_those_of_the_pipeline(pipeline_run: Run) -> None:
         (datetime(2013, 1, 31, 5, 6, 7, 8), datetime(2013, 1, 31, 5, 6, 7, 8)),
     ],
 )
-def test_the_current_time_is_the_days(
+def test_the_current_time_is_that_of_the_given_day(
     day: str | date, now: datetime, orders: DataStream, pipeline_run: Run
 ) -> None:
     timed = orders.select(now="localtimestamp()", day="current_date()", ds=":run_date").name(
@@ -350,7 +352,7 @@ def test_the_current_time_is_the_days(
     assert result.rows("timed") == [{"now": now, "day": date(2013, 1, 31), "ds": "2013-01-31"}]
 
 
-def test_the_day_is_text_whatever_a_test_gives(orders: DataStream, pipeline_run: Run) -> None:
+def test_the_day_is_always_text(orders: DataStream, pipeline_run: Run) -> None:
     env = sink(orders.select(day=":run_date").name("days"))
     rows = {"orders": [{"k": "a"}]}
     for day in ("2013-01-02", "20130102", date(2013, 1, 2)):
@@ -359,7 +361,7 @@ def test_the_day_is_text_whatever_a_test_gives(orders: DataStream, pipeline_run:
         pipeline_run(env, rows, day="2013-1-2")
 
 
-def test_rows_are_given_once(orders: DataStream, pipeline_run: Run) -> None:
+def test_rows_for_a_source_are_given_only_once(orders: DataStream, pipeline_run: Run) -> None:
     orders.uid("u")
     with pytest.raises(GraphCompilerError, match="'orders' and 'u' are one source"):
         pipeline_run(sink(orders), {"orders": [{"k": "a"}], "u": []})

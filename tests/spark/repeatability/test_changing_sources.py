@@ -99,7 +99,7 @@ def test_every_source_of_files_is_compared_with_its_listing(
     assert not (tmp_path / "one").exists()
 
 
-def test_a_file_that_arrives_meanwhile_is_in_neither_sink(
+def test_a_file_that_arrives_during_a_task_is_in_neither_sink(
     run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     (tmp_path / "in").mkdir()
@@ -135,7 +135,7 @@ def test_a_table_of_files_is_compared_with_its_listing(
     assert "was written again" in failure.message
 
 
-def test_a_table_that_is_no_list_of_files_is_fixed(
+def test_a_table_that_is_no_list_of_files_gives_both_sinks_the_same_rows(
     run_pipeline: RunPipeline, tmp_path: Path, spark: SparkSession
 ) -> None:
     changing_sources.other_rows_each_time(spark).createOrReplaceTempView("other_each_time")
@@ -145,7 +145,7 @@ def test_a_table_that_is_no_list_of_files_is_fixed(
     assert one == two
 
 
-def test_what_a_function_reads_is_fixed(
+def test_a_source_function_gives_both_sinks_the_same_rows(
     run_pipeline: RunPipeline, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = FunctionSource(changing_sources.other_rows_each_time)
@@ -159,7 +159,7 @@ def test_what_a_function_reads_is_fixed(
     assert words in capsys.readouterr().out
 
 
-def test_what_a_function_reads_is_read_twice_where_it_is_declared_deterministic(
+def test_a_deterministic_source_function_is_read_twice(
     run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     given = FunctionSource(changing_sources.other_rows_each_time)
@@ -168,7 +168,7 @@ def test_what_a_function_reads_is_read_twice_where_it_is_declared_deterministic(
     assert not (tmp_path / "staging" / "p" / "run" / "data").exists()
 
 
-def test_other_rows_of_a_source_do_not_stand_in_for_lost_ones_that_went_to_a_sink(
+def test_changed_source_rows_do_not_replace_lost_rows_of_a_sink(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     rows = source(FunctionSource(changing_sources.other_rows_each_time))
@@ -188,7 +188,7 @@ def test_other_rows_of_a_source_do_not_stand_in_for_lost_ones_that_went_to_a_sin
     )
 
 
-def test_files_that_a_function_reads_are_listed_not_staged(
+def test_files_read_by_a_function_are_listed_not_staged(
     run_pipeline: RunPipeline, tmp_path: Path, spark: SparkSession
 ) -> None:
     (tmp_path / "in").mkdir()
@@ -213,7 +213,7 @@ def test_rows_of_the_declaration_are_not_staged(
 CONNECTORS = (Csv, Json, Parquet, Orc, Text, Files, Jdbc, Table, FunctionSource, Values, Range)
 
 
-def test_the_documentation_says_what_each_source_does() -> None:
+def test_the_documentation_covers_each_source() -> None:
     text = (ROOT / "docs" / "connectors.md").read_text()
     table = text.partition("## Sources that change while they are read")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| ([^|]+) \| ([a-z]+) \|", table, re.MULTILINE)

@@ -71,7 +71,7 @@ def begin(folder: Path) -> None:
     mark_run(LocalStore(), marker)
 
 
-def test_every_spelling_of_the_current_time_is_the_runs(
+def test_every_function_for_the_current_time_returns_the_runs_time(
     one: str, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     env = StreamExecutionEnvironment("p")
@@ -120,7 +120,7 @@ WAYS: dict[str, Callable[[DataStream], DataStream]] = {
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
-def test_the_current_time_is_the_runs_wherever_it_stands(
+def test_the_current_time_is_the_runs_in_every_operator(
     way: Callable[[DataStream], DataStream], one: str, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     env = StreamExecutionEnvironment("p")
@@ -134,7 +134,7 @@ def test_the_current_time_is_the_runs_wherever_it_stands(
     assert all(count.violations == 0 for count in report.contracts)
 
 
-def test_a_view_that_asks_for_the_time_is_given_the_runs(
+def test_views_see_the_runs_time(
     run_pipeline: RunPipeline, tmp_path: Path, spark: SparkSession
 ) -> None:
     begin(tmp_path)
@@ -192,7 +192,7 @@ def test_a_filter_on_the_current_time_puts_each_row_on_one_side(
     assert not sides[0] & sides[1]
 
 
-def test_rows_with_the_current_time_are_computed_again_the_same(
+def test_rows_with_the_current_time_are_recomputed_equally(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     spark.range(5).write.parquet(f"{tmp_path}/in")
@@ -214,7 +214,7 @@ def test_rows_with_the_current_time_are_computed_again_the_same(
     assert sorted(published(tmp_path / "one")[1]) == sorted(published(tmp_path / "two")[1])
 
 
-def test_without_the_current_time_no_record_is_put(
+def test_runs_without_the_current_time_record_none(
     spark: SparkSession, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     spark.range(1).write.parquet(f"{tmp_path}/in")

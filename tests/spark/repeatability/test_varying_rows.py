@@ -113,20 +113,24 @@ def rows(spark: SparkSession) -> DataFrame:
 
 
 @pytest.mark.parametrize(("expression", "row"), AGGREGATES.items())
-def test_an_aggregate(expression: str, row: VaryingRows | None, rows: DataFrame) -> None:
+def test_nondeterministic_aggregates_are_found(
+    expression: str, row: VaryingRows | None, rows: DataFrame
+) -> None:
     made = rows.sparkSession.sql(f"SELECT k, {expression} AS x FROM varying GROUP BY k")
     found = why_rows_vary(made)
     assert (found and found.row) == row
 
 
 @pytest.mark.parametrize(("expression", "row"), COLUMNS.items())
-def test_a_column(expression: str, row: VaryingRows | None, rows: DataFrame) -> None:
+def test_nondeterministic_columns_are_found(
+    expression: str, row: VaryingRows | None, rows: DataFrame
+) -> None:
     found = why_rows_vary(rows.selectExpr("*", f"{expression} AS x"))
     assert (found and found.row) == row
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_a_plan(name: str, rows: DataFrame) -> None:
+def test_nondeterministic_plans_are_found(name: str, rows: DataFrame) -> None:
     make, row = PLANS[name]
     found = why_rows_vary(make(rows))
     assert (found and found.row) == row
@@ -189,7 +193,7 @@ def test_two_sinks_see_the_same_rows(
     ],
     ids=["last digits", "declared deterministic", "a total order", "deduplicate by an order"],
 )
-def test_what_is_the_same_for_two_readers_is_not_staged(
+def test_deterministic_rows_are_not_staged_for_two_readers(
     declare: Callable[[DataStream], DataStream],
     data: str,
     run_pipeline: RunPipeline,

@@ -158,7 +158,7 @@ class Staged:
         return [record.reason for record in records if record is not None]
 
 
-def test_what_spark_finds_damaged_counts_as_lost_for_the_next_attempt(
+def test_data_that_spark_finds_damaged_is_lost_for_the_next_attempt(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     staged = Staged(tmp_path, spark)
@@ -187,9 +187,7 @@ def test_changed_checksums_are_seen_before_spark_reads_and_computed_again_at_onc
     assert [again.epoch for again in report.recomputed] == [1]
 
 
-def test_a_failure_that_is_not_of_staged_bytes_records_no_damage(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_failures_elsewhere_record_no_damage(spark: SparkSession, tmp_path: Path) -> None:
     staged = Staged(tmp_path, spark)
     words = f"java.io.IOException: Input/output error while reading {staged.file}"
     cause = Cause(
@@ -214,7 +212,7 @@ def as_version_2(staged: Staged) -> None:
     path.write_text(json.dumps(document))
 
 
-def test_a_run_on_its_way_across_an_upgrade_reads_what_the_version_before_has_committed(
+def test_results_of_the_previous_version_are_read_after_an_upgrade(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     staged = Staged(tmp_path, spark)
@@ -228,7 +226,7 @@ def test_a_run_on_its_way_across_an_upgrade_reads_what_the_version_before_has_co
 
 
 @pytest.mark.parametrize(("checksums", "at"), [(intact, 600), (removed, -2)])
-def test_what_the_version_before_has_committed_is_computed_again_where_it_cannot_be_read(
+def test_unreadable_results_of_the_previous_version_are_recomputed(
     checksums: Callable[[Path], None], at: int, spark: SparkSession, tmp_path: Path
 ) -> None:
     staged = Staged(tmp_path, spark)

@@ -109,7 +109,7 @@ def kinds() -> list[str]:
     return [kind for kind in VALUES if kind not in ("time", "interval")]
 
 
-def test_no_setting_changes_staged_rows_when_it_is_there_from_the_start(
+def test_no_initial_setting_changes_staged_rows(
     kinds: list[str], spark: SparkSession, tmp_path: Path
 ) -> None:
     rows = border_values(spark, kinds)
@@ -125,7 +125,7 @@ def test_no_setting_changes_staged_rows_when_it_is_there_from_the_start(
         assert as_texts(back) == wanted
 
 
-def test_a_damaged_file_is_noticed_though_the_cluster_ignores_such_files(
+def test_damaged_files_are_noticed_even_if_the_cluster_ignores_them(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     area = area_of(spark, tmp_path)
@@ -144,7 +144,7 @@ def test_a_damaged_file_is_noticed_though_the_cluster_ignores_such_files(
             rows.collect()
 
 
-def test_what_spark_does_not_list_is_not_read_as_nothing(
+def test_missing_files_are_not_read_as_empty(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from graph_compiler.spark_runtime.results import reading
@@ -157,7 +157,7 @@ def test_what_spark_does_not_list_is_not_read_as_nothing(
 
 
 @pytest.mark.parametrize("connector", [Parquet, Orc])
-def test_a_merge_keeps_the_targets_rows_whatever_the_cluster_ignores(
+def test_a_merge_keeps_the_targets_rows_whatever_files_the_cluster_ignores(
     connector: type[Parquet | Orc], spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
     sinks.write(connector(f"{tmp_path}/out"), "SELECT id, id AS v FROM range(10)")
@@ -174,14 +174,14 @@ def test_a_merge_keeps_the_targets_rows_whatever_the_cluster_ignores(
     assert sorted(map(tuple, found)) == [*((n, n) for n in range(9)), (9, -1), (10, -1)]
 
 
-def test_every_setting_that_could_change_rows_was_looked_at(spark: SparkSession) -> None:
+def test_every_setting_that_could_change_rows_is_classified(spark: SparkSession) -> None:
     known = {*WORST, *READ_SESSION, *WRITE_SESSION, *HARMLESS}
     suspects = {key for key in registered_settings(spark) if _COULD_CHANGE_ROWS.search(key)}
     assert sorted(suspects - known) == [], "pin them in pinned_settings.py, or say why not"
     assert sorted(HARMLESS - set(registered_settings(spark))) == []
 
 
-def test_what_is_pinned_is_tried_at_its_worst() -> None:
+def test_pinned_settings_are_tested_with_their_worst_value() -> None:
     tried = {*WORST, *WORST_OF_HADOOP}
     of_spark = {
         "ignoreCorruptFiles": "spark.sql.files.ignoreCorruptFiles",

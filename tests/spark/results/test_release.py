@@ -39,14 +39,14 @@ def make(tmp_path: Path, spark: SparkSession) -> Make:
     return tasks
 
 
-def test_nothing_is_released_unless_the_pipeline_says_so(make: Make) -> None:
+def test_nothing_is_released_by_default(make: Make) -> None:
     tasks = make("out", release=StagingRelease.GC)
     for name in tasks.regions:
         assert tasks.run(name).failure is None
     assert [len(tasks.data(name)) for name in list(tasks.regions)[:2]] == [1, 1]
 
 
-def test_a_result_goes_when_its_only_reader_has_finished_and_a_clear_computes_it_again(
+def test_a_result_is_released_after_its_only_reader_and_recomputed_after_a_clear(
     make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tasks = make("out")
@@ -70,7 +70,7 @@ def test_a_result_goes_when_its_only_reader_has_finished_and_a_clear_computes_it
     assert tasks.data(first) == tasks.data(second) == [], "what was computed again goes again"
 
 
-def test_a_result_stays_until_all_its_readers_have_finished(make: Make) -> None:
+def test_a_result_is_kept_until_all_readers_finished(make: Make) -> None:
     tasks = make("one", "two")
     first, *_ = tasks.regions
     tasks.run(first)
@@ -80,7 +80,7 @@ def test_a_result_stays_until_all_its_readers_have_finished(make: Make) -> None:
     assert tasks.data(first) == []
 
 
-def test_a_reader_that_was_cleared_is_waited_for(make: Make) -> None:
+def test_a_cleared_reader_keeps_the_result(make: Make) -> None:
     """Its last attempt has not ended: it may be about to read."""
     tasks = make("one", "two")
     first, *_ = tasks.regions
@@ -91,7 +91,7 @@ def test_a_reader_that_was_cleared_is_waited_for(make: Make) -> None:
     assert len(tasks.data(first)) == 1
 
 
-def test_a_reader_that_was_cleared_and_has_not_begun_is_waited_for_too(make: Make) -> None:
+def test_a_cleared_reader_that_has_not_started_keeps_the_result(make: Make) -> None:
     """All have finished, and then were cleared: what they finished from was the copy before."""
     tasks = make("one", "two")
     first, *_ = tasks.regions
@@ -105,7 +105,9 @@ def test_a_reader_that_was_cleared_and_has_not_begun_is_waited_for_too(make: Mak
     assert tasks.data(first) == []
 
 
-def test_rows_an_execution_fixed_for_itself_go_with_it(tmp_path: Path, spark: SparkSession) -> None:
+def test_rows_staged_for_one_execution_are_removed_with_it(
+    tmp_path: Path, spark: SparkSession
+) -> None:
     (tmp_path / "in.csv").write_text("k,v\na,1\na,2\nb,3\n")
     env = StreamExecutionEnvironment("p")
     coins = env.from_source(Csv(f"{tmp_path}/in.csv"), "in").transform(with_a_coin).name("coins")
@@ -119,7 +121,7 @@ def test_rows_an_execution_fixed_for_itself_go_with_it(tmp_path: Path, spark: Sp
     assert list(data.iterdir()) == []
 
 
-def test_what_failed_releases_nothing(make: Make, tmp_path: Path) -> None:
+def test_a_failed_task_releases_nothing(make: Make, tmp_path: Path) -> None:
     tasks = make("out")
     first, second, out = tasks.regions
     tasks.run(first)
@@ -129,7 +131,7 @@ def test_what_failed_releases_nothing(make: Make, tmp_path: Path) -> None:
     assert len(tasks.data(second)) == 1
 
 
-def test_a_task_that_failed_after_its_driver_had_finished_is_waited_for(make: Make) -> None:
+def test_a_task_that_failed_after_its_driver_keeps_the_result(make: Make) -> None:
     tasks = make("one", "two")
     first, *_ = tasks.regions
     tasks.run(first)
@@ -141,7 +143,7 @@ def test_a_task_that_failed_after_its_driver_had_finished_is_waited_for(make: Ma
     assert len(tasks.data(first)) == 1
 
 
-def test_a_release_that_cannot_be_done_fails_no_task(
+def test_a_failing_release_fails_no_task(
     make: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refuse(*_: object) -> None:

@@ -74,14 +74,14 @@ def test_equal_rows_have_equal_checksums(one: str, other: str, spark: SparkSessi
 
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT.values(), ids=DIFFERENT)
-def test_what_differs_differs(one: str, other: str, spark: SparkSession) -> None:
+def test_different_rows_have_different_checksums(one: str, other: str, spark: SparkSession) -> None:
     found = {checksum(spark.sql(one)), checksum(spark.sql(other))}
     assert None not in found
     assert len(found) == 2
 
 
 @pytest.mark.parametrize("query", NOT_COMPARABLE.values(), ids=NOT_COMPARABLE)
-def test_what_cannot_be_hashed_has_no_checksum(query: str, spark: SparkSession) -> None:
+def test_unhashable_types_have_no_checksum(query: str, spark: SparkSession) -> None:
     assert checksum(spark.sql(query)) is None
 
 
@@ -96,7 +96,7 @@ def test_every_type_that_can_be_staged_is_hashed_or_known_not_to_be(spark: Spark
     assert len(found) == 16
 
 
-def test_the_partitioning_of_a_write_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_checksums_do_not_depend_on_partitioning(spark: SparkSession, tmp_path: Path) -> None:
     rows = spark.range(10_000).selectExpr("id", "id % 7 AS k", "CAST(id AS STRING) AS s")
     found = set()
     for partitions in (1, 3, 8):
@@ -107,7 +107,7 @@ def test_the_partitioning_of_a_write_changes_nothing(spark: SparkSession, tmp_pa
     assert None not in found
 
 
-def test_no_checksum_is_given_for_other_rows_than_were_written(spark: SparkSession) -> None:
+def test_an_unexpected_number_of_rows_has_no_checksum(spark: SparkSession) -> None:
     observed = ObservedChecksum.of(spark.range(5))
     observed.rows.write.format("noop").mode("overwrite").save()
     assert observed.value(6) is None

@@ -73,7 +73,7 @@ def test_every_execution_commits_the_next_epoch_and_readers_take_the_latest(
     assert area.read(area.find(STAGED)).count() == 2
 
 
-def test_who_loses_an_epoch_adopts_an_equal_winner(
+def test_the_loser_of_an_epoch_adopts_an_equal_result(
     area: StagingArea,
 ) -> None:
     late = other_execution(area, "two")  # it began before the winner committed
@@ -82,7 +82,7 @@ def test_who_loses_an_epoch_adopts_an_equal_winner(
     assert not Path(area.layout.data(RESULT.id, epoch=0, execution_id="two")).exists()
 
 
-def test_who_loses_an_epoch_to_another_plan_fails(
+def test_losing_an_epoch_to_another_plan_fails(
     area: StagingArea,
 ) -> None:
     late = other_execution(area, "two", "another")
@@ -105,7 +105,7 @@ def test_damaged_data_is_never_read(area: StagingArea, damage: str) -> None:
         area.read(area.find(STAGED))
 
 
-def test_data_without_a_manifest_is_not_there(area: StagingArea) -> None:
+def test_data_without_a_manifest_is_ignored(area: StagingArea) -> None:
     location = area.layout.data(RESULT.id, epoch=0, execution_id="died")
     area.spark.range(3).write.parquet(location)
     with pytest.raises(PartitionNotFoundError, match="no result cbc357cc-0 is committed"):
@@ -124,7 +124,7 @@ def test_an_empty_result_keeps_its_schema(area: StagingArea) -> None:
     assert area.read(area.find(STAGED)).count() == 0
 
 
-def test_one_writer_wins_a_key(tmp_path: Path) -> None:
+def test_one_writer_wins_each_key(tmp_path: Path) -> None:
     store, key = LocalStore(), str(tmp_path / "deep" / "key")
     assert store.put_if_absent(key, b"first")
     assert not store.put_if_absent(key, b"second")

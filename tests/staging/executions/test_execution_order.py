@@ -67,7 +67,7 @@ def test_a_clock_that_is_set_back_makes_no_zombie_the_valid_attempt(run: Run) ->
     assert (hangs.state, valid.state) == (ExecutionState.FAILED, ExecutionState.DEPLOYING)
 
 
-def test_a_run_that_is_created_again_comes_after_its_former_self(run: Run) -> None:
+def test_a_recreated_run_comes_after_the_deleted_one(run: Run) -> None:
     for number in range(3):
         deploy(run, f"former{number}", number, at=5_000 + number)
     deploy(run, "again", 0, at=1_000)
@@ -93,7 +93,7 @@ def test_an_execution_that_is_started_twice_keeps_its_turn(run: Run) -> None:
     assert names(run) == ["first", "second"]
 
 
-def test_a_turn_that_cannot_be_read_is_not_guessed(run: Run) -> None:
+def test_an_unreadable_turn_is_not_guessed(run: Run) -> None:
     deploy(run, "first", 0, at=1)
     deploy(run, "second", 1, at=2)
     turn = Path(run.layout.order(REGION), "1.json")

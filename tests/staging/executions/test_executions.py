@@ -124,7 +124,7 @@ def leave(layout: StagingLayout, number: int, **documents: object) -> None:
         ),
     ],
 )
-def test_the_documents_say_the_state(
+def test_the_state_follows_from_the_documents(
     layout: StagingLayout, documents: dict[str, object], state: ExecutionState, reason: str | None
 ) -> None:
     leave(layout, 0, **documents)
@@ -162,7 +162,7 @@ def test_an_attempt_that_does_not_say_which_it_is_is_left_out(layout: StagingLay
     assert [one.execution_id for one in executions(LocalStore(), layout, REGION)] == ["e1"]
 
 
-def test_an_attempt_without_an_end_that_has_a_successor_has_died(layout: StagingLayout) -> None:
+def test_an_unfinished_attempt_with_a_successor_is_dead(layout: StagingLayout) -> None:
     leave(layout, 0, submission=SUBMITTED)
     leave(layout, 1, submission=SUBMITTED)
     first, second = executions(LocalStore(), layout, REGION)
@@ -170,7 +170,7 @@ def test_an_attempt_without_an_end_that_has_a_successor_has_died(layout: Staging
     assert second.state is ExecutionState.RUNNING
 
 
-def test_progress_says_what_an_attempt_is_at_until_there_is_a_report(
+def test_progress_is_used_until_there_is_a_report(
     layout: StagingLayout,
 ) -> None:
     leave(layout, 0, submission=SUBMITTED, progress=PROGRESS)
@@ -203,7 +203,7 @@ def test_progress_says_what_an_attempt_is_at_until_there_is_a_report(
         None,  # nobody may read it: here it is a folder
     ],
 )
-def test_progress_that_cannot_be_read_is_none(layout: StagingLayout, content: bytes | None) -> None:
+def test_unreadable_progress_is_none(layout: StagingLayout, content: bytes | None) -> None:
     leave(layout, 0, submission=SUBMITTED)
     path = Path(layout.progress(REGION, "e0"))
     if content is None:
@@ -229,7 +229,7 @@ def test_failures_are_those_of_the_other_attempts(layout: StagingLayout) -> None
     assert failure_times(LocalStore(), layout, REGION, but="e3") == (0.5, 2)
 
 
-def test_a_run_is_found_by_its_name_and_a_missing_one_named(layout: StagingLayout) -> None:
+def test_runs_are_found_by_name_and_missing_ones_named(layout: StagingLayout) -> None:
     leave(layout, 0)
     find_run(LocalStore(), layout)
     assert regions_of(LocalStore(), layout) == (REGION,)
@@ -246,7 +246,7 @@ def test_history_as_json_has_no_reports(layout: StagingLayout) -> None:
     assert '"report"' not in text
 
 
-def test_history_shows_as_many_earlier_attempts_as_the_pipeline_wants(
+def test_history_shows_the_configured_number_of_earlier_attempts(
     layout: StagingLayout,
 ) -> None:
     for number in range(6):

@@ -31,7 +31,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_what_was_told_last_is_in_the_document(tmp_path: Path) -> None:
+def test_the_document_has_the_latest_progress(tmp_path: Path) -> None:
     path = tmp_path / "progress.json"
     with told_in(LocalStore(), str(path), every=0.01) as tell:
         for operator in ("flown", "lateness", "flown"):
@@ -45,7 +45,7 @@ def test_what_was_told_last_is_in_the_document(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_much_that_is_told_at_once_is_written_once_and_nothing_is_not_written(
+def test_frequent_updates_are_written_once_and_none_are_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, replaced = tmp_path / "progress.json", list[str]()
@@ -67,7 +67,7 @@ def test_much_that_is_told_at_once_is_written_once_and_nothing_is_not_written(
     assert ExecutionProgress.from_json(path.read_text()) == at("operator 999")
 
 
-def test_a_folder_that_cannot_be_written_to_is_said_once_and_fails_nothing(
+def test_an_unwritable_folder_is_logged_once_and_is_no_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").touch()
@@ -78,7 +78,7 @@ def test_a_folder_that_cannot_be_written_to_is_said_once_and_fails_nothing(
     assert capsys.readouterr().err.count("graph_compiler: progress is no longer reported: ") == 1
 
 
-def test_a_document_that_cannot_take_its_name_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failed_rename_leaves_no_file(tmp_path: Path) -> None:
     path = tmp_path / "progress.json"
     path.mkdir()
     with told_in(LocalStore(), str(path), every=0.01) as tell:
@@ -87,9 +87,7 @@ def test_a_document_that_cannot_take_its_name_leaves_nothing(tmp_path: Path) -> 
     assert [one.name for one in tmp_path.iterdir()] == ["progress.json"]
 
 
-def test_what_takes_long_to_write_is_written_rarely(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_writes_are_made_rarely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = list[float]()
 
     def slow(_source: str, _target: Path) -> None:
@@ -105,9 +103,7 @@ def test_what_takes_long_to_write_is_written_rarely(
     assert begun[1] - begun[0] >= 0.4
 
 
-def test_what_hangs_in_a_write_is_not_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hanging_write_does_not_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hangs = list[float]()
 
     def hang(_source: str, _target: Path) -> None:

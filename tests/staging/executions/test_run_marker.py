@@ -54,7 +54,7 @@ def begin(root: Path, region: RegionDescriptor) -> None:
     descriptor.write_text("{}")
 
 
-def test_the_first_task_marks_and_those_after_it_see_its_mark(tmp_path: Path) -> None:
+def test_the_first_task_writes_the_marker_and_later_ones_see_it(tmp_path: Path) -> None:
     first, second = regions()
     assert (producers(first), producers(second)) == ((), (first.region_id,))
     see_marker(STORE, first, marker(tmp_path, "a"))
@@ -92,7 +92,7 @@ def test_one_folder_under_two_paths_is_not_shared(tmp_path: Path) -> None:
         check_marker(STORE, layout(tmp_path / "there"), "b")
 
 
-def test_a_run_that_began_with_another_version_of_the_pipeline_says_so(tmp_path: Path) -> None:
+def test_a_run_started_with_another_version_is_reported(tmp_path: Path) -> None:
     """Its first task was renamed meanwhile: no other worker is to blame that it has left nothing."""
     first, second = regions()
     see_marker(STORE, first, marker(tmp_path, "a"))

@@ -34,7 +34,7 @@ TTL = 7 * DAY
         (None, RunFacts(awaited=A), TTL, RunState.FAILED),
     ],
 )
-def test_a_run_is_live_by_airflows_word_or_until_it_is_silent(
+def test_a_run_is_live_by_airflows_state_or_recent_activity(
     airflow: str | None, facts: RunFacts, silent: float, state: RunState
 ) -> None:
     word = None if airflow is None else AirflowRunState(airflow)

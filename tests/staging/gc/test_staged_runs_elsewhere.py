@@ -57,13 +57,13 @@ def runs(tmp_path: Path) -> list[Run]:
     return found
 
 
-def test_each_is_found_by_its_name_with_what_is_its_own(runs: list[Run]) -> None:
+def test_each_placements_run_is_found_by_its_name(runs: list[Run]) -> None:
     inventory = survey(STORE, str(runs[0].root))
     assert {run.identity for run in inventory.runs} == set(PLACES)
     assert [(run.attempts, len(run.results)) for run in inventory.runs] == [(3, 2)] * len(PLACES)
 
 
-def test_none_reads_the_manifests_the_attempts_or_the_marker_of_another(runs: list[Run]) -> None:
+def test_runs_do_not_read_each_others_documents(runs: list[Run]) -> None:
     for number, run in enumerate(runs):
         log = ManifestLog(store=STORE, layout=run.layout)
         manifest = log.find(run.result(FIRST), 0)
@@ -77,7 +77,7 @@ def test_none_reads_the_manifests_the_attempts_or_the_marker_of_another(runs: li
         assert marker.identity == run.identity
 
 
-def test_of_the_publications_to_one_target_each_counts_its_own_as_the_same_run(
+def test_each_placement_recognizes_only_its_own_publications(
     runs: list[Run], tmp_path: Path
 ) -> None:
     target, many = str(tmp_path / "out"), range(len(runs))
@@ -98,7 +98,7 @@ def is_own(ledger: Ledger, target: str, number: int) -> bool:
     return False
 
 
-def test_airflows_word_on_one_is_no_word_on_the_others(runs: list[Run]) -> None:
+def test_airflows_state_counts_for_one_placement_only(runs: list[Run]) -> None:
     live = PLACES[7]
     words = dict.fromkeys(PLACES, AirflowRunState.SUCCESS) | {live: AirflowRunState.RUNNING}
     policy = Policy(now=time.time(), older_than=0, airflow=words)
@@ -108,9 +108,7 @@ def test_airflows_word_on_one_is_no_word_on_the_others(runs: list[Run]) -> None:
     assert [run.identity for run in runs if run.path.exists()] == [live]
 
 
-def test_what_another_has_yet_to_publish_keeps_only_that_one(
-    runs: list[Run], tmp_path: Path
-) -> None:
+def test_unfinished_publications_keep_only_their_own_run(runs: list[Run], tmp_path: Path) -> None:
     undone = runs[5]
     undone.prepare("out-5", str(tmp_path / "out"))
     undone.decide("out-5", str(tmp_path / "out"))
@@ -123,7 +121,7 @@ def test_what_another_has_yet_to_publish_keeps_only_that_one(
     assert [run.identity for run in runs if run.path.exists()] == [undone.identity]
 
 
-def test_a_record_that_names_another_run_makes_nobody_of_a_folder(runs: list[Run]) -> None:
+def test_a_record_of_another_run_does_not_identify_a_folder(runs: list[Run]) -> None:
     run, other = runs[5], runs[6]
     marker = run.path / "run.json"
     marker.write_text((other.path / "run.json").read_text())
@@ -155,7 +153,7 @@ def call(*arguments: str, exit_code: int = 0) -> Result:
 
 
 @pytest.mark.usefixtures("root")
-def test_people_see_each_under_the_name_by_which_they_ask_for_it() -> None:
+def test_runs_are_listed_under_the_names_that_find_them() -> None:
     lines = call("staging", "list").stdout.splitlines()
     assert lines[:-1:2] == sorted(run.owner for run in PLACES)
     assert {line.split()[0] for line in lines[1:-1:2]} == {"r"}
@@ -170,7 +168,7 @@ def test_people_see_each_under_the_name_by_which_they_ask_for_it() -> None:
     assert "is not a pipeline in a Dag" in call("history", "p@", "r", exit_code=2).stderr
 
 
-def test_gc_names_and_removes_each(root: Path) -> None:
+def test_gc_lists_and_removes_each_run(root: Path) -> None:
     said = call("staging", "gc", "--older-than", "2 h", "--dry-run").stdout
     assert {line.partition(": ")[0] for line in said.splitlines()[:-1]} == {
         f"{run.owner} · r" for run in PLACES
@@ -179,7 +177,7 @@ def test_gc_names_and_removes_each(root: Path) -> None:
     assert survey(STORE, str(root)).runs == ()
 
 
-def test_what_the_version_before_left_of_a_run_is_read(tmp_path: Path) -> None:
+def test_runs_of_the_previous_version_are_read(tmp_path: Path) -> None:
     """It knew the pipeline's own Dag only, and named pipeline and run id in each document."""
     run, target = Run(tmp_path / "staging", run_id="r"), str(tmp_path / "out")
     run.begin(FIRST, "e1")

@@ -90,7 +90,7 @@ def test_a_runs_results_are_shown_with_who_reads_them_and_what_was_released(run:
     assert "there is no run 'never' of 'p'" in call("show", "p", "never", exit_code=2).stderr
 
 
-def test_gc_says_what_it_would_do_and_then_does_it(run: Run) -> None:
+def test_gc_removes_what_its_dry_run_listed(run: Run) -> None:
     said = call("gc", "--older-than", "2 h", "--dry-run").stdout
     assert f"p · run 1: {run.path} ({run_size(run)}): the run is old" in said
     assert "would remove 2 things" not in said
@@ -101,14 +101,14 @@ def test_gc_says_what_it_would_do_and_then_does_it(run: Run) -> None:
     assert "removed 0 things, 0 B; keeps 0 runs\n" in call("gc").stdout
 
 
-def test_gc_keeps_to_each_runs_ttl_if_nothing_else_is_said(run: Run) -> None:
+def test_gc_follows_each_runs_ttl_by_default(run: Run) -> None:
     found = json.loads(call("gc", "--json").stdout)
     assert [row["waste"] for row in found["removed"]] == ["RELEASED"]
     assert [row["state"] for row in found["kept"]] == ["FINISHED"]
     assert run.path.exists()
 
 
-def test_a_table_that_is_left_is_for_a_person_to_drop(run: Run) -> None:
+def test_leftover_tables_are_listed_to_be_dropped_by_hand(run: Run) -> None:
     run.end(OUT, "e4", ExecutionState.FAILED)
     run.prepare("e4", "jdbc:sales in jdbc:postgresql://db/dw", table="graph_compiler_0123")
     age(run.root, time.time(), 8 * DAY)
@@ -134,7 +134,7 @@ def test_a_table_that_was_dropped_is_not_named_again(run: Run) -> None:
     assert after.changed == before.changed, "no change of the run"
 
 
-def test_a_call_with_a_mistake_is_told_in_words(run: Run) -> None:
+def test_an_invalid_call_is_reported(run: Run) -> None:
     said = call("gc", "--older-than", "soon", exit_code=2).stderr
     assert "--older-than is 'soon'\n  allowed: a whole number and one of d, h" in said
     said = call("gc", "--older-than", "10 min", exit_code=2).stderr

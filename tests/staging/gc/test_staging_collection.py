@@ -56,7 +56,7 @@ def wastes(collection: Collection) -> dict[str, Waste]:
     return {removal.path: removal.waste for removal in collection.removals}
 
 
-def test_a_run_goes_when_its_ttl_is_over(run: Run) -> None:
+def test_a_run_is_removed_after_its_ttl(run: Run) -> None:
     whole(run)
     assert wastes(found(run, old=6.9 * DAY)) == {}
     collection = found(run, old=7 * DAY)
@@ -70,7 +70,7 @@ def test_a_run_goes_when_its_ttl_is_over(run: Run) -> None:
     assert survey(LocalStore(), str(run.root)).runs == ()
 
 
-def test_what_is_asked_for_counts_but_not_below_an_hour_without_airflows_word(run: Run) -> None:
+def test_a_requested_age_counts_but_not_below_an_hour_without_airflow(run: Run) -> None:
     whole(run)
     assert wastes(found(run, old=2 * HOUR, older_than=HOUR))
     assert not wastes(found(run, old=HOUR / 2, older_than=0))
@@ -78,7 +78,7 @@ def test_what_is_asked_for_counts_but_not_below_an_hour_without_airflows_word(ru
     assert not wastes(found(run, old=100 * DAY, older_than=0, airflow="running"))
 
 
-def test_nothing_of_a_live_run_goes(run: Run) -> None:
+def test_nothing_of_a_live_run_is_removed(run: Run) -> None:
     whole(run)
     run.begin(OUT, "e4")  # cleared, and at it
     run.data(run.result(FIRST), 1, "loser")
@@ -96,7 +96,7 @@ def test_between_two_tasks_a_run_is_live(run: Run) -> None:
     assert (kept.state, kept.reason) == (RunState.LIVE, f"{SECOND} has not begun")
 
 
-def test_a_failed_run_keeps_what_a_clear_reads_and_nothing_else(run: Run) -> None:
+def test_a_failed_run_keeps_only_what_a_clear_reads(run: Run) -> None:
     result = run.result(FIRST)
     run.end(FIRST, "e1")
     first = run.commit(result, 0, "e1")
@@ -128,7 +128,7 @@ def found_again(run: Run) -> dict[str, Waste]:
     return wastes(collect(survey(LocalStore(), str(run.root)), Policy(now=NOW, airflow={})))
 
 
-def test_the_data_of_a_release_that_was_interrupted_goes(run: Run) -> None:
+def test_data_of_an_interrupted_release_is_removed(run: Run) -> None:
     whole(run)
     run.release(run.result(FIRST), 0)
     assert list(wastes(found(run, old=2 * HOUR)).values()) == [Waste.RELEASED]
@@ -143,9 +143,7 @@ def test_a_root_under_another_name_is_the_same_root(run: Run, tmp_path: Path) ->
     assert collect(survey(LocalStore(), str(tmp_path / "link")), policy).removals == ()
 
 
-def test_what_a_sink_prepared_beside_its_target_goes_before_its_record(
-    run: Run, tmp_path: Path
-) -> None:
+def test_prepared_rows_are_removed_before_their_record(run: Run, tmp_path: Path) -> None:
     run.end(OUT, "e1", ExecutionState.FAILED)
     folder = run.prepare("e1", f"{tmp_path}/late")
     assert wastes(found(run, old=2 * HOUR)) == {str(folder): Waste.PREPARED}
@@ -155,9 +153,7 @@ def test_what_a_sink_prepared_beside_its_target_goes_before_its_record(
     assert not folder.parent.exists()
 
 
-def test_a_record_that_names_anything_but_its_own_folder_removes_nothing(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_record_with_a_foreign_folder_removes_nothing(run: Run, tmp_path: Path) -> None:
     run.end(OUT, "e1", ExecutionState.FAILED)
     run.prepare("e1", f"{tmp_path}/late")
     (record,) = run.path.rglob("prepared/*.json")
@@ -166,7 +162,7 @@ def test_a_record_that_names_anything_but_its_own_folder_removes_nothing(
     assert str(tmp_path / "precious") not in wastes(found(run, old=2 * HOUR))
 
 
-def test_what_an_undone_publication_needs_stays_however_old(run: Run, tmp_path: Path) -> None:
+def test_rows_of_unfinished_publications_are_kept_at_any_age(run: Run, tmp_path: Path) -> None:
     target = f"{tmp_path}/late"
     whole(run)
     folder = run.prepare("e3", target)
@@ -181,7 +177,7 @@ def test_what_an_undone_publication_needs_stays_however_old(run: Run, tmp_path: 
 
 
 @pytest.mark.parametrize("seconds", [2 * HOUR, 8 * DAY])
-def test_what_was_decided_after_a_collection_looked_stays(
+def test_publications_decided_during_a_collection_are_kept(
     seconds: float, run: Run, tmp_path: Path
 ) -> None:
     target = f"{tmp_path}/late"
@@ -195,7 +191,7 @@ def test_what_was_decided_after_a_collection_looked_stays(
     assert run.path.exists()
 
 
-def test_a_run_whose_publications_are_done_goes(run: Run, tmp_path: Path) -> None:
+def test_a_run_with_finished_publications_is_removed(run: Run, tmp_path: Path) -> None:
     whole(run)
     run.decide("e3", f"{tmp_path}/late", done=b"{}")
     assert Waste.RUN in wastes(found(run, old=8 * DAY)).values()
@@ -234,7 +230,7 @@ def test_a_table_that_may_be_left_is_named_with_its_statement(
         assert str(run.path) in wastes(dropped)
 
 
-def test_documents_of_another_version_say_nothing_of_what_is_waste(run: Run) -> None:
+def test_documents_of_another_version_do_not_make_results_waste(run: Run) -> None:
     whole(run)
     (manifest,) = run.path.glob(f"manifests/{run.result(FIRST)}/0.json")
     manifest.write_text('{"type": "Manifest", "of": "tomorrow"}')
@@ -244,13 +240,13 @@ def test_documents_of_another_version_say_nothing_of_what_is_waste(run: Run) -> 
     assert Waste.RUN in wastes(found(run, old=8 * DAY)).values()
 
 
-def test_folders_that_are_no_runs_are_not_looked_at(tmp_path: Path) -> None:
+def test_folders_that_are_no_runs_are_ignored(tmp_path: Path) -> None:
     for name in ("photos/2013", ".targets/ab", "p/empty/data/x"):
         (tmp_path / name).mkdir(parents=True)
     assert survey(LocalStore(), str(tmp_path)).runs == ()
 
 
-def test_a_run_that_changed_since_it_was_looked_at_is_left_alone(run: Run) -> None:
+def test_a_run_that_changed_during_collection_is_kept(run: Run) -> None:
     collection = found(whole(run), old=8 * DAY)
     run.begin(OUT, "e4")
     assert list(remove(LocalStore(), collection, str(run.root))) == []

@@ -64,19 +64,19 @@ def test_readers_see_all_old_files_or_all_new_ones(world: Path) -> None:
     assert explored.states > 500
 
 
-def test_a_target_that_was_not_there_comes_whole(world: Path) -> None:
+def test_a_new_target_appears_at_once(world: Path) -> None:
     views: set[frozenset[str]] = set()
     World(world, create).explore(lambda target: views.add(seen(target)))
     assert views == {frozenset(), NEW}
 
 
-def test_appended_files_come_one_by_one_and_nothing_goes(world: Path) -> None:
+def test_appended_files_appear_one_by_one_and_none_are_removed(world: Path) -> None:
     views: set[frozenset[str]] = set()
     World(world, append).explore(lambda target: views.add(seen(target)))
     assert views == {OLD, OLD | {"new-1"}, OLD | NEW}
 
 
-def test_each_partition_is_replaced_at_once_and_others_stay(world: Path) -> None:
+def test_each_partition_is_replaced_atomically_and_others_are_kept(world: Path) -> None:
     views: dict[str, set[frozenset[str]]] = {f"k={k}": set() for k in range(1, 5)}
 
     def look(target: Path) -> None:
@@ -92,7 +92,7 @@ def test_each_partition_is_replaced_at_once_and_others_stay(world: Path) -> None
     }
 
 
-def test_where_folders_cannot_be_exchanged_files_come_before_others_go(
+def test_without_folder_exchange_new_files_appear_before_old_ones_go(
     world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(LocalStore, "promises", UNPROMISED)
@@ -103,7 +103,7 @@ def test_where_folders_cannot_be_exchanged_files_come_before_others_go(
 
 
 @pytest.mark.parametrize("is_promised", [True, False])
-def test_a_store_is_asked_to_exchange_what_it_promises_to_and_files_come_all_the_same(
+def test_a_failed_folder_exchange_falls_back_to_files(
     is_promised: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = Refusing(Promises(conditional_put=False, atomic_move=True, atomic_exchange=is_promised))
@@ -116,7 +116,7 @@ def test_a_store_is_asked_to_exchange_what_it_promises_to_and_files_come_all_the
 
 
 @pytest.mark.parametrize("can_exchange", [True, False])
-def test_a_folder_comes_in_the_place_of_a_link_and_what_was_behind_it_stays(
+def test_a_folder_replaces_a_link_and_its_target_is_kept(
     can_exchange: bool, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not can_exchange:
@@ -133,7 +133,7 @@ def test_a_folder_comes_in_the_place_of_a_link_and_what_was_behind_it_stays(
 
 
 @pytest.mark.parametrize("can_exchange", [True, False])
-def test_what_readers_do_not_see_stays_and_so_does_the_folders_mode(
+def test_hidden_files_and_the_folders_mode_are_kept(
     can_exchange: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not can_exchange:
@@ -149,7 +149,7 @@ def test_what_readers_do_not_see_stays_and_so_does_the_folders_mode(
     assert target.stat().st_mode & 0o7777 == 0o2751
 
 
-def test_a_carrier_that_can_exchange_goes_on_where_one_that_cannot_died(tmp_path: Path) -> None:
+def test_an_interrupted_file_publication_is_finished_by_folder_exchange(tmp_path: Path) -> None:
     target = tmp_path / "out"
     for stop in range(20):
         shutil.rmtree(target, ignore_errors=True)
@@ -164,7 +164,7 @@ def test_a_carrier_that_can_exchange_goes_on_where_one_that_cannot_died(tmp_path
         assert seen(target) == NEW, stop
 
 
-def test_a_target_that_is_a_link_stays_one(tmp_path: Path) -> None:
+def test_a_target_that_is_a_link_stays_a_link(tmp_path: Path) -> None:
     put(tmp_path / "elsewhere", OLD)
     target = tmp_path / "out"
     target.symlink_to(tmp_path / "elsewhere")
@@ -174,7 +174,7 @@ def test_a_target_that_is_a_link_stays_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("can_exchange", [True, False])
-def test_what_came_out_and_cannot_be_deleted_is_left_aside_and_told_once(
+def test_old_files_that_cannot_be_deleted_are_reported_once(
     can_exchange: bool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -140,7 +140,7 @@ def test_rows_for_a_target_on_another_mount_are_prepared_in_it(
 @pytest.mark.parametrize(
     "code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.ENAMETOOLONG, errno.EIO]
 )
-def test_a_step_that_is_refused_says_where_and_is_done_once_the_cause_is_gone(
+def test_a_failed_step_names_its_place_and_succeeds_once_the_cause_is_gone(
     code: int, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = world / "out"
@@ -166,9 +166,7 @@ def test_a_step_that_is_refused_says_where_and_is_done_once_the_cause_is_gone(
 
 
 @pytest.mark.parametrize("kind", ["file", "dangling link", "file for a partition"])
-def test_something_in_the_place_of_a_folder_says_so_until_it_is_taken_away(
-    kind: str, world: Path
-) -> None:
+def test_a_file_in_place_of_a_folder_is_reported_until_removed(kind: str, world: Path) -> None:
     target = world / "out"
     intent = prepare(target, add=["k=1/new"])
     if kind == "file":
@@ -195,7 +193,7 @@ def _can_mount() -> bool:
 )
 @pytest.mark.parametrize("mounted", ["tmpfs", "bind"])
 @pytest.mark.parametrize("place", ["out", "out/k=1"])
-def test_a_mount_point_is_published_to_again_and_again(
+def test_a_mount_point_can_be_published_to_repeatedly(
     place: str, mounted: str, tmp_path: Path
 ) -> None:
     script = f"""

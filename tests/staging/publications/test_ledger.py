@@ -105,7 +105,7 @@ def own(ledger: Ledger, target: Path, sink: OperatorId) -> list[str]:
     return [publication.execution_id for publication in found]
 
 
-def test_a_sink_whose_id_a_redeploy_moved_knows_what_its_run_published(
+def test_a_sink_with_a_changed_id_knows_what_its_run_published(
     ledger: Ledger, target: Path
 ) -> None:
     publish(ledger, target, "first")
@@ -115,7 +115,7 @@ def test_a_sink_whose_id_a_redeploy_moved_knows_what_its_run_published(
     assert own(redeployed, target, MOVED) == ["first", "second"]
 
 
-def test_it_knows_them_too_where_another_run_has_published_in_between(
+def test_a_sink_with_a_changed_id_looks_past_publications_of_other_runs(
     ledger: Ledger, target: Path
 ) -> None:
     publish(ledger, target, "first")
@@ -142,9 +142,7 @@ def test_another_sink_of_the_plan_is_refused(
         own(ledger, target, MOVED)
 
 
-def test_behind_what_an_attempt_confirms_none_that_began_before_publishes(
-    ledger: Ledger, target: Path
-) -> None:
+def test_no_older_attempt_publishes_after_a_confirmation(ledger: Ledger, target: Path) -> None:
     first = decided(ledger, target, "e0")
     number = settle(ledger, target)
     sleeping = replace(first, number=number, execution_id="e1")
@@ -163,7 +161,7 @@ def test_behind_what_an_attempt_confirms_none_that_began_before_publishes(
 
 
 @pytest.mark.parametrize("removed", ["1.intent.json", "0.intent.json"])
-def test_the_number_of_an_intent_that_somebody_has_removed_is_never_taken_again(
+def test_the_number_of_a_removed_intent_is_not_reused(
     removed: str, ledger: Ledger, target: Path
 ) -> None:
     for execution_id in ("first", "second"):
@@ -210,7 +208,7 @@ class Unmounted(LocalStore):
 @pytest.mark.parametrize(
     ("goes_at", "comes_at"), [(at, back) for at in range(2, 7) for back in range(at + 1, 9)]
 )
-def test_a_staging_root_that_goes_away_takes_no_publication_with_it(
+def test_an_unmounted_staging_root_decides_no_publication(
     goes_at: int, comes_at: int, ledger: Ledger, target: Path
 ) -> None:
     root = Path(ledger.layout.root)
@@ -233,7 +231,7 @@ def test_a_staging_root_that_goes_away_takes_no_publication_with_it(
     assert visible == {f"part-{execution_id}" for execution_id in known}
 
 
-def test_what_was_decided_and_then_removed_by_hand_is_given_up_once(
+def test_prepared_rows_removed_by_hand_are_given_up_once(
     ledger: Ledger, target: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     carry_out(decided(ledger, target, "killed"))
@@ -246,7 +244,7 @@ def test_what_was_decided_and_then_removed_by_hand_is_given_up_once(
     assert own(ledger, target, SINK) == ["retry"]
 
 
-def test_files_that_are_left_of_what_was_given_up_are_still_its_runs(
+def test_remaining_files_of_a_given_up_publication_belong_to_its_run(
     ledger: Ledger, target: Path
 ) -> None:
     intent = decided(ledger, target, "killed")
@@ -257,7 +255,7 @@ def test_files_that_are_left_of_what_was_given_up_are_still_its_runs(
     assert left.add == ("part-killed",)
 
 
-def test_what_another_execution_finished_meanwhile_is_not_given_up(
+def test_a_publication_finished_by_another_execution_is_not_given_up(
     ledger: Ledger, target: Path
 ) -> None:
     intent = decided(ledger, target, "slow")
@@ -272,9 +270,7 @@ def test_what_another_execution_finished_meanwhile_is_not_given_up(
     assert own(ledger, target, SINK) == ["slow"]
 
 
-def test_a_decision_is_lost_to_another_and_not_to_ones_own_answer_that_was_lost(
-    ledger: Ledger, target: Path
-) -> None:
+def test_deciding_again_succeeds_and_another_execution_loses(ledger: Ledger, target: Path) -> None:
     intent = decided(ledger, target, "first")
     ledger.decide(intent)
     with pytest.raises(DecisionLostError, match="nothing of this one is visible"):
@@ -315,7 +311,7 @@ def record(ledger: Ledger, target: Path, execution_id: str) -> Path:
 
 
 @pytest.mark.parametrize("content", DAMAGES.values(), ids=DAMAGES)
-def test_an_intent_that_nobody_can_read_stops_nobody_once_it_is_done(
+def test_an_unreadable_intent_blocks_nobody_once_it_is_done(
     ledger: Ledger, target: Path, content: bytes | None
 ) -> None:
     publish(ledger, target, "first")
@@ -326,7 +322,7 @@ def test_an_intent_that_nobody_can_read_stops_nobody_once_it_is_done(
 
 
 @pytest.mark.parametrize("content", DAMAGES.values(), ids=DAMAGES)
-def test_an_intent_that_nobody_can_read_is_given_up_before_it_is_done(
+def test_an_unreadable_intent_that_is_not_done_is_given_up(
     ledger: Ledger, target: Path, content: bytes | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     decided(ledger, target, "first")
@@ -339,7 +335,7 @@ def test_an_intent_that_nobody_can_read_is_given_up_before_it_is_done(
 
 
 @pytest.mark.parametrize("is_done", [False, True])
-def test_a_run_that_may_have_made_an_unreadable_publication_is_told_so_with_a_way_out(
+def test_a_run_that_may_own_an_unreadable_intent_is_told_how_to_go_on(
     ledger: Ledger, target: Path, is_done: bool
 ) -> None:
     record(ledger, target, "first")
@@ -354,9 +350,7 @@ def test_a_run_that_may_have_made_an_unreadable_publication_is_told_so_with_a_wa
     assert own(ledger, target, SINK) == ["second"]
 
 
-def test_what_an_attempt_took_away_before_it_decided_is_no_reason_to_stop(
-    ledger: Ledger, target: Path
-) -> None:
+def test_rows_withdrawn_before_a_decision_do_not_block(ledger: Ledger, target: Path) -> None:
     folder = record(ledger, target, "lost")
     (folder / PREPARED / f"{SINK}{REMOVED}").write_text(TAKEN_AWAY)
     other = replace(ledger, layout=replace(ledger.layout, identity=RunIdentity.own("p", "other")))
@@ -378,9 +372,7 @@ def test_an_unreadable_intent_is_not_given_up_while_an_attempt_lives_that_may_ca
     assert settle(later, target) == 1
 
 
-def test_who_carries_out_what_others_gave_up_as_unreadable_is_not_done(
-    ledger: Ledger, target: Path
-) -> None:
+def test_carrying_out_a_given_up_unreadable_intent_fails(ledger: Ledger, target: Path) -> None:
     intent = decided(ledger, target, "slow")
     damage(ledger, target, 0, b"")
     later = replace(ledger, layout=replace(ledger.layout, identity=RunIdentity.own("p", "later")))
@@ -400,7 +392,7 @@ def test_an_intent_of_another_version_is_refused_and_never_given_up(
             settle(ledger, target)
 
 
-def test_an_end_that_cannot_be_read_is_not_taken_for_success(ledger: Ledger, target: Path) -> None:
+def test_an_unreadable_end_is_not_a_success(ledger: Ledger, target: Path) -> None:
     publish(ledger, target, "first")
     done = Path(ledger.layout.done(str(target), 0))
     done.write_text('{"given_')

@@ -28,12 +28,12 @@ def at(path: object) -> LocalPlace:
         ("s3a://bucket/out", None),
     ],
 )
-def test_a_path_is_written_in_one_way(uri: str, path: str | None) -> None:
+def test_paths_are_normalized(uri: str, path: str | None) -> None:
     found = local_path(uri)
     assert (None if found is None else str(found)) == path
 
 
-def test_folders_that_are_not_there_meet_by_their_names(tmp_path: Path) -> None:
+def test_missing_folders_are_compared_by_name(tmp_path: Path) -> None:
     assert at(tmp_path / "a").meets(at(tmp_path / "a/b"))
     assert at(tmp_path / "a/b").meets(at(tmp_path / "a"))
     assert not at(tmp_path / "a").meets(at(tmp_path / "ab"))
@@ -41,7 +41,7 @@ def test_folders_that_are_not_there_meet_by_their_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_there", [False, True])
-def test_links_are_followed_also_to_what_is_not_there_yet(tmp_path: Path, is_there: bool) -> None:
+def test_links_are_followed_even_to_missing_targets(tmp_path: Path, is_there: bool) -> None:
     if is_there:
         (tmp_path / "real/a/x").mkdir(parents=True)
     else:
@@ -52,7 +52,7 @@ def test_links_are_followed_also_to_what_is_not_there_yet(tmp_path: Path, is_the
     assert not at(tmp_path / "link/x").meets(at(tmp_path / "real/b"))
 
 
-def test_one_folder_under_two_names_is_told_by_its_inode(tmp_path: Path) -> None:
+def test_one_folder_under_two_names_is_recognized_by_its_inode(tmp_path: Path) -> None:
     """As a bind mount is, or a name in other letters where case does not count."""
     (tmp_path / "a").mkdir()
     known = at(tmp_path / "a")
@@ -76,7 +76,7 @@ def test_one_folder_under_two_names_is_told_by_its_inode(tmp_path: Path) -> None
         ("out", False),
     ],
 )
-def test_what_a_pattern_matches_meets_it(tmp_path: Path, target: str, meets: bool) -> None:
+def test_a_pattern_overlaps_the_paths_it_matches(tmp_path: Path, target: str, meets: bool) -> None:
     (tmp_path / "in/2020").mkdir(parents=True)
     (tmp_path / "in/2020/x.csv").touch()
     (tmp_path / "in/out").mkdir()

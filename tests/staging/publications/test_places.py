@@ -71,7 +71,7 @@ def test_tables_that_meet_once_rendered_are_refused(kind: type[Table]) -> None:
     assert find_place_problems(rendered(found, a="t", b="u")) == ()
 
 
-def test_bounds_that_turn_out_to_be_none_are_told_before_spark_starts() -> None:
+def test_invalid_rendered_bounds_are_reported_before_spark_starts() -> None:
     source = Jdbc(
         "jdbc:x",
         table="t",
@@ -89,7 +89,7 @@ def test_bounds_that_turn_out_to_be_none_are_told_before_spark_starts() -> None:
     )
 
 
-def test_a_password_that_comes_by_a_template_is_refused_all_the_same() -> None:
+def test_a_templated_password_is_refused() -> None:
     found = region(Jdbc("{{ var.value.a }}", table="t"), Parquet("/out"))
     url = {"in.url": "jdbc:x://etl:pw@db/x"}
     (problem,) = find_place_problems(fill_places(found, find_places(found) | url))
@@ -144,7 +144,7 @@ def begin_task(root: Path, found: RegionDescriptor, execution_id: str, plan_id: 
     assert begin(LocalStore(), task)
 
 
-def test_what_the_last_attempt_at_another_task_was_told_counts(tmp_path: Path) -> None:
+def test_the_last_attempts_targets_of_other_tasks_are_compared(tmp_path: Path) -> None:
     env = StreamExecutionEnvironment("p")
     env.from_source(Range(0, 9), "in").sink_to(Parquet("/out/{{ ti.try_number }}")).name("other")
     (other,) = describe_regions(compile_pipeline(env.pipeline()))
@@ -228,7 +228,7 @@ def root(tmp_path: Path) -> Path:
         (sys.prefix, "is Python's folder"),
     ],
 )
-def test_a_target_over_a_folder_of_ours_is_refused(
+def test_a_target_over_one_of_our_folders_is_refused(
     root: Path, tmp_path: Path, target: str, words: str
 ) -> None:
     own = region(Range(0, 9), Parquet(str(tmp_path / target)))
@@ -237,12 +237,12 @@ def test_a_target_over_a_folder_of_ours_is_refused(
     assert words in problem.message
 
 
-def test_a_target_beside_the_staging_root_is_not(root: Path) -> None:
+def test_a_target_beside_the_staging_root_is_accepted(root: Path) -> None:
     own = region(Range(0, 9), Parquet(f"{root}-out"))
     assert find_place_problems(own, folders=own_folders(str(root))) == ()
 
 
-def test_the_pipelines_folder_is_ours_and_the_project_beside_it_is_not(tmp_path: Path) -> None:
+def test_the_pipelines_folder_is_protected_and_the_project_around_it_is_not(tmp_path: Path) -> None:
     file = tmp_path / "pipelines/flights.py"
     file.parent.mkdir()
     file.touch()

@@ -18,7 +18,7 @@ from graph_compiler.staging.publications.preparations import (
 LONG = ["n" * 239, "n" * 240, "n" * 255, "é" * 127, "😀" * 63]
 
 
-def test_a_short_name_is_kept_whole() -> None:
+def test_a_short_name_is_kept() -> None:
     assert beside(Path("/data/out")) == Path("/data/.out.graph_compiler")
     assert beside(Path("/data") / ("n" * 239)).name == f".{'n' * 239}.graph_compiler"
 
@@ -40,9 +40,7 @@ def test_long_names_that_end_differently_have_folders_of_their_own() -> None:
 
 @pytest.mark.parametrize("name", [*LONG, "out"])
 @pytest.mark.parametrize("room", [beside, inside])
-def test_only_the_folder_of_its_execution_may_be_removed_for_a_record(
-    name: str, room: object
-) -> None:
+def test_a_record_removes_only_the_folder_of_its_execution(name: str, room: object) -> None:
     assert callable(room)
     target = Path("/data") / name
     for place, allowed in (("e%2F1", True), ("e2", False), ("..", False), ("", False)):

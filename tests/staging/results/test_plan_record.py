@@ -98,13 +98,13 @@ def test_a_plan_is_recorded_once_and_found_again(log: ManifestLog) -> None:
     assert find_plan(log.store, log.layout, "another") is None
 
 
-def test_a_task_goes_on_where_what_it_reads_is_unchanged(log: ManifestLog) -> None:
+def test_a_task_continues_if_its_inputs_are_unchanged(log: ManifestLog) -> None:
     run_producer(described(), log)
     edited = described(counted="count(v)")
     check_inputs(log, task(edited, "out"), edited.plan)
 
 
-def test_a_task_that_reads_what_has_changed_names_plans_operators_and_ways_out(
+def test_changed_inputs_are_refused_with_plans_operators_and_fixes(
     log: ManifestLog,
 ) -> None:
     before, now = described(), described(kept="v > 2")
@@ -122,7 +122,7 @@ def test_a_task_that_reads_what_has_changed_names_plans_operators_and_ways_out(
     assert f"or deploy the version of plan {before.plan.plan_id} again" in message
 
 
-def test_what_was_added_and_removed_is_named_and_nothing_beside_it() -> None:
+def test_only_added_and_removed_operators_are_named() -> None:
     before, now = described(), described(counted="count(v)", extra="k <> 'x'")
     (old, _), (new, _) = before.plan.results[0], now.plan.results[0]
     assert what_changed(before.plan, now.plan, [old], new) == ("added: extra",)
@@ -130,19 +130,19 @@ def test_what_was_added_and_removed_is_named_and_nothing_beside_it() -> None:
     assert what_changed(now.plan, now.plan, [new], new) == ()
 
 
-def test_an_operator_that_was_added_moves_ids_and_is_named_all_the_same(log: ManifestLog) -> None:
+def test_an_added_operator_is_named_though_it_changes_ids(log: ManifestLog) -> None:
     before, now = described(), described(extra="k <> 'x'")
     run_producer(before, log)
     with pytest.raises(StaleResultError, match="added: extra"):
         check_inputs(log, task(now, "out"), now.plan)
 
 
-def test_what_is_not_committed_is_not_looked_at(log: ManifestLog) -> None:
+def test_uncommitted_results_are_not_compared(log: ManifestLog) -> None:
     now = described()
     check_inputs(log, task(now, "out"), now.plan)
 
 
-def test_what_a_task_stages_and_reads_back_itself_it_computes_anew(log: ManifestLog) -> None:
+def test_results_a_task_stages_for_itself_are_not_compared(log: ManifestLog) -> None:
     """Else no edit of it could ever run: clearing the task that has run the old plan is to clear this one."""
     before, now = described(), described(kept="v > 2")
     run_producer(before, log)

@@ -157,7 +157,7 @@ def run() -> Run:
 @pytest.mark.parametrize(
     ("name", "runs"), [("restart_set", restarts_module), ("releasable_groups", release)]
 )
-def test_the_functions_that_run_are_those_compared_with_flink(name: str, runs: object) -> None:
+def test_production_uses_the_functions_compared_with_flink(name: str, runs: object) -> None:
     assert getattr(runs, name) is getattr(execution, name)
 
 
@@ -169,9 +169,7 @@ def test_the_functions_that_run_are_those_compared_with_flink(name: str, runs: o
         (mutants.SCHEDULING, "release after the first consumer"),
     ],
 )
-def test_a_change_that_flinks_answers_find_is_found_in_production_too(
-    file: str, changed: str
-) -> None:
+def test_a_fault_that_flinks_answers_find_changes_production_too(file: str, changed: str) -> None:
     (mutant,) = (one for one in mutants.MUTANTS if one.name == changed)
     assert mutant.file == file
     with changed_package([mutant.edit]) as package:
@@ -179,7 +177,7 @@ def test_a_change_that_flinks_answers_find_is_found_in_production_too(
     assert found.returncode == 1, found.stdout
 
 
-def test_the_producer_of_what_is_lost_is_restarted_and_all_who_read_from_it(run: Run) -> None:
+def test_the_producer_of_a_lost_result_and_its_readers_restart(run: Run) -> None:
     for name in ("first", "one", "second"):
         run.finish(name)
     found = run.lose("three", "first", needs="first")
@@ -188,7 +186,7 @@ def test_the_producer_of_what_is_lost_is_restarted_and_all_who_read_from_it(run:
     assert found.upstream == {"first", "second"}
 
 
-def test_who_reads_nothing_that_is_lost_is_not_restarted(run: Run) -> None:
+def test_tasks_without_lost_inputs_are_not_restarted(run: Run) -> None:
     for name in ("first", "one", "second"):
         run.finish(name)
     found = run.lose("three", "second", needs="second")
@@ -196,7 +194,7 @@ def test_who_reads_nothing_that_is_lost_is_not_restarted(run: Run) -> None:
     assert run.lose("one", needs="first").regions == ("one",), "nothing is lost"
 
 
-def test_who_has_finished_from_other_rows_runs_again_and_everyone_else_stays_with_a_reason(
+def test_only_readers_of_other_rows_rerun_and_the_rest_have_a_reason(
     run: Run,
 ) -> None:
     run.finish("first")
@@ -213,7 +211,7 @@ def test_who_has_finished_from_other_rows_runs_again_and_everyone_else_stays_wit
     assert same[RegionId("one")] is Spared.SAME_ROWS
 
 
-def test_a_producer_that_has_left_more_than_what_is_lost_counts_as_a_reader(run: Run) -> None:
+def test_a_producer_with_further_outputs_counts_as_a_reader(run: Run) -> None:
     """Its sink was written from the lost rows, whoever computes its result again."""
     for name in ("first", "one", "second"):
         run.finish(name)
@@ -225,7 +223,7 @@ def test_a_producer_that_has_left_more_than_what_is_lost_counts_as_a_reader(run:
     assert verdicts[RegionId("one")] is Spared.READS_ANOTHER
 
 
-def test_what_cannot_be_read_any_more_is_known_by_name(run: Run) -> None:
+def test_tasks_with_unreadable_descriptors_are_known_by_name(run: Run) -> None:
     run.finish("first")
     task = run.begin("second")
     path = run.layout.descriptor(task.region.region_id, task.attempt.execution_id)
@@ -241,7 +239,7 @@ def test_a_result_is_released_by_the_last_of_its_consumers(run: Run) -> None:
     assert sorted(run.finish("three")) == sorted([first, second])
 
 
-def test_a_consumer_that_has_finished_from_other_rows_is_waited_for(run: Run) -> None:
+def test_a_stale_consumer_keeps_the_result(run: Run) -> None:
     for name in ("first", "one", "second"):
         run.finish(name)
     run.finish("first", checksum="other")  # it was cleared, without those behind it

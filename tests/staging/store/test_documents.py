@@ -54,7 +54,7 @@ def a_huge_file(path: Path) -> None:
         (a_huge_file, "has 1,099,511,627,776 bytes, more than 64,000,000"),
     ],
 )
-def test_what_is_no_regular_file_of_a_documents_size_is_never_opened(
+def test_special_and_oversized_files_are_never_opened(
     tmp_path: Path, make: Callable[[Path], None], why: str
 ) -> None:
     make(tmp_path / "note.json")
@@ -79,7 +79,7 @@ def test_what_is_no_regular_file_of_a_documents_size_is_never_opened(
         (b'{"version": "one"}', "has another form"),
     ],
 )
-def test_what_nobody_can_read_is_damaged(tmp_path: Path, content: bytes, why: str) -> None:
+def test_unreadable_documents_are_damaged(tmp_path: Path, content: bytes, why: str) -> None:
     (tmp_path / "note.json").write_bytes(content)
     with pytest.raises(DamagedDocumentError, match=why):
         get_document(LocalStore(), str(tmp_path / "note.json"), Note, version=1)
@@ -89,7 +89,7 @@ def test_what_nobody_can_read_is_damaged(tmp_path: Path, content: bytes, why: st
     "document",
     [{"type": "Note", "version": 2, "body": ""}, {"type": "Note", "of": "tomorrow"}],
 )
-def test_what_another_version_wrote_is_not_damaged(
+def test_documents_of_another_version_are_not_damaged(
     tmp_path: Path, document: dict[str, object]
 ) -> None:
     (tmp_path / "note.json").write_text(json.dumps(document))
@@ -97,7 +97,7 @@ def test_what_another_version_wrote_is_not_damaged(
         get_document(LocalStore(), str(tmp_path / "note.json"), Note, version=1)
 
 
-def test_what_names_a_kind_of_a_package_that_is_not_installed_is_not_damaged(
+def test_documents_with_kinds_of_missing_packages_are_not_damaged(
     tmp_path: Path,
 ) -> None:
     document = to_wire(Parquet("/in"))
@@ -113,12 +113,12 @@ def test_what_names_a_kind_of_a_package_that_is_not_installed_is_not_damaged(
     )
 
 
-def test_what_is_not_there_is_neither(tmp_path: Path) -> None:
+def test_missing_documents_are_not_damaged(tmp_path: Path) -> None:
     assert get_document(LocalStore(), str(tmp_path / "note.json"), Note, version=1) is None
     assert names_in(str(tmp_path / "nowhere")) == []
 
 
-def test_a_root_that_does_not_answer_is_never_taken_for_an_empty_one(tmp_path: Path) -> None:
+def test_an_unresponsive_root_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
     # A name below a file stands for every error of a store: this may run as a user who is denied nothing.
     (tmp_path / "file").touch()
     with pytest.raises(NotADirectoryError):
@@ -127,7 +127,7 @@ def test_a_root_that_does_not_answer_is_never_taken_for_an_empty_one(tmp_path: P
         STORE.keys(str(tmp_path / "file"))
 
 
-def test_a_folder_without_end_is_not_listed_to_its_end(tmp_path: Path) -> None:
+def test_the_listing_of_a_folder_is_bounded(tmp_path: Path) -> None:
     for number in range(4):
         (tmp_path / str(number)).mkdir()
     assert folders_in(str(tmp_path), most=4) == ["0", "1", "2", "3"]
@@ -135,7 +135,7 @@ def test_a_folder_without_end_is_not_listed_to_its_end(tmp_path: Path) -> None:
         folders_in(str(tmp_path), most=3)
 
 
-def test_a_file_that_grows_while_it_is_read_has_an_end(tmp_path: Path) -> None:
+def test_reading_a_growing_file_ends(tmp_path: Path) -> None:
     (tmp_path / "note.json").write_bytes(b"12345")
     assert read_bytes(str(tmp_path / "note.json"), most=5) == b"12345"
     with pytest.raises(DamagedDocumentError, match="has 5 bytes, more than 4"):

@@ -29,7 +29,7 @@ def test_every_folder_that_was_missing_is_private(tmp_path: Path) -> None:
     assert mode(tmp_path / "root") == 0o755, "what is there is its owner's business"
 
 
-def test_a_file_in_the_way_is_said(tmp_path: Path) -> None:
+def test_a_file_in_the_way_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("")
     with pytest.raises(OSError, match="a"):
         make_private_folder(tmp_path / "a" / "b")

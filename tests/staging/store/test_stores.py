@@ -27,7 +27,7 @@ def root(tmp_path: Path) -> str:
     return str(tmp_path / "root")
 
 
-def test_a_key_is_given_once(store: StagingStore, root: str) -> None:
+def test_a_key_can_be_written_once(store: StagingStore, root: str) -> None:
     key = f"{root}/run/manifest.json"
     assert [store.put_if_absent(key, content) for content in (b"1", b"2")] == [True, False]
     assert store.get(key) == b"1"
@@ -36,7 +36,7 @@ def test_a_key_is_given_once(store: StagingStore, root: str) -> None:
     assert store.written(key) is not None
 
 
-def test_what_is_not_there_is_none_and_no_error(store: StagingStore, root: str) -> None:
+def test_missing_documents_are_none(store: StagingStore, root: str) -> None:
     assert store.get(f"{root}/x") is None
     assert store.written(f"{root}/x") is None
     assert store.keys(root) == []
@@ -67,7 +67,7 @@ def test_folders_and_files_are_listed(store: StagingStore, root: str) -> None:
     assert not store.is_there(f"{root}/a/1")
 
 
-def test_a_folder_is_moved_and_deleted_with_all_below(store: StagingStore, root: str) -> None:
+def test_folders_are_moved_and_deleted_recursively(store: StagingStore, root: str) -> None:
     for name in ("run/1.json", "run/data/2.json", "runs/3.json"):
         store.put_if_absent(f"{root}/{name}", b"{}")
     assert store.move(f"{root}/run", f"{root}/.trash/x")
@@ -78,9 +78,7 @@ def test_a_folder_is_moved_and_deleted_with_all_below(store: StagingStore, root:
     assert store.get(f"{root}/runs/3.json") == b"{}"
 
 
-def test_two_folders_take_each_others_place_where_that_is_promised(
-    store: StagingStore, root: str
-) -> None:
+def test_folders_are_exchanged_where_supported(store: StagingStore, root: str) -> None:
     for name in ("new/1.json", "old/2.json", "old/.3.json"):
         store.put_if_absent(f"{root}/{name}", b"{}")
     assert store.promises.atomic_exchange
@@ -98,14 +96,14 @@ def test_a_folder_of_too_many_names_is_not_listed(store: StagingStore, root: str
         list(store.files(root, most=2))
 
 
-def test_a_document_that_is_too_large_is_none(store: StagingStore, root: str) -> None:
+def test_an_oversized_document_is_refused(store: StagingStore, root: str) -> None:
     store.put_if_absent(f"{root}/x", b"12345")
     assert store.get(f"{root}/x", most=5) == b"12345"
     with pytest.raises(DamagedDocumentError, match="has 5 bytes, more than 4"):
         store.get(f"{root}/x", most=4)
 
 
-def test_files_of_a_disk_are_not_followed_out_of_it(tmp_path: Path) -> None:
+def test_links_out_of_the_root_are_not_followed(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "other").write_bytes(b"x" * 100)
@@ -120,7 +118,9 @@ def test_files_of_a_disk_are_not_followed_out_of_it(tmp_path: Path) -> None:
     assert (elsewhere / "other").exists()
 
 
-def test_what_is_denied_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_denied_access_is_not_a_missing_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def denied(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
@@ -152,21 +152,21 @@ def promising(promises: Promises) -> StagingStore:
 ALL = Promises(conditional_put=True, atomic_move=True, atomic_exchange=True)
 
 
-def test_a_staging_root_is_on_a_store_that_puts_only_where_there_is_none() -> None:
+def test_staging_roots_need_a_store_with_put_if_absent() -> None:
     commits_alone = promising(replace(ALL, atomic_move=False, atomic_exchange=False))
     assert committing(commits_alone, "/staging") is commits_alone
     with pytest.raises(StagingError, match="^'/staging' is in a store that nothing can be staged"):
         committing(promising(replace(ALL, conditional_put=False)), "/staging")
 
 
-def test_files_are_published_on_a_store_that_moves_folders_in_one_step() -> None:
+def test_file_targets_need_a_store_with_atomic_moves() -> None:
     moves_alone = promising(replace(ALL, conditional_put=False, atomic_exchange=False))
     assert publishing(moves_alone, "/out") is moves_alone
     with pytest.raises(PublicationError, match="^its target /out is in a store that cannot rename"):
         publishing(promising(replace(ALL, atomic_move=False)), "/out")
 
 
-def test_whoever_asks_for_a_store_gets_one_that_promises_what_it_is_for(
+def test_stores_have_the_capabilities_of_their_use(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(LocalStore, "promises", replace(ALL, conditional_put=False))

@@ -1,1 +1,1 @@
-"""A compiled pipeline as an Airflow Dag: tasks, dependencies, assets, retries, and the plan it carries."""
+"""A compiled pipeline as an Airflow Dag: tasks, dependencies, assets, retries, and the plan document."""

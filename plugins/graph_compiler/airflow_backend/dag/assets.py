@@ -1,7 +1,7 @@
 """Sources and sinks as Airflow's assets: inlets and outlets of the task they run in.
 
-An event of an outlet means that its rows can be read: tasks end after they have published. A run whose parameters
-lead a sink elsewhere than its defaults do publishes elsewhere, and has no event for it.
+An event of an outlet means that its rows can be read: tasks end after they have published. A run whose parameters move
+a sink to another place than the defaults has no event for it.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from graph_compiler.identifiers import listing
 
 
 def inlets(region: RegionDescriptor, defaults: Mapping[str, ParameterValue]) -> list[Asset]:
-    """Return what the region's sources read, each once."""
+    """Return the assets of the region's sources, each once."""
     return _distinct(asset for _, asset in _assets(region, Source, defaults))
 
 
 def outlets(region: RegionDescriptor, defaults: Mapping[str, ParameterValue]) -> list[Asset]:
-    """Return what the region's sinks write, each once."""
+    """Return the assets of the region's sinks, each once."""
     return _distinct(asset for _, asset in _assets(region, Sink, defaults))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A sink that has published, and its asset, None where the run published elsewhere or nothing names the place."""
+    """A sink that has published, and its asset, None if the run published to another place, or it has no asset."""
 
     name: str
     asset: Asset | None
@@ -45,7 +45,7 @@ def published(
     defaults: Mapping[str, ParameterValue],
     values: Mapping[str, ParameterValue],
 ) -> tuple[Written, ...]:
-    """Return what a run with these parameters has written, in the order in which sinks are published."""
+    """Return the published sinks of a run with these parameters, in the order of publication."""
     changed = {name for name, default in defaults.items() if values.get(name, default) != default}
     assets = {operator.operator_id: asset for operator, asset in _assets(region, Sink, defaults)}
     sinks = {
@@ -71,7 +71,7 @@ def published(
 def describe_events(
     context: Context, written: Iterable[Written], outputs: Iterable[OutputSummary]
 ) -> None:
-    """Say with each event how many rows there are now, and where. Sinks of one name are told apart by their order."""
+    """Add rows and place to each event. Sinks with the same name are distinguished by their order."""
     left = list(written)
     for output in outputs:
         names = [each.name for each in left]
@@ -84,12 +84,12 @@ def describe_events(
 
 
 def asset_at(place: str) -> Asset:
-    """Return the asset of a path or URI that somebody wrote into a schedule."""
+    """Return the asset of a path or URI in a schedule."""
     return Asset(place_uri(place))
 
 
 def runs_without_end(schedule: object, dag: DAG) -> tuple[Problem, ...]:
-    """Find a schedule that waits for nothing but what the Dag publishes: each run would start the next one."""
+    """Find a schedule that only waits for the Dag's own assets: each run would start the next one."""
     awaited = [schedule] if isinstance(schedule, Asset) else schedule
     if not isinstance(awaited, list | tuple) or not awaited:
         return ()

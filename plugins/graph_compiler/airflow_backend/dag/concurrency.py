@@ -1,8 +1,8 @@
 """How many runs of a pipeline may be active at once.
 
-Two runs that write the same target at once would cost one of them its work: the target takes one of the two, and
-the other is tried again. A path that says which run it belongs to (`{{ ds }}`, `{{ run_id }}`, …) gives each its
-own; any other allows one run at a time. A backfill has a limit of its own (`--max-active-runs`).
+Of two runs that write the same target concurrently, one would lose its work: the target accepts one of the two, and the
+other is retried. With a path that depends on the run (`{{ ds }}`, `{{ run_id }}`, …) each has its own target; any other
+allows one run at a time. A backfill has its own limit (`--max-active-runs`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from graph_compiler.declaration.operators import Sink
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import listing
 
-# Variables of Airflow's template context that are the same in every run unless somebody changes them by hand.
+# Variables of Airflow's template context that are the same in every run unless they are changed by hand.
 _NOT_OF_THE_RUN = {"conn", "dag", "macros", "params", "task", "var"}
 
 
 def why_one_run_at_a_time(compiled: CompiledPipeline, templates: Environment) -> str | None:
-    """Say why runs must wait for each other, None where each has targets of its own.
+    """Return why runs must wait for each other, None if each has its own targets.
 
-    `templates` is the Dag's environment, which knows Airflow's filters.
+    `templates` is the Dag's environment, which has Airflow's filters.
     """
     if shared := shared_targets(compiled, templates):
         return f"One run at a time: every run writes the same target of {listing(shared)}."
@@ -32,7 +32,7 @@ def why_one_run_at_a_time(compiled: CompiledPipeline, templates: Environment) ->
 
 
 def what_catchup_loses(compiled: CompiledPipeline, templates: Environment) -> str | None:
-    """Say which sinks would keep the rows of one run only if all runs since the start date were caught up on."""
+    """Return a warning for sinks that would only keep the rows of the last run after a catchup."""
     if lost := shared_targets(compiled, templates, modes=(SinkMode.OVERWRITE,)):
         return (
             f"Catchup runs every interval since the start date, and each run replaces all that the one before it wrote "

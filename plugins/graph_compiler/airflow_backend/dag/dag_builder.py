@@ -47,12 +47,11 @@ def build_dag(
     tags: Sequence[str] = (),
     default_args: Mapping[str, Any] | None = None,
 ) -> DAG:
-    """Compile the pipeline and give its Dag; the Dag id is the pipeline's name.
+    """Compile the pipeline and return its Dag; the Dag id is the pipeline's name.
 
-    What is not given is what the pipeline's own `schedule` says, and without one it runs by hand. `default_args` are
-    Airflow's, for every task. Raises InvalidPipelineError with every problem found, places that ask for a logical
-    date which no run will have among them; warns where `catchup` would have each run overwrite the rows of the one
-    before.
+    Missing arguments are taken from the pipeline's `schedule`; without one it runs by hand. `default_args` are
+    Airflow's, for every task. Raises InvalidPipelineError with every problem found, including places that need a
+    logical date which no run will have; warns if `catchup` would make each run overwrite the rows of the previous one.
     """
     pipeline = declared if isinstance(declared, Pipeline) else declared.pipeline()
     settings = read_settings()
@@ -94,7 +93,7 @@ def build_dag(
 
 
 def _when(hints: Schedule) -> When | None:
-    """Return a pipeline's own schedule as Airflow takes it."""
+    """Return a pipeline's schedule as Airflow's arguments."""
     cron = hints.cron
     if hints.assets:
         return [asset_at(place) for place in hints.assets]
@@ -105,7 +104,7 @@ def _when(hints: Schedule) -> When | None:
 
 
 def _runs_at_once(when: object) -> dict[str, Any]:
-    """Return what Airflow asks to be told of a Dag that always runs; others may be limited later."""
+    """Return the limit that Airflow requires for a continuous schedule; others may be limited later."""
     is_continuous = when == "@continuous" or getattr(when, "active_runs_limit", None) == 1
     return {"max_active_runs": 1} if is_continuous else {}
 

@@ -1,9 +1,9 @@
-"""Dags of pipelines that have no Dag file of their own: YAML files, and modules whose `env` has a schedule.
+"""Dags of pipelines without their own Dag file: YAML files, and modules whose `env` has a schedule.
 
-    globals().update(load_dags("pipelines"))   in one Dag file, which gives the Dags of all that are right
-    report_broken("pipelines")                 in another, which gives an import error that tells what is wrong
+    globals().update(load_dags("pipelines"))   in one Dag file, with the Dags of all valid pipelines
+    report_broken("pipelines")                 in another, with an import error that lists the problems
 
-Two files, since Airflow takes no Dag from a file it has an import error of: one mistake would hide every pipeline.
+Two files, since Airflow loads no Dag from a file with an import error: one mistake would hide every pipeline.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class BrokenPipelinesError(GraphCompilerError):
 
 
 def load_dags(folder: str | Path) -> dict[str, DAG]:
-    """Return the Dag of each pipeline below a folder that can be compiled, by its id.
+    """Return the Dag of each valid pipeline below a folder, by its id.
 
     In a task's process, which needs one Dag, the others are not compiled.
     """
@@ -32,7 +32,7 @@ def load_dags(folder: str | Path) -> dict[str, DAG]:
 
 
 def report_broken(folder: str | Path) -> None:
-    """Raise BrokenPipelinesError with the problems of each pipeline below a folder, if anything is."""
+    """Raise BrokenPipelinesError with the problems of each pipeline below a folder, if there are any."""
     if problems := _load(Path(folder), None)[1]:
         raise BrokenPipelinesError("\n\n".join(problems))
 

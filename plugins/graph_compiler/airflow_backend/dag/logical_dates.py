@@ -1,8 +1,7 @@
-"""Which runs have a logical date, and what is said where a template asks for one that is not there.
+"""Which runs have a logical date, and the error of a template that needs a missing one.
 
-Runs by a clock, backfills and most manual runs have one; those that an asset triggers do not, nor those that the API
-starts with `logical_date: null`. `run_date`, ours, is there in every run: the day of the logical date, else of the
-time the run comes after.
+Scheduled runs, backfills and most manual runs have one; runs that an asset triggers do not, nor those that the API
+starts with `logical_date: null`. Our `run_date` exists in every run: the day of the logical date, else of `run_after`.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ NEEDS_LOGICAL_DATE = frozenset(
 def places_without_logical_date(
     compiled: CompiledPipeline, schedule: object, templates: Environment
 ) -> tuple[Problem, ...]:
-    """Find places that ask for the logical date of a Dag that only assets trigger."""
+    """Find places that need the logical date in a Dag that only assets trigger."""
     is_by_assets = isinstance(schedule, Asset | AssetAll | AssetAny | list | tuple)
     return tuple(_asking(compiled, templates)) if is_by_assets else ()
 
@@ -53,7 +52,7 @@ def _asking(compiled: CompiledPipeline, templates: Environment) -> Iterator[Prob
 
 
 def with_run_date(context: Context) -> Context:
-    """Add `run_date` to what Jinja is given."""
+    """Add `run_date` to Jinja's variables."""
     run = context["dag_run"]
     moment = run.logical_date or run.run_after
     return cast(Context, {**context, RUN_DATE: moment.strftime("%Y-%m-%d")})
@@ -61,7 +60,7 @@ def with_run_date(context: Context) -> Context:
 
 @contextmanager
 def explaining_templates(pipeline: str, places: Mapping[str, str]) -> Iterator[None]:
-    """Raise AirflowFailException in our words where a template asks for what is not there: it never will be."""
+    """Raise AirflowFailException with our message if a template needs a missing variable: a retry cannot help."""
     asking = [f"'{text}' ({key})" for key, text in places.items() if "{{" in text or "{%" in text]
     try:
         yield

@@ -1,7 +1,7 @@
-"""The plan as the serialized Dag carries it, so that Airflow's Dag versions keep the plan of every run.
+"""The plan in the serialized Dag, so that Airflow's Dag versions keep the plan of every run.
 
-The web server has no declarations: all it knows of a plan is in here. Compressed with bzip2, whose output is the same
-everywhere; zlib's differs between builds, and each other text would make another Dag version.
+The web server has no declarations: everything it knows about a plan is in here. Compressed with bzip2, whose output is
+the same everywhere; zlib's differs between builds, and every different text would create a Dag version.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _MOST_BYTES = 32 * 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanDocument:
-    """What is drawn of a plan, as it goes to the browser, and what it is compared by."""
+    """The plan for the browser, and the summary for comparisons."""
 
     view: Mapping[str, Json]
     compared_by: Json
 
     def summary(self) -> PlanSummary:
-        """Decode what it is compared by; raises DescriptorError where another compiler wrote it otherwise."""
+        """Decode the summary; raises DescriptorError if another version wrote it in another form."""
         return from_wire(PlanSummary, self.compared_by)
 
 
 def pack(compiled: CompiledPipeline, described: PipelineDescriptor) -> str:
-    """Write the document of a plan: text of ASCII letters, a function of the declaration."""
+    """Return the document of a plan: ASCII text, a function of the declaration."""
     document = {
         "version": VERSION,
         "view": plain_json(view_plan(compiled, plan_id=described.plan.plan_id)),
@@ -54,7 +54,7 @@ def pack(compiled: CompiledPipeline, described: PipelineDescriptor) -> str:
 
 
 def unpack(packed: str) -> PlanDocument:
-    """Read a document; raises DescriptorError where it is none, or one of another version."""
+    """Read a document; raises DescriptorError if it is invalid, or of another version."""
     try:
         document = json.loads(_decompressed(base64.b64decode(packed, validate=True)))
     except (ValueError, OSError, RecursionError) as error:
@@ -79,7 +79,7 @@ def _decompressed(packed: bytes) -> bytes:
 
 
 def find_plan(serialized_dag: Mapping[str, Any] | None) -> PlanDocument | None:
-    """Return the plan in a serialized Dag, None if it is not one of ours; raises DescriptorError as `unpack` does."""
+    """Return the plan in a serialized Dag, None if it is not one of ours; raises DescriptorError like `unpack`."""
     tasks = ((serialized_dag or {}).get("dag") or {}).get("tasks") or []
     packed = next((found for task in tasks if (found := _field(task))), None)
     return None if packed is None else unpack(packed)

@@ -7,8 +7,8 @@
     exponential-delay       attempts-before-reset-backoff     initial-backoff      RestartPolicy
     failure-rate            as many as Airflow can count      failure-rate.delay   RestartPolicy
 
-What no retry can mend fails at once, whatever the strategy: the operator raises AirflowFailException, and Airflow asks
-no policy.
+Permanent failures fail at once, whatever the strategy: the operator raises AirflowFailException, and Airflow does not
+use the policy.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from graph_compiler.options.model import (
 
 
 def restart_strategy(options: PipelineOptions) -> RestartStrategy | None:
-    """Return the strategy a pipeline asks for; None where it leaves that to the Dag."""
+    """Return the strategy of a pipeline; None if it leaves that to the Dag."""
     match options.restart_strategy:
         case None:
             return None
@@ -70,7 +70,7 @@ def restart_strategy(options: PipelineOptions) -> RestartStrategy | None:
 def retry_arguments(
     strategy: RestartStrategy | None, failures: Callable[[Context], Sequence[float]]
 ) -> dict[str, Any]:
-    """Return an operator's arguments; `failures` gives the times of a task's earlier failures."""
+    """Return an operator's arguments; `failures` returns the times of a task's earlier failures."""
     if strategy is None:
         return {}
     if strategy.attempts == 0:
@@ -84,16 +84,16 @@ def retry_arguments(
 
 @dataclass(frozen=True)
 class RestartPolicy(RetryPolicy):
-    """Asks a strategy after each failure."""
+    """Uses a strategy after each failure."""
 
     strategy: RestartStrategy
     failures: Callable[[Context], Sequence[float]]
 
     def evaluate(
         self,
-        exception: BaseException,  # noqa: ARG002  # what no retry can mend does not come here
+        exception: BaseException,  # noqa: ARG002  # permanent failures do not come here
         try_number: int,  # noqa: ARG002  # counts what Airflow's users cleared, too
-        max_tries: int,  # noqa: ARG002  # is Airflow's to watch
+        max_tries: int,  # noqa: ARG002  # Airflow checks it
         context: Context | None = None,
     ) -> RetryDecision:
         """Retry after the strategy's delay, or fail with its name as the reason."""

@@ -1,4 +1,4 @@
-"""What a template asks for."""
+"""The variables of a template."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from jinja2.meta import find_undeclared_variables
 
 
 def variables_in(text: str, templates: Environment) -> set[str]:
-    """Return the variables of Airflow's context that a text names; `templates` is the Dag's, which knows the filters.
+    """Return the variables of Airflow's context in a text; `templates` is the Dag's environment, with its filters.
 
-    A text that is no template at all names none: Airflow will say so, with the field, when it renders.
+    An invalid template has none: Airflow reports it, with the field, when it renders.
     """
     try:
         return find_undeclared_variables(templates.parse(text))

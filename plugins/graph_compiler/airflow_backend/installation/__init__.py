@@ -1,1 +1,1 @@
-"""What an installation of Airflow decides, and what it can be asked."""
+"""Settings of an Airflow installation, and requests to it."""

@@ -1,6 +1,6 @@
-"""What a task may ask Airflow's public API for; tasks themselves have no way to Airflow's database.
+"""Requests of a task to Airflow's public API; tasks have no access to Airflow's database.
 
-The connection is an HTTP one: host (with `http://` or `https://`, or the schema apart), port, login and password of a
+The connection is an HTTP one: host (with `http://` or `https://`, or a separate schema), port, login and password of a
 user who may clear the Dag's tasks.
 """
 
@@ -24,13 +24,13 @@ _SECONDS_TO_LOG_IN = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClearedTask:
-    """A task to have run again: the instance with one map index, all of them where that is None."""
+    """A task to be cleared: the instance with a map index, or all instances if that is None."""
 
     task_id: TaskId
     map_index: int | None
 
     def is_among(self, instances: Collection[tuple[TaskId, int]]) -> bool:
-        """Whether one of some task instances, each with its map index, is meant."""
+        """Whether it includes one of some task instances, each with its map index."""
         return any(
             task_id == self.task_id and self.map_index in (None, index)
             for task_id, index in instances
@@ -38,7 +38,7 @@ class ClearedTask:
 
     @property
     def in_request(self) -> str | list[str | int]:
-        """Return it as the API takes it."""
+        """Return it in the form of the API."""
         if self.map_index is None or self.map_index == NOT_MAPPED:
             return self.task_id
         return [self.task_id, self.map_index]
@@ -46,15 +46,15 @@ class ClearedTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AirflowApi:
-    """One run, as the API shows it."""
+    """Airflow's API for one run."""
 
     conn_id: str
     run: RunIdentity
 
     def clear(self, tasks: Collection[ClearedTask]) -> None:
-        """Have tasks that have succeeded run again; the others will run anyway.
+        """Clear tasks that have succeeded; the others will run anyway.
 
-        Raises AirflowException where the API refuses or does not answer.
+        Raises AirflowException if the API refuses or does not answer.
         """
         try:
             connection: Connection = BaseHook.get_connection(self.conn_id)
@@ -88,7 +88,7 @@ class AirflowApi:
 
 
 def why_no_login(conn_id: str) -> str | None:
-    """Say why nobody can log in by a connection, None where one can; raises AirflowException where there is none."""
+    """Return why a login by a connection fails, None if it works; raises AirflowException if there is no connection."""
     connection: Connection = BaseHook.get_connection(conn_id)
     address = _address(connection)
     try:

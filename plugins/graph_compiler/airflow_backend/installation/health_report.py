@@ -1,8 +1,8 @@
-"""What Airflow itself says of an installation: a program of its own, so that who asks need not import Airflow.
+"""Airflow's facts about an installation: a separate program, so that its caller need not import Airflow.
 
 python -m graph_compiler.airflow_backend.installation.health_report   →   {"airflow": {"value": "3.3.2"}, …}
 
-Every fact stands by itself: one that cannot be found out hides no other. No password is in it.
+Facts are independent: one that fails hides no other. The report has no password.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ def plugin() -> dict[str, Any]:
 
 
 def settings() -> dict[str, Any]:
-    """Return our section of the configuration as Airflow reads it."""
+    """Return our section of Airflow's configuration."""
     return {"staging_root": read_settings().staging_root}
 
 
 def spark_connection() -> dict[str, Any]:
-    """Return what the Spark connection says of the cluster, of its extras the one that says where a driver runs."""
+    """Return the cluster of the Spark connection, and of its extras only the deploy mode."""
     conn_id = conf.get(SECTION, "conn_id", fallback=DEFAULT_CONN_ID)
     try:
         connection = BaseHook.get_connection(conn_id)
-    except Exception as error:  # a secrets backend raises what it likes
+    except Exception as error:  # a secrets backend may raise any exception
         return {"conn_id": conn_id, "problem": str(error)}
     return {
         "conn_id": conn_id,
@@ -56,7 +56,7 @@ def spark_connection() -> dict[str, Any]:
 
 
 def api_connection() -> dict[str, Any]:
-    """Say why nobody can log in to Airflow's API by its connection; None where one can, or there is none."""
+    """Return why a login to Airflow's API by its connection fails; None if it works, or there is none."""
     conn_id = conf.get(SECTION, "api_conn_id", fallback=None)
     return {"conn_id": conn_id, "problem": why_no_login(conn_id) if conn_id else None}
 
@@ -71,7 +71,7 @@ FACTS: Mapping[str, Callable[[], Any]] = {
 
 
 def health_report() -> dict[str, dict[str, Any]]:
-    """Find out every fact: its value, or the error in its place."""
+    """Return every fact: its value, or its error."""
     return {name: _found(find) for name, find in FACTS.items()}
 
 
@@ -80,7 +80,7 @@ def _found(find: Callable[[], Any]) -> dict[str, Any]:
         return {"value": find()}
     except ConfigurationError as error:
         return {"error": error.summary}
-    except Exception as error:  # whatever it is, the next fact is to be heard
+    except Exception as error:  # in any case, the next fact is reported
         return {"error": str(error) or type(error).__name__}
 
 

@@ -1,9 +1,9 @@
-"""Airflow's word on runs, from its metadata database: a program of its own, so that who asks need not import Airflow.
+"""Airflow's states of runs, from its metadata database: a separate program, so that its caller need not import Airflow.
 
 python -m graph_compiler.airflow_backend.installation.run_states < '[run, …]'   →   ["success", "running", null, …]
 
-Runs go in as their identities; out comes a state for each, null for a run that Airflow does not know. Of a run that is
-a part of a Dag's run the task instances of that part are asked: the others may go on, or fail, without it.
+The input are identities of runs; the output is a state for each, null for a run that Airflow does not know. For a run
+that is a part of a Dag's run, only the task instances of that part count: the others may continue, or fail, without it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def run_states(runs: Sequence[RunIdentity]) -> list[str | None]:
     if url.get_backend_name() == "sqlite" and not os.path.exists(url.database or ""):
         raise FileNotFoundError(
             f"there is no database {url.database}"
-        )  # to ask would make an empty one
+        )  # a query would create an empty one
     dag_ids = {run.dag_id for run in runs}
     wanted = select(DagRun.dag_id, DagRun.run_id, DagRun.state).where(DagRun.dag_id.in_(dag_ids))
     with create_session() as session:
@@ -59,7 +59,7 @@ def run_states(runs: Sequence[RunIdentity]) -> list[str | None]:
 def state_of_part(run: RunIdentity, whole: str, tasks: Iterable[TaskRow]) -> str:
     """Return the state of a run that is a part of a Dag's run, whose state is `whole`, by the part's task instances.
 
-    What is not expanded yet has no map index, and may become this run's.
+    Unexpanded tasks have no map index, and may become this run's.
     """
     ours = [row for row in tasks if run.region_of(row[0]) is not None]
     own = [state for _, index, state in ours if index == run.map_index]

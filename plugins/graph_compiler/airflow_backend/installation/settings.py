@@ -1,4 +1,4 @@
-"""What an installation decides, from Airflow's own configuration: section `[graph_compiler]`.
+"""Settings of an installation, from Airflow's configuration: section `[graph_compiler]`.
 
 AIRFLOW__GRAPH_COMPILER__STAGING_ROOT=/mnt/shared/staging
 """
@@ -60,7 +60,7 @@ class Settings(BaseModel):
 
 
 def read_settings() -> Settings:
-    """Read the section; raises StagingError, ConfigurationError or pydantic's ValidationError naming what is wrong."""
+    """Read the section; raises StagingError, ConfigurationError or pydantic's ValidationError with the problem."""
     return Settings(
         staging_root=conf.get(
             SECTION, "staging_root", fallback=str(Path(AIRFLOW_HOME) / STAGING_FOLDER)

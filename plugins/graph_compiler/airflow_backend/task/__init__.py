@@ -1,1 +1,1 @@
-"""One region as an Airflow task: submitted, watched, judged by what its driver left."""
+"""One region as an Airflow task: it submits the application, watches it, and reads its report."""

@@ -1,4 +1,4 @@
-"""How a Spark driver ended: what its report says counts, and its exit code where there is none."""
+"""How a Spark driver ended: its report counts, and its exit code if there is none."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def why_failed(
     error: AirflowException | None,
     hook: SparkSubmitHook | None,
 ) -> AirflowException | None:
-    """Return the report's words for a failure, None where the region came through.
+    """Return the report's message of a failure, None if the region succeeded.
 
     `error` is that of an exit code that is not 0. A driver on this host that ended with 0 and without a report was
-    ended by its own code: no retry would mend that.
+    ended by its own code: a retry cannot help.
     """
     region = task.region
     if not has_report(task):
@@ -41,5 +41,5 @@ def why_failed(
 
 
 def _is_elsewhere(hook: SparkSubmitHook | None) -> bool:
-    """Whether the driver runs on another host, which may see another staging root than this one."""
+    """Whether the driver runs on another host, which may have another staging root."""
     return hook is not None and hook._connection["deploy_mode"] == "cluster"

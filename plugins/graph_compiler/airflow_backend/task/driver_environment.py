@@ -12,7 +12,7 @@ from graph_compiler.deployment.documents.descriptor import RegionDescriptor
 from graph_compiler.deployment.documents.values_within import values_within
 
 _JVM_OPTIONS = (
-    "SPARK_SUBMIT_OPTS"  # beside what spark-defaults.conf says; a --conf would replace that
+    "SPARK_SUBMIT_OPTS"  # in addition to spark-defaults.conf; a --conf would replace that
 )
 _END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"
 """Else the thread that answers Python may end alone, and Python waits for it forever."""
@@ -20,7 +20,7 @@ PACKAGE = Path(graph_compiler.__file__).parent
 
 
 def driver_environment(region: RegionDescriptor) -> dict[str, str]:
-    """Let the driver import what this process can: this package and the modules of the region's functions."""
+    """Return the environment in which the driver can import this package and the modules of the region's functions."""
     modules = {function.module for function in values_within(region, FunctionRef)}
     roots = [
         str(PACKAGE.parent),

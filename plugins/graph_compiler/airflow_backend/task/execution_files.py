@@ -1,4 +1,4 @@
-"""The files by which a task and its driver speak to each other, as the task writes and reads them."""
+"""The files between a task and its driver, as the task writes and reads them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from graph_compiler.staging.store.stores import store_of
 
 
 def deploy(task: TaskDeploymentDescriptor) -> str:
-    """Leave the descriptor where the driver finds it; raises AirflowException if this very try has done so before."""
+    """Write the descriptor for the driver; raises AirflowException if this try has already done so."""
     descriptor = task.layout.descriptor(task.region.region_id, task.attempt.execution_id)
     if not begin(store_of(task.staging_root), task):
         raise AirflowException(
@@ -31,13 +31,13 @@ def deploy(task: TaskDeploymentDescriptor) -> str:
 
 
 def leave_submission(task: TaskDeploymentDescriptor, submission: Submission) -> None:
-    """Leave how an attempt is submitted, for its owner alone."""
+    """Write how an attempt is submitted, readable only for its owner."""
     key = task.layout.submission(task.region.region_id, task.attempt.execution_id)
     store_of(task.staging_root).put_if_absent(key, to_json(submission).encode())
 
 
 def leave_outcome(descriptor: str, state: ExecutionState, reason: str | None) -> None:
-    """Leave how the attempt of a descriptor ended; the first word stands."""
+    """Write the outcome of the attempt of a descriptor, unless there is one."""
     ended = Outcome(state=state, ended=time.time(), reason=reason)
     key = f"{execution_of(descriptor)}/{OUTCOME}"
     store_of(descriptor).put_if_absent(key, to_json(ended).encode())
@@ -50,7 +50,7 @@ def has_report(task: TaskDeploymentDescriptor) -> bool:
 
 
 def read_report(task: TaskDeploymentDescriptor) -> ExecutionReport:
-    """Read what the driver has left; raises AirflowException where that is not there, or cannot be read."""
+    """Read the driver's report; raises AirflowException if it is missing or unreadable."""
     key = task.layout.report(task.region.region_id, task.attempt.execution_id)
     try:
         report = get_document(store_of(task.staging_root), key, ExecutionReport, version=VERSION)

@@ -1,4 +1,4 @@
-"""Keep what a Spark application prints from filling Airflow's log: its beginning, and its end."""
+"""Limit a Spark application's output in Airflow's log to its beginning and its end."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ LONGEST_LINE = 64 * 1024
 
 
 def limit_log(hook: SparkSubmitHook) -> None:
-    """Let a hook log the beginning and the end of what it reads from spark-submit; it still reads all of it."""
+    """Make a hook log only the beginning and the end of spark-submit's output; it still reads all of it."""
     process = hook._process_spark_submit_log
     hook._process_spark_submit_log = lambda lines: process(limited(lines))
 
 
 def limited(lines: Iterable[str], *, beginning: int = BEGINNING) -> Iterator[str]:
-    """Yield lines up to a number of characters, then the last ones, with a line between that says what is left out."""
+    """Yield lines up to a number of characters, then the last ones, with a line between about what is left out."""
     left, last, skipped = beginning, deque[str](maxlen=LAST_LINES), 0
     for whole in lines:
         line = whole if len(whole) <= LONGEST_LINE else f"{whole[:LONGEST_LINE]} …\n"

@@ -1,7 +1,7 @@
-"""A task's places beside those outside it: of the run's other tasks, and Airflow's own folders.
+"""Check a task's places against those of the run's other tasks, and Airflow's folders.
 
-Each task renders the places of all, so that the first one refuses what would meet. What only the other task can render
-(its own try number) is known from its descriptor, once it has begun.
+Each task renders the places of all tasks, so that the first one refuses overlapping targets. A place that only the
+other task can render (its own try number) is known from its descriptor, once it has started.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def check_places(
     operator: BaseOperator,
     context: Context,
 ) -> None:
-    """Raise AirflowFailException where a place is not as it must be, by itself or beside those of other tasks."""
+    """Raise AirflowFailException for places that are invalid, or overlap those of other tasks."""
     rendered = rendered_endpoints(others, operator, context) if others else ()
     ends = (*rendered, *_recorded(task, others))
     _refuse(task, task_problems(task, others=ends, folders=tuple(_folders(context))))
@@ -59,7 +59,7 @@ def check_places(
 def check_recorded_places(
     task: TaskDeploymentDescriptor, others: Sequence[RegionDescriptor]
 ) -> None:
-    """Raise AirflowFailException where a target meets a place that another task of the run was told."""
+    """Raise AirflowFailException if a target overlaps a place in the descriptor of another task of the run."""
     _refuse(task, find_place_problems(task.region, others=_recorded(task, others)))
 
 
@@ -78,7 +78,7 @@ def _refuse(task: TaskDeploymentDescriptor, problems: Sequence[Problem]) -> None
 def rendered_endpoints(
     regions: Iterable[RegionDescriptor], operator: BaseOperator, context: Context
 ) -> tuple[Endpoint, ...]:
-    """Return the sources and sinks of other tasks, rendered as in their own; those that cannot be are left out."""
+    """Return the rendered sources and sinks of other tasks; those that cannot be rendered are left out."""
     known, templates = with_run_date(context), operator.get_template_env()
     found: list[Endpoint] = []
     for region in regions:
@@ -89,7 +89,7 @@ def rendered_endpoints(
                 try:
                     asked = variables_in(text, templates)
                     rendered[key] = str(operator.render_template(text, known, templates))
-                except Exception:  # whatever its own task will say of it
+                except Exception:  # its own task will report it
                     asked = set(OF_ONE_TASK)
                 if asked & OF_ONE_TASK:
                     left_out.add(key.rpartition(".")[0])

@@ -1,6 +1,6 @@
 """End a whole Spark application on this host: spark-submit's JVM and the Python driver, which is a child of its own.
 
-The provider's hook signals spark-submit alone, and the driver lives on: it would commit what nobody waits for.
+The provider's hook only signals spark-submit, and the driver would continue and commit.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ GRACE_SECONDS = 5
 
 
 def lead_a_group(hook: SparkSubmitHook) -> None:
-    """Let what the hook starts, and all it starts in turn, be a process group of its own.
+    """Run the hook's process and all its children in a separate process group.
 
-    What they print may be in any encoding: a letter that cannot be read fails no task.
+    Their output may be in any encoding: an unreadable character is no failure.
     """
     hook.submit = partial(hook.submit, start_new_session=True, errors="replace")
 
 
 def end_driver(hook: SparkSubmitHook) -> bool:
-    """End what the hook has started; False where its driver runs elsewhere, or nothing runs."""
+    """End the hook's process; False if its driver runs on another host, or nothing runs."""
     leader = hook._submit_sp
     if leader is None or hook._connection["deploy_mode"] == "cluster":
         return False
@@ -34,12 +34,11 @@ def end_driver(hook: SparkSubmitHook) -> bool:
 
 
 def end_group(leader: subprocess.Popen[str], grace_seconds: float = GRACE_SECONDS) -> None:
-    """Send TERM to a leader's group now, and KILL later to what is left; does not wait.
+    """Send TERM to a leader's group now, and KILL to the rest later; does not wait.
 
-    The KILL is sent by a process of its own: Airflow's supervisor kills this one five seconds after it has asked it to
-    end.
+    The KILL is sent by a separate process: Airflow's supervisor kills this one five seconds after the request to end.
     """
-    group = leader.pid  # as its leader began a session
+    group = leader.pid  # since its leader started a session
     try:
         os.killpg(group, signal.SIGTERM)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""The Airflow task of one deployment region: a SparkSubmitOperator that brings its own application.
+"""The Airflow task of one deployment region: a SparkSubmitOperator with our application.
 
 render places and parameters → descriptor.json → spark-submit main.py descriptor.json → report.json
 """
@@ -72,7 +72,7 @@ APPLICATION = PACKAGE / "spark_runtime" / "main.py"
 class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider ships no types
     """Runs one deployment region; try n is execution attempt n - 1.
 
-    `places` (paths) and `parameters` are what Airflow renders and shows; the rest of the region never meets Jinja.
+    Airflow renders and shows `places` (paths) and `parameters`; the rest of the region is never templated.
     `plan_document` is the whole pipeline's, on one of its tasks: the web server finds it in the serialized Dag.
     """
 
@@ -126,26 +126,26 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     def render_template_fields(
         self, context: Context, jinja_env: Environment | None = None
     ) -> None:
-        """Render with `run_date`, too; raises AirflowFailException where a place asks for what this run has not."""
+        """Render with `run_date`, too; raises AirflowFailException if a place needs a variable missing in this run."""
         with explaining_templates(self._pipeline.name, self.places):
             super().render_template_fields(with_run_date(context), jinja_env)
 
     def execute(self, context: Context) -> RegionSummary:
-        """Submit the region; return what came out, or raise with the report's words."""
+        """Submit the region; return its summary, or raise with the report's message."""
         task = self._task(context)
         check_places(task, self.others, self, context)
-        # Not in __init__: Airflow would store this host's paths in the Dag, and every host would make a Dag version.
+        # Not in __init__: Airflow would store this host's paths in the Dag, and every host would create a Dag version.
         self.env_vars = driver_environment(task.region)
         see_run(task)
         descriptor = deploy(task)
         self.application_args = [descriptor]
         with self._recording(descriptor):
-            # Once more: of two tasks that begin at the same moment, one sees what the other was told.
+            # Again: of two tasks that start at the same moment, one sees the other's descriptor.
             check_recorded_places(task, self.others)
             self._check_plan(task)
             try:
                 summary = self._submit(task, context)
-            except AirflowException:  # it may have computed something again, and stopped there
+            except AirflowException:  # it may have recomputed a result before it failed
                 rerun_stale_consumers(task, self, self._api_conn_id, self.log)
                 raise
             rerun_stale_consumers(task, self, self._api_conn_id, self.log)
@@ -155,7 +155,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     def _announce(
         self, task: TaskDeploymentDescriptor, context: Context, summary: RegionSummary
     ) -> None:
-        """Leave the outlets that this run has published to: Airflow makes an event for each."""
+        """Keep the outlets that this run has published to: Airflow creates an event for each."""
         defaults = dict(self._pipeline.params)
         written = published(self._region, defaults, dict(task.parameters))
         assets = (each.asset for each in written)
@@ -163,7 +163,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         describe_events(context, written, summary["outputs"])
 
     def _check_plan(self, task: TaskDeploymentDescriptor) -> None:
-        """Record the plan; raises AirflowFailException where what the task reads was computed by another one."""
+        """Record the plan; raises AirflowFailException if an input of the task was computed by another one."""
         log = ManifestLog(store=store_of(task.staging_root), layout=task.layout)
         record_plan(log.store, task.layout, self._plan)
         try:
@@ -191,7 +191,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
 
     @contextmanager
     def _recording(self, descriptor: str) -> Iterator[None]:
-        """Leave how the attempt ended, whatever ends it but the death of this process."""
+        """Write the attempt's outcome, unless this process is killed."""
         state, reason = ExecutionState.FINISHED, None
         try:
             yield
@@ -205,9 +205,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     def on_kill(self) -> None:
         """End the whole application: when the task was marked, cleared, or took too long."""
         self._is_killed = True
-        if (
-            self.application_args
-        ):  # the supervisor may kill this process before it comes to an end by itself
+        if self.application_args:  # the supervisor may kill this process before it ends by itself
             leave_outcome(
                 self.application_args[0],
                 ExecutionState.CANCELED,
@@ -226,7 +224,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         )
 
     def _submission(self) -> Submission:
-        """Return what the hook is about to run; it has no public way to ask."""
+        """Return the hook's command, for which it has no public API."""
         self._hook = self._get_hook()
         command = self._hook._build_spark_submit_command(self.application)
         return Submission(
@@ -237,7 +235,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         )
 
     def _task(self, context: Context) -> TaskDeploymentDescriptor:
-        """Fill in what the run gives; raises AirflowFailException where that cannot be run, before anything is."""
+        """Return the descriptor with the run's values; raises AirflowFailException if they are invalid."""
         instance = context["ti"]
         try:
             region = fill_places(self._region, self.places)
@@ -268,7 +266,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         )
 
     def _get_hook(self) -> SparkSubmitHook:
-        """Return secrets to the hook alone: the operator's own `env_vars` is a field that Airflow renders and shows."""
+        """Return the hook with secrets: the operator's own `env_vars` is a field that Airflow renders and shows."""
         hook = super()._get_hook()
         lead_a_group(hook)
         limit_log(hook)

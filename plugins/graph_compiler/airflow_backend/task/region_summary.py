@@ -1,6 +1,6 @@
-"""What a finished task tells Airflow: a small value on the task (its XCom), and lines in its log.
+"""A finished task's summary for Airflow: a small XCom, and lines in its log.
 
-The report beside the descriptor has all of it; Airflow keeps XComs in its database, so this one is bounded.
+The report beside the descriptor is complete; Airflow keeps XComs in its database, so this one is limited.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class VertexSummary(TypedDict):
 
 
 class RegionSummary(TypedDict):
-    """All of a task; `left_out` says what was too much, None if nothing was."""
+    """The summary of a task; `left_out` says what did not fit, None if everything did."""
 
     outputs: list[OutputSummary]
     vertices: list[VertexSummary]
@@ -74,7 +74,7 @@ def summarize(report: ExecutionReport, report_path: str) -> RegionSummary:
 
 
 def log_lines(report: ExecutionReport) -> Iterator[str]:
-    """Say in one line each what came out, what ran through, and what Spark did for it."""
+    """Return a line for each output, each vertex and each Spark action."""
     for again in report.recomputed:
         yield again.words()
     for output in report.outputs:

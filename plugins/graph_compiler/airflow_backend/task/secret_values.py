@@ -1,4 +1,4 @@
-"""The values of a region's secrets, from Airflow's connections, and the one way they take: the driver's environment.
+"""The values of a region's secrets, from Airflow's connections, which only the driver's environment gets.
 
 SparkSubmitHook gives variables to the process it starts only for local masters and client mode on a standalone cluster.
 For YARN and Kubernetes it writes them into `--conf spark.…Env.NAME=value`: arguments, which every user of the host can
@@ -21,14 +21,14 @@ from graph_compiler.errors import SecretError
 def secret_values(region: RegionDescriptor) -> dict[str, str]:
     """Return each secret's value by its variable, masked in every log of this process from here on.
 
-    Raises SecretError naming the connection or the field that is not there, and never a value.
+    Raises SecretError with the missing connection or field, and never a value.
     """
     secrets = dict.fromkeys(values_within(region, Secret))
     return {secret.variable: _value(secret) for secret in secrets}
 
 
 def check_way_to_driver(hook: SparkSubmitHook) -> None:
-    """Raise SecretError where the hook would turn the environment into arguments, or not pass it on."""
+    """Raise SecretError if the hook would turn the environment into arguments, or not pass it on."""
     master, mode = hook._connection["master"], hook._connection["deploy_mode"]
     if hook._is_yarn or hook._is_kubernetes or mode == "cluster":
         raise SecretError(

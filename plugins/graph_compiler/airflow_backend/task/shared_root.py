@@ -1,4 +1,4 @@
-"""Every worker must see one staging root; a task finds out before it leaves anything there."""
+"""Every worker must have the same staging root; a task checks that before it writes there."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from graph_compiler.staging.store.stores import store_of
 
 
 def see_run(task: TaskDeploymentDescriptor) -> None:
-    """Mark the run at its first task, and see the mark at every other.
+    """Write the run's marker in its first task, and check it in every other.
 
-    Raises AirflowException, which a retry may follow: it may run on a worker that has the folder. AirflowFailException
-    where the run began with another version of the pipeline.
+    Raises AirflowException, so that a retry may run on a worker that has the folder; AirflowFailException if the run
+    started with another version of the pipeline.
     """
     root = task.staging_root
     store = store_of(root)

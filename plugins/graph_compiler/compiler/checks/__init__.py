@@ -1,1 +1,1 @@
-"""All that can be wrong with a declaration, found before anything is translated."""
+"""Find the problems of a declaration before anything is translated."""

@@ -1,4 +1,4 @@
-"""What can be wrong with a connector by itself: its schema, its secrets, and what its kind finds."""
+"""Problems of a single connector: its schema, its secrets, and those that its kind finds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SENSITIVE = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
 
 
 def connectors_of(pipeline: Pipeline) -> Iterator[tuple[PhysicalTransformation, Connector]]:
-    """Yield every source and sink with its connector, but for what is none."""
+    """Yield every source and sink with its connector, without values that are no connectors."""
     for transformation in pipeline.operators:
         operator = transformation.operator
         if isinstance(operator, Source | Sink) and isinstance(operator.connector, Connector):
@@ -27,7 +27,7 @@ def connectors_of(pipeline: Pipeline) -> Iterator[tuple[PhysicalTransformation, 
 
 
 def not_connectors(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find sources and sinks that were given something else: a path, a DataFrame."""
+    """Find sources and sinks whose connector is something else: a path, a DataFrame."""
     for transformation in pipeline.operators:
         operator = transformation.operator
         if isinstance(operator, Source | Sink) and not isinstance(operator.connector, Connector):

@@ -1,4 +1,4 @@
-"""What can be wrong with expressions and templates, and the parameters in them (decision 24)."""
+"""Problems of expressions and templates, and of the parameters in them (decision 24)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def templates_in_expressions(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def clocks_in_literals(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find literals that are the time at which Spark parses them: another one in each task, and in each attempt."""
+    """Find literals for the time at which Spark parses them, which differs in each task and attempt."""
     for operator in pipeline.operators:
         for expression in operator.operator.expressions():
             if found := _CLOCK_LITERAL.search(expression):
@@ -58,7 +58,7 @@ def clocks_in_literals(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def unknown_parameters(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find parameters nobody declared."""
+    """Find undeclared parameters."""
     known = [*(name for name, _ in pipeline.params), RUN_DATE]
     for operator in pipeline.operators:
         for name in dict.fromkeys(_parameters(operator)):
@@ -72,7 +72,7 @@ def unknown_parameters(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def _parameters(operator: PhysicalTransformation) -> Iterator[str]:
-    """Yield the parameters an operator uses: in its templates, in its expressions, as arguments of its function."""
+    """Yield the parameters of an operator: in its templates, its expressions, and as arguments of its function."""
     yield from operator.operator.bound_parameters()
     if isinstance(operator.operator, Source | Sink):
         connector: object = operator.operator.connector

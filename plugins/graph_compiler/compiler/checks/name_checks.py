@@ -1,7 +1,7 @@
-"""Names that two operators of a pipeline have.
+"""Duplicate names of operators.
 
-Flink lets operators share a name, since it tells them apart by their ids. So do the graphs here; but people name
-operators in `run --until`, and sinks in `history` and in the outputs of a run.
+Flink lets operators share a name, since it distinguishes them by their ids. So do the graphs here; but `run --until`
+takes the name of an operator, and `history` and the outputs of a run show the names of sinks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from graph_compiler.errors import Problem
 
 
 def operators_of_one_name(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find operators that were given the name of an earlier one; sinks are looked at when they are deployed."""
+    """Find operators with the name of an earlier one; sinks are checked when they are deployed."""
     for operator, first in _repeated(
         t for t in pipeline.operators if not isinstance(t.operator, Sink)
     ):

@@ -1,4 +1,4 @@
-"""What can be wrong with the settings of an operator."""
+"""Problems of the settings of operators."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from graph_compiler.options.model import MAX_PARALLELISM, PipelineOptions, Runti
 
 
 def duplicate_uids(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find uids that two operators have."""
+    """Find duplicate uids."""
     return repeated_uids(
         (one.settings.uid, one.name, one.declared_at) for one in pipeline.operators
     )
@@ -27,7 +27,7 @@ def duplicate_uids(pipeline: Pipeline) -> Iterator[Problem]:
 def repeated_uids(
     operators: Iterable[tuple[str | None, str, SourceLocation | None]],
 ) -> Iterator[Problem]:
-    """Find uids that an earlier operator has; an operator is its uid, its name, and its place."""
+    """Find uids that an earlier operator has; an operator is a tuple of uid, name and location."""
     first: dict[str, tuple[str, SourceLocation | None]] = {}
     for uid, name, declared_at in operators:
         if uid is None:
@@ -45,7 +45,7 @@ def repeated_uids(
 
 
 def missing_uids(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem]:
-    """Find operators without uid where each must have one."""
+    """Find operators without a uid if each must have one."""
     for operator in pipeline.operators:
         ids = (operator.settings.uid, operator.settings.uid_hash)
         if not options.auto_generate_uids and ids == (None, None):
@@ -57,7 +57,7 @@ def missing_uids(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Probl
 
 
 def parallelism(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find parallelism that is no number, or out of bounds."""
+    """Find a parallelism that is no number, or out of bounds."""
     for operator in pipeline.operators:
         parallelism, most = operator.settings.parallelism, operator.settings.max_parallelism
         wrong = [
@@ -86,7 +86,7 @@ def parallelism(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def incomplete_operators(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find operators that say nothing, or what goes not together."""
+    """Find operators with empty or contradictory settings."""
     for operator in pipeline.operators:
         expressions = operator.operator.expressions()
         if not all(
@@ -97,7 +97,7 @@ def incomplete_operators(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def task_ids(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find task ids Airflow would refuse."""
+    """Find task ids that Airflow would refuse."""
     for operator in pipeline.operators:
         task_id = operator.settings.task_id
         if task_id is not None and not is_legal_name(task_id):
@@ -109,7 +109,7 @@ def task_ids(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def unbounded_in_batch(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem]:
-    """Find sources that never end in a job that must."""
+    """Find unbounded sources in a batch job."""
     if options.runtime_mode is RuntimeMode.BATCH:
         for source in unbounded_sources(pipeline):
             yield problem_at(
@@ -127,7 +127,7 @@ def job_type(pipeline: Pipeline, options: PipelineOptions) -> JobType:
 
 
 def unbounded_sources(pipeline: Pipeline) -> list[PhysicalTransformation]:
-    """Return the sources that never end."""
+    """Return the unbounded sources."""
     return [
         t
         for t in pipeline.operators

@@ -1,4 +1,4 @@
-"""Connectors and operators of other packages: whether a document can name them."""
+"""Problems of connectors and operators of other packages, which a document must be able to name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graph_compiler.extensions import is_foreign, reference, why_not_registered
 
 
 def unregistered_kinds(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find connectors and operators that Spark's driver could not find by their names."""
+    """Find connectors and operators that Spark's driver could not find by name."""
     for transformation in pipeline.operators:
         operator = transformation.operator
         reasons: list[tuple[type[Connector | Operator], str | None]] = []

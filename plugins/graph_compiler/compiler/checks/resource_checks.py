@@ -1,4 +1,4 @@
-"""What can be wrong with the resources operators ask for, and with what slot sharing groups give."""
+"""Problems of the resources of operators and slot sharing groups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graph_compiler.identifiers import listing
 
 
 def resource_profiles(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find slot sharing groups Spark would not start, each where it was first declared."""
+    """Find slot sharing groups that Spark would not start, each at its first declaration."""
     seen = []
     for operator in pipeline.operators:
         group = operator.settings.resource_profile
@@ -27,7 +27,7 @@ def resource_profiles(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def differing_profiles(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find groups of which two operators say different things; a name alone says nothing of them."""
+    """Find groups that two operators declare differently; a name alone declares nothing."""
     first: dict[str, PhysicalTransformation] = {}
     for operator in pipeline.operators:
         group = operator.settings.resource_profile
@@ -44,7 +44,7 @@ def differing_profiles(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def resources(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find resources that are no numbers, and minimums over what is preferred (Flink's validateMinAndPreferred)."""
+    """Find resources that are no numbers, and minimums over the preferred ones (Flink's validateMinAndPreferred)."""
     for operator in pipeline.operators:
         settings = operator.settings
         least, preferred = settings.min_resources, settings.preferred_resources

@@ -1,4 +1,4 @@
-"""What the slot sharing groups of a pipeline give, and whether that is enough for the chains that run in them."""
+"""The resources of a pipeline's slot sharing groups, and whether they are enough for their chains."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def resource_profiles(pipeline: Pipeline) -> tuple[SlotSharingGroup, ...]:
 def unmet_minimums(stream_graph: StreamGraph, graph: JobGraph) -> Iterator[Problem]:
     """Find vertices that need more than an executor of their group has.
 
-    Flink asks its slots for the group's profile and never looks at the operators' minimum again; a pipeline that says
-    both and means different things would only show it by running out of memory.
+    Flink requests slots with the group's profile and does not check the operators' minimum against it; a pipeline that
+    contradicts itself would only run out of memory.
     """
     for vertex in graph.vertices:
         group = graph.resource_profile.get(vertex.slot_sharing_group)
@@ -44,7 +44,7 @@ def unmet_minimums(stream_graph: StreamGraph, graph: JobGraph) -> Iterator[Probl
 
 
 def _shares(vertex: JobVertex, graph: StreamGraph) -> str:
-    """Say what each operator of a chain adds; nothing where there is one only."""
+    """Return the share of each operator of a chain as text; empty if there is only one."""
     nodes = [graph.node[id] for id in vertex.node_ids[-len(vertex.operator_ids) :]]
     if len(nodes) == 1:
         return ""

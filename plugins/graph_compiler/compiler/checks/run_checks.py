@@ -1,4 +1,4 @@
-"""What can be wrong with how a pipeline is run: its parameters' defaults, its schedule."""
+"""Problems of how a pipeline runs: the defaults of its parameters, its schedule."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from graph_compiler.options.schedule_checks import schedule_problems
 
 
 def defaults(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find defaults that their own schema refuses."""
+    """Find defaults that violate their schema."""
     yield from default_problems(pipeline.parameters)
 
 
 def schedule(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find schedules that Airflow would not take, or that contradict themselves."""
+    """Find schedules that Airflow would refuse, or that contradict themselves."""
     if pipeline.schedule is not None:
         yield from schedule_problems(pipeline.schedule)

@@ -1,4 +1,4 @@
-"""What can be wrong with where a pipeline writes, and how."""
+"""Problems of a pipeline's targets and sink modes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FIRST_PARAMETER = re.compile(r"^\{\{\s*params\.(\w+)\s*\}\}")
 
 
 def sinks(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find sinks that cannot be written as they are told to."""
+    """Find sinks that cannot be written in their mode."""
     for transformation, connector in connectors_of(pipeline):
         if not isinstance(transformation.operator, Sink):
             continue
@@ -44,9 +44,9 @@ def sinks(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def targets_that_meet(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find targets that two sinks write, in whatever mode, or that the pipeline reads; folders inside one, too.
+    """Find targets that two sinks write, in any mode, or that the pipeline reads; folders inside one, too.
 
-    A target takes one publication of a plan in a run, so a second sink would fail when it publishes.
+    A target accepts one publication of a plan in a run, so a second sink would fail when it publishes.
     """
     endpoints = [*connectors_of(pipeline)]
     sinks = [(t, connector) for t, connector in endpoints if isinstance(t.operator, Sink)]
@@ -73,7 +73,7 @@ def _root(
     connector: Connector,
     defaults: Mapping[str, ParameterValue],
 ) -> Iterator[Problem]:
-    """Find targets that every run would refuse; where a template begins one that is no parameter, the run will tell."""
+    """Find targets that every run would refuse; a target that starts with a template is checked by the run."""
     if not isinstance(connector, FileConnector) or not connector.path.strip():
         return
     begins = _beginning(connector, defaults)
@@ -90,13 +90,13 @@ def _root(
 
 
 def _beginning(connector: FileConnector, defaults: Mapping[str, ParameterValue]) -> str | None:
-    """Return a path with its first parameter's default; None where another template begins it."""
+    """Return a path with its first parameter's default; None if it starts with another template."""
     begins = _FIRST_PARAMETER.sub(lambda found: str(defaults.get(found[1], "/")), connector.path)
     return None if _BEGINS_WITH_TEMPLATE.match(begins) else begins
 
 
 def relative_sources(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find sources whose path depends on the folder a program is started in."""
+    """Find sources whose path depends on the working directory."""
     for transformation, connector in connectors_of(pipeline):
         if not isinstance(transformation.operator, Source):
             continue

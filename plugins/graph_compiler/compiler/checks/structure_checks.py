@@ -1,4 +1,4 @@
-"""What can be wrong with how transformations hang together."""
+"""Problems of the connections between transformations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from graph_compiler.options.model import PipelineOptions
 
 
 def unknown_inputs(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find inputs that are not there."""
+    """Find unknown inputs."""
     known = {transformation.id for transformation in pipeline.transformations}
     for transformation in pipeline.transformations:
         for unknown in sorted(set(transformation.inputs) - known):
@@ -34,7 +34,7 @@ def unknown_inputs(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def unknown_partitioners(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find partitioners that are none."""
+    """Find values that are no partitioners."""
     for transformation in pipeline.transformations:
         if isinstance(transformation, PartitionTransformation):
             partitioner = transformation.partitioner
@@ -59,7 +59,7 @@ def cycles(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def iterations(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem]:
-    """Find iterations that Flink refuses: in a batch job, or with nothing that flows back."""
+    """Find iterations that Flink refuses: in a batch job, or without feedback."""
     kind = job_type(pipeline, options)
     for transformation in pipeline.transformations:
         if not isinstance(transformation, FeedbackTransformation):
@@ -77,7 +77,7 @@ def iterations(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem
 
 
 def side_outputs(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find side outputs nobody gives."""
+    """Find side outputs that no operator has."""
     by_id = {transformation.id: transformation for transformation in pipeline.transformations}
     for transformation in pipeline.transformations:
         if not isinstance(transformation, SideOutputTransformation):

@@ -1,4 +1,4 @@
-"""What has another type than it is declared to have. Other checks look at the rest: they take types for granted."""
+"""Values of another type than declared. Other checks rely on the types."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _problems(operator: PhysicalTransformation) -> Iterator[Problem]:
             value = connector
         case WindowAggregate(window=window):
             value = window
-        case other if is_foreign(type(other)):  # no call has looked at its fields
+        case other if is_foreign(type(other)):  # no call has checked its fields
             value = other
     if not isinstance(value, Connector | Operator | Window):
         return

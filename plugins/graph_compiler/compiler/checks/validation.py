@@ -1,7 +1,7 @@
-"""Find everything wrong with a declaration before anything is translated. Pure: Pipeline in, Problems out.
+"""Find all problems of a declaration before anything is translated. Pure: Pipeline in, Problems out.
 
-One function for each question, gathered in `CHECKS`, or in `OPTION_CHECKS` where the answer depends on an option; to
-add one, write it and name it there.
+Each check is a function in `CHECKS`, or in `OPTION_CHECKS` if it depends on an option; to add one, write it and list it
+there.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ WARNINGS: Checks = (name_checks.operators_of_one_name, sink_checks.relative_sour
 
 
 def find_warnings(pipeline: Pipeline) -> tuple[Problem, ...]:
-    """Return what may be a mistake in a pipeline that has no problems."""
+    """Return possible mistakes in a pipeline that has no problems."""
     return tuple(warning for check in WARNINGS for warning in check(pipeline))
 
 
 def all_problems(error: InvalidPipelineError) -> tuple[Problem, ...]:
-    """Return what a refusal tells, and what else is wrong with the rest of a declaration that stopped at it."""
+    """Return the problems of a refusal, and those of the rest of the declaration."""
     declared = error.declared if isinstance(error, IncompletePipelineError) else None
     if declared is None or not _has_roots(declared):
         return error.problems
@@ -98,7 +98,7 @@ def validated_options(
     *,
     checks: Checks = CHECKS,
 ) -> PipelineOptions:
-    """Return the options of a pipeline that is right; raises InvalidPipelineError with every problem found."""
+    """Return the options of a valid pipeline; raises InvalidPipelineError with every problem found."""
     options, wrong = read_options(pipeline.config, deployment)
     problems = [*wrong, *find_problems(pipeline, None if wrong else options, checks)]
     if problems:
@@ -111,7 +111,7 @@ def find_problems(
 ) -> tuple[Problem, ...]:
     """Return every problem, in the order of the checks and then of the declaration.
 
-    `options` None: they are wrong, and what depends on them is not looked at.
+    `options` None: they are invalid, and checks that depend on them are skipped.
     """
     if not _has_roots(pipeline):
         return (

@@ -20,7 +20,7 @@ def build_execution_graph(graph: JobGraph) -> ExecutionGraph | None:
     """Expand a job graph; sizes stay linear in the parallelism, whatever the pattern.
 
     Edges are in the order in which Flink attaches their targets, so a partition that several vertices read lists its
-    consumer groups in that order. None where a dynamic graph leaves a parallelism open. Raises InvalidPipelineError for
+    consumer groups in that order. None if a dynamic graph leaves a parallelism open. Raises InvalidPipelineError for
     one over its maximum.
     """
     parallelism = {

@@ -24,7 +24,7 @@ _Region = list[ExecutionVertexId]
 
 
 def build_scheduling_topology(job_graph: JobGraph, graph: ExecutionGraph) -> SchedulingTopology:
-    """Find the regions and what lies between them; linear in subtasks and groups."""
+    """Return the regions and the partition groups between them; linear in subtasks and groups."""
     order = {id: number for number, id in enumerate(_execution_vertices(graph))}
     found = [
         region

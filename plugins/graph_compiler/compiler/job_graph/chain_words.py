@@ -1,4 +1,4 @@
-"""How a chain is written: the name and the description of its job vertex, as Flink writes them.
+"""The name and the description of a chain's job vertex, as Flink writes them.
 
 A -> (B, C -> D)        the name, and the description in CASCADING mode (with other separators)
 A
@@ -19,14 +19,14 @@ _Text = Callable[[StreamNode], str]
 
 
 def chain_name(chain: OperatorChain, graph: StreamGraph, breaks: Breaks) -> str:
-    """Write the operators' names: `M [Source: S1, Source: S2] -> A -> (B, C)`."""
+    """Return the operators' names: `M [Source: S1, Source: S2] -> A -> (B, C)`."""
     return _in_a_row(chain, graph, breaks, lambda node: node.name, comma=", ")
 
 
 def chain_description(
     chain: OperatorChain, graph: StreamGraph, breaks: Breaks, mode: DescriptionMode
 ) -> str:
-    """Write the operators' descriptions, each on a line of its own or in a row."""
+    """Return the operators' descriptions, on separate lines or in one line."""
     if mode is DescriptionMode.CASCADING:
         return _in_a_row(chain, graph, breaks, lambda node: node.description, comma=" , ")
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""Group stream nodes into chains, and say for every edge that is not inside one why.
+"""Group stream nodes into chains, with the reason for every edge that is not inside one.
 
     flights → flown ─hash─▶ with_weather ─hash─▶ delays → sink
     becomes {flights, flown} {with_weather} {delays, sink}
@@ -39,8 +39,9 @@ class ChainBreak(StrEnum):
 class OperatorChain:
     """Nodes that run as one: `node_ids` in post-order as Flink lists them, so the head is last.
 
-    `out_edges` are the edges that leave the chain, in Flink's order. `source_ids` are sources the head took in; they
-    run in the chain and are no members of it. `after_end` holds the nodes that give out nothing before all input is in.
+    `out_edges` are the edges that leave the chain, in Flink's order. `source_ids` are sources that the head has taken
+    in; they run in the chain and are no members of it. `after_end` are the nodes without output before the end of their
+    input.
     """
 
     head_id: int
@@ -59,7 +60,7 @@ def why_not_chainable(
 ) -> ChainBreak | None:
     """Return the first rule the edge breaks, None when its ends may be chained.
 
-    `known` are answers for edges further up, where there are any: they save asking again.
+    `known` are the results for edges upstream, if there are any, so that they are not computed again.
     """
     if len(graph.in_edges[edge.target_id]) != 1:
         return ChainBreak.SEVERAL_INPUTS
@@ -69,7 +70,7 @@ def why_not_chainable(
 def why_not_joined(
     edge: StreamEdge, graph: StreamGraph, options: PipelineOptions, known: Breaks | None = None
 ) -> ChainBreak | None:
-    """Return the first rule the edge breaks, but for the number of inputs: a source may join one with several."""
+    """Return the first rule the edge breaks, except the number of inputs: a source may join a node with several."""
     source, target = graph.node[edge.source_id], graph.node[edge.target_id]
     same_max = (
         source.max_parallelism == target.max_parallelism or options.chaining_across_max_parallelism
@@ -106,7 +107,7 @@ def _may_follow(source: StreamNode, target: StreamNode) -> bool:
 
 
 def _is_staged(edge: StreamEdge, graph: StreamGraph, options: PipelineOptions) -> bool:
-    # Forward between operators that hash alike is chained whatever its mode: the exchange it stands for is gone.
+    # Forward between operators with the same hash is chained in any mode: it replaces an exchange.
     is_consecutive = isinstance(edge.partitioner, ForwardForConsecutiveHashPartitioner)
     return not is_consecutive and why_declared_staged(edge, graph, options) is not None
 
@@ -124,7 +125,7 @@ def _is_new_source(node: StreamNode) -> bool:
 def _is_driven_by_legacy_source(
     node: StreamNode, graph: StreamGraph, options: PipelineOptions, known: Breaks
 ) -> bool:
-    """Follow the chain to its head. Asked only where all else holds, and each step is one of the chain."""
+    """Whether the head of the chain is a legacy source; checked last, since it follows the whole chain."""
     while graph.in_edges[node.id]:
         edge = graph.in_edges[node.id][0]
         reason = known[edge.id] if edge.id in known else why_not_chainable(edge, graph, options)
@@ -135,11 +136,9 @@ def _is_driven_by_legacy_source(
 
 
 def chain_breaks(graph: StreamGraph, options: PipelineOptions) -> dict[str, ChainBreak | None]:
-    """Answer `why_not_chainable` for every edge, by edge id."""
+    """Return the result of `why_not_chainable` for every edge, by edge id."""
     found: dict[str, ChainBreak | None] = {}
-    for (
-        node
-    ) in graph.nodes:  # inputs before their consumers, but for what flows back in an iteration
+    for node in graph.nodes:  # inputs before their consumers, except the feedback of an iteration
         for edge in graph.in_edges[node.id]:
             found[edge.id] = why_not_chainable(edge, graph, options, found)
     return found
@@ -159,10 +158,10 @@ def absorbed_sources(graph: StreamGraph, options: PipelineOptions) -> dict[int, 
 def find_chains(
     graph: StreamGraph, breaks: Breaks, absorbed: Mapping[int, int]
 ) -> tuple[OperatorChain, ...]:
-    """Build chains from the sources on, in the order Flink creates job vertices: consumers before producers.
+    """Build chains from the sources, in the order in which Flink creates job vertices: consumers before producers.
 
     Depth-first from each head: first through the edges inside the chain, then through those that leave it, whose
-    targets are heads of chains of their own; then the node itself is done. (A stack: a chain may be long.)
+    targets are heads of other chains; then the node itself is done. (A stack: a chain may be long.)
     """
     heads = {absorbed.get(node.id, node.id) for node in graph.nodes if not graph.in_edges[node.id]}
     chains: dict[int, _OpenChain] = {}
@@ -187,13 +186,13 @@ def find_chains(
 
 @dataclass(slots=True)
 class _OpenChain:
-    """A chain while it is built: nodes that are done, and for each the edges that leave at or below it."""
+    """A chain while it is built: finished nodes, and for each the edges that leave at or below it."""
 
     node_ids: list[int] = field(default_factory=list)
     leaving: dict[int, list[StreamEdge]] = field(default_factory=dict)
 
     def finish(self, node_id: int, graph: StreamGraph, breaks: Breaks) -> None:
-        """Take in a node whose chained children are done: their edges come before its own."""
+        """Add a node whose chained children are finished: their edges come before its own."""
         edges = graph.out_edges[node_id]
         below = [
             edge
@@ -219,7 +218,7 @@ class _OpenChain:
         )
 
     def _after_end(self, graph: StreamGraph, breaks: Breaks) -> frozenset[int]:
-        """Spread "gives out nothing before the end" down the chain, and from a child up to those before it."""
+        """Propagate "no output before the end" down the chain, and from a child up to the nodes before it."""
         found = {
             id for id in self.node_ids if graph.node[id].operator.attributes.outputs_only_after_end
         }

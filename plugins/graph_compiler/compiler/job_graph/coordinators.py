@@ -1,4 +1,4 @@
-"""What the operators of a chain have the driver do: hooks, coordinators, splits.
+"""What the driver does for the operators of a chain: hooks, coordinators, splits.
 
 Sources that the head took in come first, then the chain's nodes in Flink's order, the head last.
 """
@@ -23,7 +23,7 @@ from graph_compiler.identifiers import OperatorId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coordination:
-    """What a chain's vertex carries."""
+    """The hooks and coordinators of a chain's vertex."""
 
     on_master: tuple[InitializeOnMaster, ...]
     coordinators: tuple[OperatorCoordinatorProvider, ...]
@@ -33,7 +33,7 @@ class Coordination:
 def coordination(
     chain: OperatorChain, graph: StreamGraph, operator_ids: Mapping[int, OperatorId]
 ) -> Coordination:
-    """Gather what the operators of a chain ask of the driver."""
+    """Collect the hooks and coordinators of a chain's operators."""
     operators = [
         (operator_ids[id], graph.node[id].operator) for id in (*chain.source_ids, *chain.node_ids)
     ]
@@ -53,7 +53,7 @@ def coordination(
 
 
 def input_splits(vertex: JobVertex, parallelism: int) -> tuple[InputSplitAssigner, ...]:
-    """Return the splits of the vertex' sources, those whose connector knows them beforehand."""
+    """Return the splits of the vertex's sources whose connector knows them in advance."""
     return tuple(
         InputSplitAssigner(operator_id=id, splits=splits, parallelism=parallelism)
         for id, source in vertex.input_split_sources

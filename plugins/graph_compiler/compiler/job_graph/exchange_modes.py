@@ -1,8 +1,8 @@
-"""Decide for an edge between two chains where its data lives: the result type.
+"""Decide where the data of an edge between two chains is kept: the result type.
 
-What the declaration says holds (BATCH, PIPELINED, HYBRID_*, `.stage(reason)`, `.expensive()`, contracts); what it
-leaves open follows `execution.batch-shuffle-mode`. AUTO leaves it in memory: what has to be staged for other reasons,
-`deployment_regions` finds.
+The declaration comes first (BATCH, PIPELINED, HYBRID_*, `.stage(reason)`, `.expensive()`, contracts); what it leaves
+open follows `execution.batch-shuffle-mode`. AUTO keeps it in memory; `deployment_regions` finds edges that must be
+staged for other reasons.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def result_type(
 ) -> ResultPartitionType:
     """Return the type of the data set this edge consumes (Flink's `determineResultPartitionType`).
 
-    `after_end`: nothing comes out of the producer's chain before all its input is in.
+    `after_end`: the producer's chain has no output before the end of its input.
     """
     if why_declared_staged(edge, graph, options) is not None:
         return ResultPartitionType.BLOCKING
@@ -56,7 +56,7 @@ def result_type(
 def why_declared_staged(
     edge: StreamEdge, graph: StreamGraph, options: PipelineOptions
 ) -> StagingReason | None:
-    """Return the reason the declaration has to stage this edge: BATCH always, a wish unless all is pipelined."""
+    """Return why the declaration stages this edge: BATCH always, other requests unless all edges are pipelined."""
     if edge.exchange_mode is ExchangeMode.BATCH:
         return StagingReason.DECLARED
     is_pipelined = (

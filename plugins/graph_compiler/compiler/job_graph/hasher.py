@@ -1,7 +1,7 @@
 """Operator ids that survive recompilation: Flink's StreamGraphHasherV2, bit for bit.
 
-With a uid the id is the hash of the uid. Without, it says where the operator sits: its number in a breadth-first
-walk from the sources, how many outputs it chains to, and the ids of its inputs; name and function do not enter.
+With a uid the id is the hash of the uid. Without, it depends on the operator's position: its number in a breadth-first
+walk from the sources, how many outputs it chains to, and the ids of its inputs; name and function do not matter.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from graph_compiler.identifiers import OperatorId
 def hash_nodes(
     graph: StreamGraph, breaks: Mapping[str, ChainBreak | None]
 ) -> dict[int, OperatorId]:
-    """Return the operator id of every node, by node id. `breaks` tells which edges are chainable."""
+    """Return the operator id of every node, by node id. `breaks` has the edges that are not chainable."""
     hashes: dict[int, bytes] = {}
     sources = sorted(node.id for node in graph.nodes if not graph.in_edges[node.id])
     queue, enqueued = deque(sources), set(sources)

@@ -1,4 +1,4 @@
-"""What Flink refuses when it makes the job graph, in our words."""
+"""Stream graphs and job graphs that Flink refuses, with our messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graph_compiler.options.model import PipelineOptions
 
 
 def check_stream_graph(graph: StreamGraph, options: PipelineOptions) -> None:
-    """Refuse what cannot become a job graph; raises InvalidPipelineError with all of it."""
+    """Check a stream graph that is to become a job graph; raises InvalidPipelineError with all problems."""
     nodes = sorted(graph.nodes, key=lambda node: node.id)
     if problems := [
         *repeated_uids((node.settings.uid, node.declared_name, node.declared_at) for node in nodes),
@@ -27,7 +27,7 @@ def check_stream_graph(graph: StreamGraph, options: PipelineOptions) -> None:
 
 
 def check_job_graph(stream_graph: StreamGraph, graph: JobGraph) -> None:
-    """Refuse hybrid results where they cannot be, and unmet needs; raises InvalidPipelineError with all of it."""
+    """Check for invalid hybrid results and unmet resource needs; raises InvalidPipelineError with all problems."""
     hybrid = [data_set for data_set in graph.data_sets if data_set.result_type.is_hybrid]
     problems = [
         Problem(

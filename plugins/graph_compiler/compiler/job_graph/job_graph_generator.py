@@ -42,7 +42,7 @@ from graph_compiler.options.model import PipelineOptions
 
 
 def generate_job_graph(graph: StreamGraph, options: PipelineOptions) -> JobGraph:
-    """Chain what may be chained and connect the rest; raises InvalidPipelineError for what Flink refuses here."""
+    """Chain nodes where allowed and connect the chains; raises InvalidPipelineError for what Flink refuses here."""
     check_stream_graph(graph, options)
     facts = _chain(graph, options)
     vertices = {chain.head_id: _vertex(chain, facts) for chain in facts.chains}
@@ -71,7 +71,7 @@ def generate_job_graph(graph: StreamGraph, options: PipelineOptions) -> JobGraph
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Facts:
-    """What vertices and edges are made from. `sizes` are by chain head."""
+    """The inputs for vertices and edges. `sizes` are by chain head."""
 
     graph: StreamGraph
     options: PipelineOptions
@@ -100,7 +100,7 @@ def _chain(graph: StreamGraph, options: PipelineOptions) -> _Facts:
 
 
 def _settled(edge: StreamEdge) -> StreamEdge:
-    """Replace what a dynamic graph left open on an edge that turned out to lie between two chains."""
+    """Replace the partitioner that a dynamic graph left open on an edge between two chains."""
     partitioner: Partitioner = edge.partitioner
     if isinstance(partitioner, ForwardForConsecutiveHashPartitioner):
         partitioner = partitioner.hash_partitioner
@@ -195,14 +195,14 @@ def _connect(
 
 @dataclass(slots=True)
 class _Produced:
-    """A data set while it is made: the edge it was made for, and all that share it."""
+    """A data set while it is built: the edge it was created for, and all edges that share it."""
 
     edge: StreamEdge
     kind: ResultPartitionType
     edges: list[StreamEdge]
 
     def can_serve(self, edge: StreamEdge, kind: ResultPartitionType, facts: _Facts) -> bool:
-        """Whether another edge can read this data set as well (Flink's output reuse)."""
+        """Whether another edge can also read this data set (Flink's output reuse)."""
         may_share = self.kind.is_reconsumable or self.kind.is_hybrid
         same_kind = self.kind is kind or (self.kind.is_hybrid and kind.is_hybrid)
         same_rows = (self.edge.source_id, self.edge.output_tag) == (edge.source_id, edge.output_tag)

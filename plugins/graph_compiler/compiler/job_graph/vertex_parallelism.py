@@ -1,4 +1,4 @@
-"""How many subtasks a job vertex has: its head's parallelism, or none yet where a dynamic graph leaves it open."""
+"""The number of subtasks of a job vertex: its head's parallelism, or none yet if a dynamic graph leaves it open."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from graph_compiler.options.model import PipelineOptions
 
 
 def is_configured(chain: OperatorChain, graph: StreamGraph) -> bool:
-    """Whether any operator of the chain has a parallelism of its own, sources it took in among them."""
+    """Whether any operator of the chain sets a parallelism, including sources that it took in."""
     return any(graph.node[id].parallelism_configured for id in (*chain.node_ids, *chain.source_ids))
 
 
 @dataclass(frozen=True, slots=True)
 class VertexSize:
-    """Parallelism and maximum of a vertex; None where nothing decides it yet."""
+    """Parallelism and maximum of a vertex; None if not decided yet."""
 
     parallelism: int | None
     max_parallelism: int | None

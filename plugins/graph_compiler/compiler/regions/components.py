@@ -1,4 +1,4 @@
-"""Job vertices that edges in memory join, and which of these wait for each other."""
+"""Groups of job vertices that edges in memory connect, and which of these wait for each other."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Component = list[JobVertexId]
 
 
 def components(graph: JobGraph, merged: Iterable[frozenset[JobVertexId]] = ()) -> list[Component]:
-    """Group vertices that edges join which are not staged; those of a `merged` set are in one group, too."""
+    """Group vertices that are connected by edges which are not staged, and the vertices of each `merged` set."""
     links = [(edge.source_id, edge.target_id) for edge in graph.edges if edge.staging is None]
     links += [(id, other) for group in merged for id in group for other in group]
     return connected_components([vertex.id for vertex in graph.vertices], links)
 
 
 def cycles(graph: JobGraph, found: list[Component]) -> list[frozenset[JobVertexId]]:
-    """Return the sets of vertices whose components wait for each other, or for themselves where a cut parts tasks."""
+    """Return the sets of vertices whose components wait for each other, or for themselves across two tasks."""
     component_of = {id: number for number, group in enumerate(found) for id in group}
     successors: dict[int, list[int]] = {number: [] for number in range(len(found))}
     waits_for_itself: set[int] = set()

@@ -4,7 +4,7 @@
     └─▒▒─▶ C ┘           A → B is staged too (WOULD_CYCLE), and the tasks are {A} → {C, B}
 
 1. Cut the edges that are BLOCKING, and those between two slot sharing groups.
-2. What still hangs together is a component: one Spark application.
+2. What is still connected is a component: one Spark application.
 3. A component that waits for itself through others is left for `deployment_regions` to merge with these, if they share
    a group and no cut among them parts tasks; else the edges that close the cycle are cut. Repeat until there is none.
    Under ALL_EXCHANGES_BLOCKING none is merged: each vertex is a task, but for what the declaration keeps together.
@@ -47,7 +47,7 @@ def cut_job_graph(stream_graph: StreamGraph, graph: JobGraph, options: PipelineO
 def why_staged(
     edge: JobEdge, stream_graph: StreamGraph, graph: JobGraph, options: PipelineOptions
 ) -> StagingReason | None:
-    """Return the reason to stage a job edge that lies in the edge itself; None if it can stay in memory."""
+    """Return the reason of the edge itself to be staged; None if it can stay in memory."""
     if reason := why_declared_staged(edge.stream_edge, stream_graph, options):
         return reason
     if edge.result_type.is_blocking and options.shuffle_mode is ShuffleMode.ALL_EXCHANGES_BLOCKING:
@@ -65,7 +65,7 @@ def why_staged(
 def _staged(
     reasons: Mapping[JobEdgeId, StagingReason], stream_graph: StreamGraph, graph: JobGraph
 ) -> JobGraph:
-    """Return the graph with the edges staged that a reason is given for."""
+    """Return the graph in which the edges with a reason are staged."""
     if not reasons:
         return graph
 
@@ -80,7 +80,7 @@ def _staged(
 
 
 def _closing_edges(graph: JobGraph, *, merges: bool) -> list[JobEdgeId]:
-    """Find edges that close a cycle of components which may not be merged; none where every cycle may be."""
+    """Return edges that close a cycle of components which may not be merged; none if all cycles may be."""
     merged: frozenset[frozenset[JobVertexId]] = frozenset()
     while found := cycles(graph, components(graph, merged)):
         closing = [
@@ -101,7 +101,7 @@ def _may_merge(inside: frozenset[JobVertexId], graph: JobGraph) -> bool:
 
 
 def _closing_edges_inside(inside: frozenset[JobVertexId], graph: JobGraph) -> list[JobEdgeId]:
-    """Find the edges that join vertices which can only run in different rounds."""
+    """Return the edges between vertices that can only run in different rounds."""
     edges = _edges_inside(inside, graph)
     ordered = [vertex.id for vertex in graph.vertices if vertex.id in inside]
     round_of = _rounds(ordered, edges)
@@ -115,10 +115,10 @@ def _closing_edges_inside(inside: frozenset[JobVertexId], graph: JobGraph) -> li
 
 
 def _rounds(ordered: list[JobVertexId], edges: list[JobEdge]) -> dict[JobVertexId, int]:
-    """Return each vertex' round: the number of cuts on the longest way to it.
+    """Return the round of each vertex: the number of cuts on the longest path to it.
 
     One that feeds later rounds only (a small source joined at the end) moves to the earliest of these, so that nothing
-    is cut that need not be. The ends of an edge declared pipelined are in one round, where there is a way to.
+    is cut needlessly. The ends of an edge declared pipelined are in one round, if possible.
     """
     tied = [e for e in edges if e.stream_edge.pipelining_reason and not _is_cut(e)]
     round_of = _raised(dict.fromkeys(ordered, 0), edges, tied)
@@ -135,7 +135,7 @@ def _raised(
     edges: list[JobEdge],
     tied: list[JobEdge],
 ) -> dict[JobVertexId, int]:
-    """Raise rounds until each vertex comes behind what it reads, and what is tied is in one round if it can be."""
+    """Raise rounds until each vertex comes after its inputs, and tied vertices are in one round if possible."""
     found = dict(round_of)
     while max(found.values()) <= 2 * len(edges):  # ties that cannot hold raise each other forever
         before = dict(found)
@@ -162,8 +162,8 @@ def _is_cut(edge: JobEdge) -> bool:
 def _with_data_sets(graph: JobGraph) -> JobGraph:
     """Return the graph with the data sets of staged edges BLOCKING, too.
 
-    Where others read one in memory (a hybrid one only may have several readers there), the staged edges read a data set
-    of their own: in Flink, edges of different result types share none either.
+    If others read one in memory (where only a hybrid one may have several readers), the staged edges read a separate
+    data set: in Flink, edges of different result types share none either.
     """
     data_sets, edges, added = list(graph.data_sets), list(graph.edges), Counter[JobVertexId]()
     readers_of: dict[IntermediateDataSetId, list[int]] = {one.id: [] for one in data_sets}

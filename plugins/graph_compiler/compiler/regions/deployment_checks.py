@@ -1,4 +1,4 @@
-"""What a pipeline declares and no deployment can keep. Ours alone: Flink's graphs are made before it is asked."""
+"""Declarations that no deployment can satisfy. These checks are ours: they run after Flink's graphs are built."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graph_compiler.identifiers import OperatorId
 
 
 def check_deployment(stream_graph: StreamGraph, graph: JobGraph) -> None:
-    """Refuse what cannot hold; raises InvalidPipelineError with all of it."""
+    """Check a compiled pipeline; raises InvalidPipelineError with all problems."""
     problems = [
         *_shared_result_ids(stream_graph, graph),
         *_staged_though_pipelined(stream_graph, graph),
@@ -23,9 +23,9 @@ def check_deployment(stream_graph: StreamGraph, graph: JobGraph) -> None:
 
 
 def why_fixed(node: StreamNode) -> str | None:
-    """Return why two readers would see different rows, as far as the declaration tells; Spark's plan has the last word.
+    """Return why two readers could see different rows, as far as the declaration shows; Spark's plan has the last word.
 
-    Such rows are staged once for all who read them (decision 9).
+    Such rows are staged once for all their readers (decision 9).
     """
     if reason := node.operator.why_unrepeatable():
         return reason
@@ -65,7 +65,7 @@ def _pipelined_problem(edge: StreamEdge, graph: StreamGraph, words: str) -> Prob
 
 
 def _shared_result_ids(stream_graph: StreamGraph, graph: JobGraph) -> Iterator[Problem]:
-    """Find uid hashes that give two vertices one id: their staged results would be taken for each other's."""
+    """Find uid hashes that give two vertices the same id: their staged results would be confused."""
     vertices = sorted(graph.vertices, key=lambda vertex: vertex.user_hashes[-1] is not None)
     first: dict[OperatorId, StreamNode] = {}
     for (

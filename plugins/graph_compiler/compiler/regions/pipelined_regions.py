@@ -1,4 +1,4 @@
-"""JobGraph → Flink's logical pipelined regions: vertices that edges which must be pipelined join."""
+"""JobGraph → Flink's logical pipelined regions: vertices connected by edges that must be pipelined."""
 
 from __future__ import annotations
 

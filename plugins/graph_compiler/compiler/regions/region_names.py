@@ -16,7 +16,7 @@ def name_regions(
 ) -> list[RegionId]:
     """Name each region after a pinned task id, else its first sink or staged operator in declaration order.
 
-    Raises InvalidPipelineError where two pins meet: in one region, or with one name in two.
+    Raises InvalidPipelineError if one region has two pins, or two regions the same.
     """
     pins: dict[str, StreamNode] = {}
     names: dict[
@@ -47,7 +47,7 @@ def name_regions(
 
 
 def _check_pins(pinned: list[StreamNode], pins: dict[str, StreamNode], pipeline: str) -> None:
-    """Take in the pin of a region; refuse a second one in it, and one that another region has."""
+    """Check the pin of a region: it must be its only one, and no other region may have it."""
     first, *others = pinned
     called = str(first.settings.task_id)
     differing = (node for node in others if node.settings.task_id != called)

@@ -1,4 +1,4 @@
-"""The reason why a job edge is staged, in words for people: `because you asked: "read by several reports"`."""
+"""The reason why a job edge is staged, as text: `because you asked: "read by several reports"`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graph_compiler.identifiers import listing
 
 
 def pipelining_words(edge: StreamEdge) -> str | None:
-    """Complete "in memory, …" where the declaration asks for that."""
+    """Complete "in memory, …" if the declaration requests that."""
     asked = edge.pipelining_reason
     return None if asked is None else f'because you asked: "{asked}"'
 

@@ -1,1 +1,1 @@
-"""Pipeline → StreamGraph: operators and edges, with what each edge is wished to be."""
+"""Pipeline → StreamGraph: operators and edges, and which edges should be staged."""

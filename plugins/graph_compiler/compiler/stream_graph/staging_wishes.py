@@ -1,14 +1,14 @@
-"""StreamGraph → StreamGraph: which edges an expensive operator or a contract wants to have staged.
+"""StreamGraph → StreamGraph: which edges should be staged for an expensive operator or a contract.
 
-    scored ─┬▒▶ by_day       scored is expensive: whatever fails behind it does not compute it again.
+    scored ─┬▒▶ by_day       scored is expensive: a failure after it does not recompute it.
             └▒▶ by_user      Not staged where one sink of files is all that reads it: that would write it twice.
 
     checked ─▶ cleaned ─┬▒▶ by_day      a violation of the contract in checked fails the task: the first result behind
                         └▒▶ by_user     it that several operators read is staged, so none of them begins before it held
 
-What is staged earlier on the way commits the contract, and the search ends there. An edge about which the declaration
-says something by itself (`.stage(reason)`, an exchange mode) keeps that; `.pipelined(reason)` behind a contract is
-marked all the same, so that `deployment_checks` refuses it.
+An edge that is staged earlier commits the contract, and the search ends there. An edge with its own declaration
+(`.stage(reason)`, an exchange mode) keeps it; `.pipelined(reason)` after a contract is marked too, so that
+`deployment_checks` refuses it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from graph_compiler.graphs.stream_graph import StreamEdge, StreamGraph, StreamNo
 
 
 def with_staging_wishes(graph: StreamGraph) -> StreamGraph:
-    """Mark the outputs of expensive operators, then what several read behind a contract that may fail the task."""
+    """Mark outputs of expensive operators, and outputs with several readers after a contract that may fail the task."""
     marked = _marked(graph, _behind_expensive(graph), StagingReason.EXPENSIVE)
     return _marked(marked, _behind_contracts(marked), StagingReason.CONTRACT)
 
 
 def contracts_before(node_id: int, graph: StreamGraph) -> tuple[str, ...]:
-    """Return the contracts that fail the task and are committed with what this operator gives out."""
+    """Return the contracts that may fail the task and are committed with this operator's output."""
     found: set[int] = set()
     pending = [node_id]
     while pending:
@@ -72,7 +72,7 @@ def _is_copied(node: StreamNode, graph: StreamGraph) -> bool:
 
 
 def _behind_contracts(graph: StreamGraph) -> frozenset[str]:
-    """Follow rows from each contract to the first output that several read; producers come before consumers."""
+    """Follow rows from each contract to the first output with several readers; producers come before consumers."""
     found: set[str] = set()
     uncommitted: set[str] = set()
     for node in graph.nodes:
@@ -96,7 +96,7 @@ def _outputs(edges: Iterable[StreamEdge]) -> Collection[list[StreamEdge]]:
 
 
 def _is_committed(edge: StreamEdge, graph: StreamGraph) -> bool:
-    """Whether the edge is staged for sure, whatever lies behind it."""
+    """Whether the edge is staged in any case."""
     source, target = graph.node[edge.source_id], graph.node[edge.target_id]
     return (
         edge.staging_wish is not None

@@ -1,4 +1,4 @@
-"""A stream graph while it is being written: nodes, virtual nodes, and the edges resolved through these.
+"""A stream graph while it is built: nodes, virtual nodes, and the edges resolved through these.
 
     producer ◀─ key_by (virtual: HASH) ◀─ consumer     becomes     producer ─HASH─▶ consumer
 
@@ -45,7 +45,7 @@ DEFAULT_SLOT_SHARING_GROUP = "default"
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """A physical producer, and what the virtual nodes between it and the consumer say."""
+    """A physical producer, and the settings of the virtual nodes between it and the consumer."""
 
     producer_id: int
     partitioner: Partitioner | None
@@ -57,7 +57,7 @@ class _Route:
 
 @dataclass(slots=True)
 class StreamGraphDraft:
-    """Mutable, local to one translation. `translated` maps a transformation id to the ids that stand for it."""
+    """Mutable, local to one translation. `translated` maps a transformation id to the ids that represent it."""
 
     options: PipelineOptions
     is_dynamic: bool
@@ -73,7 +73,7 @@ class StreamGraphDraft:
     _parallel_edges: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def new_id(self) -> int:
-        """Count one more id, after those of the declaration."""
+        """Return a new id, after those of the declaration."""
         self.last_id += 1
         return self.last_id
 
@@ -109,7 +109,7 @@ class StreamGraphDraft:
         return (node_id,)
 
     def add_iteration(self, transformation: FeedbackTransformation) -> tuple[int, int]:
-        """Add head and tail of an iteration, which have negative ids of their own count."""
+        """Add head and tail of an iteration, which have separate, negative ids."""
         head_id, tail_id = self._last_iteration_id - 1, self._last_iteration_id - 2
         self._last_iteration_id = tail_id
         self._add_iteration_end(head_id, IterationHead(), transformation, max_parallelism=None)
@@ -124,7 +124,7 @@ class StreamGraphDraft:
     def close_iteration(
         self, transformation: FeedbackTransformation, head_id: int, tail_id: int
     ) -> None:
-        """Let what flows back end in the tail; head and tail take its slot sharing group."""
+        """Connect the feedback to the tail; head and tail take its slot sharing group."""
         group = self._common_group(transformation.feedback)
         for id in (head_id, tail_id):
             self.nodes[id] = replace(self.nodes[id], slot_sharing_group=group)
@@ -152,7 +152,7 @@ class StreamGraphDraft:
         return id
 
     def add_input(self, node_id: int, input_id: int, *, type_number: int) -> None:
-        """Connect everything that stands for a transformation to a node."""
+        """Connect all nodes that represent a transformation to a node."""
         for id in self.translated[input_id]:
             self._add_edge(self._route(id), self.nodes[node_id], type_number)
 
@@ -201,7 +201,7 @@ class StreamGraphDraft:
         if pipelining_reason and exchange_mode is ExchangeMode.UNDEFINED:
             exchange_mode = (
                 ExchangeMode.PIPELINED
-            )  # a call of its own, not a side effect of the partition before it
+            )  # a separate call, not a side effect of the partition before it
         return _Route(id, partitioner, exchange_mode, output_tag, staging_reason, pipelining_reason)
 
     def _add_edge(self, route: _Route, target: StreamNode, type_number: int) -> None:
@@ -239,7 +239,7 @@ class StreamGraphDraft:
     def _partitioner(
         self, declared: Partitioner | None, source: StreamNode, target: StreamNode
     ) -> Partitioner:
-        """Choose where nothing is declared, and check forward edges (Flink's `createActualEdge`)."""
+        """Choose a partitioner if none is declared, and check forward edges (Flink's `createActualEdge`)."""
         if source.parallelism == target.parallelism:
             unspecified = (
                 ForwardForUnspecifiedPartitioner() if self.is_dynamic else ForwardPartitioner()

@@ -1,4 +1,4 @@
-"""Pipeline → StreamGraph: translate what was declared, inputs first, each transformation once.
+"""Pipeline → StreamGraph: translate the transformations, inputs first, each once.
 
 sink(5) → filter(2) → source(1)       roots are walked in declaration order, their inputs before them
 """
@@ -21,7 +21,7 @@ from graph_compiler.options.model import PipelineOptions, Scheduler
 
 
 def generate_stream_graph(pipeline: Pipeline, options: PipelineOptions) -> StreamGraph:
-    """Translate a pipeline that was validated; raises InvalidPipelineError with every problem translating finds."""
+    """Translate a validated pipeline; raises InvalidPipelineError with every problem that translation finds."""
     decided = job_type(pipeline, options)
     is_dynamic = decided is JobType.BATCH and options.scheduler is Scheduler.ADAPTIVE_BATCH
     by_id = {transformation.id: transformation for transformation in pipeline.transformations}
@@ -54,8 +54,8 @@ def _translate(
 ) -> None:
     """Translate transformations and their inputs, each once.
 
-    What flows back into an iteration is translated right behind it, though other consumers were declared before: Flink
-    meets it while it translates the iteration.
+    The feedback of an iteration is translated right after it, even if other consumers were declared before: Flink
+    translates it with the iteration.
     """
     for id in post_order(ids, lambda id: by_id[id].inputs):
         if id in draft.translated:

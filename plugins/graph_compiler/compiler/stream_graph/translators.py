@@ -1,7 +1,7 @@
 """One translator for each kind of transformation, with a streaming and a batch side.
 
-A translator writes nodes, virtual nodes and edges into the draft and gives the ids that stand for its
-transformation: a stream node's, or those of virtual nodes. To add one: a function, and its row in `TRANSLATORS`.
+A translator adds nodes, virtual nodes and edges to the draft and returns the ids that represent its transformation: a
+stream node's, or those of virtual nodes. To add one: a function, and its row in `TRANSLATORS`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _sink(draft: StreamGraphDraft, transformation: Transformation) -> tuple[int,
 
 
 def _starting_a_chain(translate: Translate, applies: Callable[[Keyed], bool]) -> Translate:
-    """Let a keyed operator start a chain: Flink sorts its input before it begins, so nothing may run into it."""
+    """Start a chain with a keyed operator: Flink sorts its input first, so no operator may be chained to its input."""
 
     def translate_head(draft: StreamGraphDraft, transformation: Transformation) -> tuple[int, ...]:
         assert isinstance(transformation, Keyed)
@@ -135,7 +135,7 @@ def _partition_in_streaming(
 
 
 def _feedback(draft: StreamGraphDraft, transformation: Transformation) -> tuple[int, ...]:
-    """Return the inputs and the iteration's head; the generator closes the iteration once what flows back is there."""
+    """Return the inputs and the iteration's head; the generator closes the iteration after translating its feedback."""
     assert isinstance(transformation, FeedbackTransformation)
     head_id, _ = draft.add_iteration(transformation)
     return (*draft.translated[transformation.inputs[0]], head_id)

@@ -3,10 +3,10 @@
     Csv Parquet Json Orc Text Files    files of one format below a path; published all at once
     Jdbc                               a table or query of a database, read in input splits
     Table                              a table of Spark's catalog
-    Values Range FunctionSource        rows of the declaration's own, and a function's
+    Values Range FunctionSource        rows written in the declaration, and a function's
 
 Jinja is rendered in paths, names, bounds and option values only (decision 24); a `Secret` is never rendered.
-To add one, here or in a package of your own: CONTRIBUTING.md.
+To add one, here or in your own package: CONTRIBUTING.md.
 """
 
 from graph_compiler.declaration.connectors.connector import (

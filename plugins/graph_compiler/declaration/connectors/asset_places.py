@@ -1,4 +1,4 @@
-"""The parts of an asset's URI, for `Connector.asset_uri`: a place without what templates fill in each run.
+"""The parts of an asset's URI, for `Connector.asset_uri`: a place without the parts that templates fill in each run.
 
 /data/out/delays/day=␀   →   file:///data/out/delays
 """
@@ -14,7 +14,7 @@ _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:/")
 
 
 def lasting(text: str) -> str:
-    """Leave out the parts between slashes that are UNKNOWN; empty where the beginning is."""
+    """Return a path without its UNKNOWN parts; empty if the first part is UNKNOWN."""
     first, *rest = text.split("/")
     kept = [part for part in rest if UNKNOWN not in part]
     is_elsewhere = first.endswith(":") and rest[:1] == [""] and UNKNOWN in "".join(rest[1:2])
@@ -30,12 +30,10 @@ def place_uri(place: str) -> str:
             return f"{scheme}:{rest[:2]}{_one_slash(rest[2:]).rstrip('/')}"
         place = "/" + rest.lstrip("/")
     if not place.startswith("/"):
-        return place.rstrip(
-            "/"
-        )  # Airflow takes it for a name, which is what a path from somewhere is
+        return place.rstrip("/")  # Airflow takes it for a name, as a relative path is
     return f"file://{quote(_one_slash(place).rstrip('/') or '/', safe='/=*,+@:')}"
 
 
 def _one_slash(path: str) -> str:
-    """Write a path as Hadoop reads it: a parameter that ends with a slash names the same folder."""
+    """Return a path without double slashes, as Hadoop reads it: a parameter may end with a slash."""
     return re.sub("//+", "/", path)

@@ -1,4 +1,4 @@
-"""What every connector has, and what the compiler asks of it."""
+"""The base class of connectors, and what the compiler needs from it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Options: TypeAlias = (
 
 
 class SinkMode(StrEnum):
-    """What a sink does to what its target holds.
+    """How a sink treats the rows that its target already has.
 
     append: nothing. overwrite: replaces all of it. overwrite-partitions: replaces the partitions (`partition_by`)
     that the new rows have, and leaves the others. error-if-exists: refuses a target that holds anything. merge:
-    replaces the rows whose key (`keys`) comes again, and adds those of new keys.
+    replaces the rows whose key (`keys`) is among the new rows, and adds those of new keys.
 
-    A run counts once in each of them: what its own earlier attempts have published is replaced, not added to. Merging
-    the same keys again gives the same; a key that only an earlier attempt had stays.
+    A run counts once in each of them: rows that its own earlier attempts have published are replaced, not added to.
+    Merging the same keys again gives the same rows; a key that only an earlier attempt had is kept.
     """
 
     APPEND = "append"
@@ -38,7 +38,7 @@ class SinkMode(StrEnum):
 
     @property
     def verb(self) -> str:
-        """Say what a sink does to its target, for messages."""
+        """Return the verb for messages: what a sink does to its target."""
         return _VERBS[self]
 
 
@@ -52,9 +52,9 @@ _VERBS = {
 
 
 class WhenReadTwice(StrEnum):
-    """What keeps a source's rows the same where several actions of one application read them.
+    """How a source's rows stay the same when several actions of one application read them.
 
-    SAME      they stand in the declaration
+    SAME      they are in the declaration
     LISTED    its files are listed once, and must still be as they were listed when anything made of them is committed;
               else the attempt fails, and the next one lists anew
     SNAPSHOT  the source sees to it by itself: one state of a database for a task, or no second read
@@ -69,7 +69,7 @@ class WhenReadTwice(StrEnum):
 
 
 class OnSchemaChange(StrEnum):
-    """What happens where columns are not those that are expected.
+    """What happens when columns differ from the expected ones.
 
     A source expects its declared `schema`; a sink its declared `schema`, and what rows that stay in the target have.
     Names are compared as Spark does, ignoring case; the order of columns never matters.
@@ -81,13 +81,13 @@ class OnSchemaChange(StrEnum):
              sink: the target follows the rows as far as its readers can. New columns are added (NULL in rows that were
              there); a narrower type is written as the target's; a wider one only where no old file stays, since
              Spark cannot read files of both. A database's table is never altered: of these, only narrower types.
-             A column that is gone is refused in both: somebody reads it.
+             A missing column is refused in both: somebody reads it.
     IGNORE   exactly the expected columns, with their types, whatever comes: others are left out, missing ones are
              NULL, types are cast. A value that does not fit its type fails the task.
 
     Columns are compared with the footers of all files (one short job) or a CSV header. JSON, text and CSV without
-    header do not tell theirs: rows are read and written as declared. NOT NULL of a table or of files that stay in a
-    target is not compared: Spark seldom knows that a column has no NULL, and a database refuses one itself.
+    header have no column names to compare: rows are read and written as declared. NOT NULL of a table or of files that
+    stay in a target is not compared: Spark seldom knows that a column has no NULL, and a database refuses one itself.
 
     An overwrite replaces all files, so it expects what is declared, and what the target holds if this is set.
     """
@@ -99,7 +99,7 @@ class OnSchemaChange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Connector(Extensible, metaclass=HeldToForm):
-    """Common shape; the leaves are the kinds.
+    """The base class; its subclasses are the kinds of connectors.
 
     `schema` is Spark DDL (`"carrier STRING NOT NULL, delay INT"`); `on_schema_change` is one of `OnSchemaChange`.
     """
@@ -121,35 +121,35 @@ class Connector(Extensible, metaclass=HeldToForm):
 
     @property
     def place(self) -> str | None:
-        """Name what is read or written, the same for a source and a sink that meet there; None if nothing can."""
+        """Return the place that is read or written, in the same form for sources and sinks; None if there is none."""
         return None
 
     def meets(self, other: Connector) -> bool:
-        """Whether the two share a place, so that one of them cannot be written beside the other."""
+        """Whether both use the same place, so that one cannot be written while the other is used."""
         return self.place is not None and self.place == other.place
 
     def asset_uri(self, fill: Callable[[str], str]) -> str | None:  # noqa: ARG002  # most have none
-        """Return what is read or written as a URI that is the same in every run; None if no other pipeline can meet it.
+        """Return the place as a URI that is the same in every run; None if no other pipeline can use it.
 
-        `fill` puts the defaults of parameters into a text and UNKNOWN in the place of any other template
+        `fill` replaces parameters in a text by their defaults, and every other template by UNKNOWN
         (`asset_places.py` has more).
         """
         return None
 
     def create_input_splits(self, parallelism: int) -> tuple[InputSplit, ...] | None:  # noqa: ARG002  # few know theirs
-        """Return the parts a source is read in, None where Spark itself finds them (files, for one)."""
+        """Return the parts in which a source is read, None if Spark determines them (as for files)."""
         return None
 
     def problems(self) -> Iterator[Problem]:
-        """Yield its problems by itself; the caller knows the operator (`checked.problems_at`)."""
+        """Yield its problems; the caller adds the operator (`checked.problems_at`)."""
         yield from ()
 
     def why_not_writable(self) -> str | None:
-        """Say why it cannot be a sink, None where it can."""
+        """Return why it cannot be a sink, None if it can."""
         return None if self.sink_modes else f"{type(self).__name__} can only be read"
 
     def texts(self) -> dict[str, str]:
-        """Return every text Jinja may be in, by its field: `{"path": "/in", "options.sep": ";"}`."""
+        """Return every text that may contain Jinja, by its field: `{"path": "/in", "options.sep": ";"}`."""
         named = {
             f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.never_rendered
         }
@@ -161,11 +161,11 @@ class Connector(Extensible, metaclass=HeldToForm):
         }
 
     def rendering_problems(self, rendered: Mapping[str, str]) -> Iterator[Problem]:  # noqa: ARG002  # most take any text
-        """Yield what rendered texts may not be, by what is declared; `rendered` has keys of `texts`."""
+        """Yield the problems of rendered texts, compared with the declared ones; `rendered` has the keys of `texts`."""
         yield from ()
 
     def with_texts(self, rendered: Mapping[str, str]) -> Self:
-        """Return the same with these texts; `rendered` has keys of `texts`."""
+        """Return the same connector with rendered texts; `rendered` has the keys of `texts`."""
         changes: dict[str, object] = {
             key: text for key, text in rendered.items() if not key.startswith("options.")
         }
@@ -183,9 +183,9 @@ class Connector(Extensible, metaclass=HeldToForm):
 
 
 def as_pairs(options: Options) -> tuple[tuple[str, SecretText], ...]:
-    """Keep options as pairs of text, as Spark wants them: `{"multiLine": True}` → `(("multiLine", "true"),)`.
+    """Return options as pairs of text, as Spark expects them: `{"multiLine": True}` → `(("multiLine", "true"),)`.
 
-    What is neither stays as it is, for the compiler to refuse.
+    Other values are kept, for the compiler to refuse.
     """
     if not isinstance(options, Mapping):
         return options

@@ -12,13 +12,13 @@ _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):/", re.IGNORECASE)
 
 
 def local_path(uri: str) -> PurePosixPath | None:
-    """Return the path of `file:` URIs and absolute paths, written in one way; None for anything else."""
+    """Return the normalized path of a `file:` URI or an absolute path; None for anything else."""
     path = _FILE.sub("", uri, count=1) if _FILE.match(uri) else uri
     return PurePosixPath("/" + path.lstrip("/")) if path.startswith("/") else None
 
 
 def why_no_store(uri: str) -> str | None:
-    """Return why nothing can be staged in a place, None where something can; `LOCAL_PLACES` are allowed."""
+    """Return why nothing can be staged in a place, None if it can; `LOCAL_PLACES` are allowed."""
     if local_path(uri) is not None:
         return None
     if uri[:5].lower() == "file:":
@@ -28,6 +28,6 @@ def why_no_store(uri: str) -> str | None:
 
 
 def why_no_target(uri: str) -> str | None:
-    """Return why nothing can be published to a folder, None where something can."""
+    """Return why nothing can be published to a folder, None if it can."""
     path = local_path(uri)
     return "it contains '..'" if path is not None and ".." in path.parts else why_no_store(uri)

@@ -50,7 +50,7 @@ WRITE_OPTIONS: Mapping[str, Mapping[str, str]] = {
 
 
 class SchemaInFiles(StrEnum):
-    """What files say of their columns: names and types, names alone (CSV's header), or nothing to rely on."""
+    """What files contain about their columns: names and types, only names (CSV's header), or nothing reliable."""
 
     TYPES = "types"
     NAMES = "names"
@@ -59,7 +59,7 @@ class SchemaInFiles(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileConnector(Connector):
-    """Common shape of the file formats; `options` are those of Spark's reader and writer of the format."""
+    """The base class of the file formats; `options` are those of Spark's reader and writer of the format."""
 
     spark_modules: ClassVar[tuple[str, ...]] = (
         "graph_compiler.spark_runtime.connectors.file_source",
@@ -89,12 +89,12 @@ class FileConnector(Connector):
 
     @property
     def schema_in_files(self) -> SchemaInFiles:
-        """Return what the files themselves say about their columns."""
+        """Return what the files themselves contain about their columns."""
         return SchemaInFiles.TYPES
 
     @property
     def place(self) -> str | None:
-        """Return the folder, written in one way; templates in it stay as they are."""
+        """Return the normalized folder; its templates are kept."""
         path = re.sub(r"^file:(//(?=/|\{)|(?=/(?!/)|\{))", "", self.path, flags=re.IGNORECASE)
         scheme, separator, rest = path.rpartition("://")
         if not separator and rest.startswith("//"):  # two slashes are one, but to PurePosixPath
@@ -102,18 +102,18 @@ class FileConnector(Connector):
         return f"{scheme}{separator}{PurePosixPath(rest)}"
 
     def meets(self, other: Connector) -> bool:
-        """A folder inside another goes with it, so these meet, too."""
+        """Whether the folders are equal, or one contains the other."""
         if self.place is None or other.place is None or not isinstance(other, FileConnector):
             return False
         mine, theirs = PurePosixPath(self.place), PurePosixPath(other.place)
         return mine.is_relative_to(theirs) or theirs.is_relative_to(mine)
 
     def asset_uri(self, fill: Callable[[str], str]) -> str | None:
-        """Return the folder's."""
+        """Return the URI of the folder without its templated part."""
         return place_uri(place) if (place := lasting(fill(self.path))) else None
 
     def why_not_writable(self) -> str | None:
-        """Return why a sink cannot have its options: those that say where files go would take them elsewhere."""
+        """Return why a sink cannot have its options: some would write the files to another place."""
         wrong = [name for name, _ in as_pairs(self.options) if name.lower() in _SAY_WHERE]
         return (
             f"option '{wrong[0]}' is not allowed on a sink: it changes where files are written"
@@ -126,15 +126,15 @@ class FileConnector(Connector):
         return dict(as_pairs(self.options))
 
     def read_options(self) -> dict[str, SecretText]:
-        """Return what is only said to the reader; `options` win over it."""
+        """Return the options of the reader only; `options` take precedence."""
         return {}
 
     def write_options(self) -> Mapping[str, SecretText]:
-        """Return what is only said to the writer; `options` win over it."""
+        """Return the options of the writer only; `options` take precedence."""
         return WRITE_OPTIONS.get(self.spark_format.lower(), {})
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse an empty path, and to follow a schema that files do not tell."""
+        """Yield an empty path, and `evolve` where files contain no schema."""
         if not self.path.strip():
             yield Problem(message="its path is empty", allowed="a path or a URI")
         evolves = self.on_schema_change == OnSchemaChange.EVOLVE
@@ -145,9 +145,9 @@ class FileConnector(Connector):
 
 @dataclass(frozen=True, slots=True)
 class Csv(FileConnector):
-    """CSV files; `null_value` is the text that stands for a missing value.
+    """CSV files; `null_value` is the text of a missing value.
 
-    Without `schema` Spark infers one in a pass of its own. With it, columns are found by the names in the header, and
+    Without `schema` Spark infers one in a separate pass. With it, columns are found by the names in the header, and
     a value that does not fit its type fails the task (`on_schema_change="ignore"` reads it as NULL).
     """
 
@@ -161,7 +161,7 @@ class Csv(FileConnector):
 
     @property
     def schema_in_files(self) -> SchemaInFiles:
-        """Say that a header has names."""
+        """Return names if there is a header, else nothing."""
         return SchemaInFiles.NAMES if self.header else SchemaInFiles.NOTHING
 
     def spark_options(self) -> dict[str, SecretText]:
@@ -173,21 +173,21 @@ class Csv(FileConnector):
         return own | dict(as_pairs(self.options))
 
     def read_options(self) -> dict[str, SecretText]:
-        """Infer types, or hold values to the declared ones."""
+        """Return options that infer types, or check values against the declared ones."""
         if self.schema is None:
             return {"inferSchema": "true"}
         strict = self.on_schema_change != OnSchemaChange.IGNORE
-        # Columns are found by the first file's header; a file with another one must fail, not be read askew.
+        # Columns are found by the first file's header; a file with another one must fail, not be misread.
         return {"enforceSchema": "false", "mode": "FAILFAST" if strict else "PERMISSIVE"}
 
 
 @dataclass(frozen=True, slots=True)
 class Json(FileConnector):
-    """JSON, one object on each line. A key that is missing is NULL, as is one that says so.
+    """JSON, one object on each line. A missing key is NULL, as is an explicit null.
 
-    So files do not tell which columns they have. With `schema`, other keys are left out, and a value that does not fit
-    its type fails the task (`on_schema_change="ignore"` reads it as NULL); without, Spark infers one in a pass of its
-    own.
+    So files do not show which columns they have. With `schema`, other keys are left out, and a value that does not fit
+    its type fails the task (`on_schema_change="ignore"` reads it as NULL); without it, Spark infers one in a separate
+    pass.
     """
 
     @property
@@ -197,7 +197,7 @@ class Json(FileConnector):
 
     @property
     def schema_in_files(self) -> SchemaInFiles:
-        """Say that objects have the keys they have."""
+        """Return nothing: objects may omit keys."""
         return SchemaInFiles.NOTHING
 
     def read_options(self) -> dict[str, SecretText]:
@@ -208,7 +208,7 @@ class Json(FileConnector):
 
 @dataclass(frozen=True, slots=True)
 class Parquet(FileConnector):
-    """Parquet files; they carry their schema."""
+    """Parquet files; they contain their schema."""
 
     sink_modes: ClassVar[tuple[SinkMode, ...]] = tuple(SinkMode)
 
@@ -220,7 +220,7 @@ class Parquet(FileConnector):
 
 @dataclass(frozen=True, slots=True)
 class Orc(FileConnector):
-    """ORC files; they carry their schema."""
+    """ORC files; they contain their schema."""
 
     sink_modes: ClassVar[tuple[SinkMode, ...]] = tuple(SinkMode)
 
@@ -241,7 +241,7 @@ class Text(FileConnector):
 
     @property
     def schema_in_files(self) -> SchemaInFiles:
-        """Say that lines have no columns."""
+        """Return nothing: lines have no columns."""
         return SchemaInFiles.NOTHING
 
 
@@ -249,11 +249,11 @@ class Text(FileConnector):
 class Files(FileConnector):
     """Files of any format Spark has a data source for: `Files(format="avro", path="/in")`.
 
-    The data source's jars are the cluster's business. XML, CSV and JSON do not tell types: with `schema`, a value that
+    The cluster must provide the data source's jars. XML, CSV and JSON contain no types: with `schema`, a value that
     does not fit its type fails the task (`on_schema_change="ignore"` reads it as NULL).
 
-    Delta, Iceberg and Hudi can be read, not written: a table of theirs is a log beside its files, and this project
-    publishes files.
+    Delta, Iceberg and Hudi can be read, not written: such a table is a log beside its files, and this project publishes
+    files.
     """
 
     never_rendered: ClassVar[tuple[str, ...]] = ("schema", "on_schema_change", "format")
@@ -266,12 +266,12 @@ class Files(FileConnector):
 
     @property
     def schema_in_files(self) -> SchemaInFiles:
-        """Say what the format's own connector does; other formats carry their schema."""
+        """Return the same as the format's connector; other formats contain their schema."""
         return SchemaInFiles.TYPES if self._own is None else self._own.schema_in_files
 
     @property
     def _own(self) -> FileConnector | None:
-        """Return the connector of a format whose files do not tell types; XML's readers are asked what JSON's are."""
+        """Return the connector of a format whose files contain no types; XML is treated like JSON."""
         kind = self.format.lower()
         if kind not in _UNTYPED:
             return None
@@ -282,7 +282,7 @@ class Files(FileConnector):
         return replace(own, schema=self.schema, on_schema_change=self.on_schema_change)
 
     def read_options(self) -> dict[str, SecretText]:
-        """Hold values to the declared types; without a schema Spark's reader is told nothing."""
+        """Return options that check values against the declared types; none without a schema."""
         return {} if self._own is None or self.schema is None else self._own.read_options()
 
     def problems(self) -> Iterator[Problem]:

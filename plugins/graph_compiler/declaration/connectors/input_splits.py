@@ -1,8 +1,8 @@
-"""Cut the values of a column into parts that no two readers share and none leaves out.
+"""Split the values of a column into disjoint parts that cover all of them.
 
     split_predicates("id", 0, 100, 4)   →   id < 25 OR id IS NULL │ id >= 25 AND id < 50 │ … │ id >= 75
 
-Bounds say where to cut, not what to read: the first and the last part are open.
+Bounds only determine the split points: the first and the last part are open.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _MICROSECOND = timedelta(microseconds=1)
 class PredicateSplit(InputSplit):
     """What one subtask of a database source reads.
 
-    `predicate` is SQL of the database; None where the split is everything, or where a bound is a template, which only
-    a run renders.
+    `predicate` is SQL of the database; None if the split is everything, or if a bound is a template, which only a run
+    renders.
     """
 
     predicate: str | None
@@ -30,13 +30,13 @@ class PredicateSplit(InputSplit):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A place to cut at, as a number, and how numbers of its kind are written in SQL."""
+    """A split point, as a number, and how numbers of its kind are written in SQL."""
 
     kind: type
     position: int
 
     def literal(self, position: int) -> str:
-        """Write a number as a value of this kind: `25`, `DATE '2013-01-05'`, `TIMESTAMP '2013-01-05 00:00:00'`."""
+        """Return a number as SQL of this kind: `25`, `DATE '2013-01-05'`, `TIMESTAMP '2013-01-05 00:00:00'`."""
         if self.kind is int:
             return str(position)
         if self.kind is date:
@@ -46,7 +46,7 @@ class Bound:
 
 
 def parse_bound(text: str | int) -> Bound:
-    """Read a whole number, a date or a timestamp (ISO; UTC where it names no zone); raises ValueError."""
+    """Parse a whole number, a date or a timestamp (ISO; UTC if it has no zone); raises ValueError."""
     try:
         return Bound(int, int(text))
     except ValueError:
@@ -60,7 +60,7 @@ def parse_bound(text: str | int) -> Bound:
 
 
 def split_predicates(column: str, lower: Bound, upper: Bound, parts: int) -> tuple[str | None, ...]:
-    """Return a predicate for each part; fewer parts where there are fewer values between the bounds."""
+    """Return a predicate for each part; there are fewer parts if there are fewer values between the bounds."""
     span = upper.position - lower.position
     parts = max(1, min(parts, span))
     if parts == 1:

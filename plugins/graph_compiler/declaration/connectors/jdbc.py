@@ -44,16 +44,16 @@ class Jdbc(Connector):
     """A `table`, or a `query` to read; `driver` is the class of a JDBC driver on Spark's class path (`spark.jars`).
 
     Read in one query, unless `partition_column` (whole numbers, dates or timestamps), `lower_bound` and `upper_bound`
-    cut it into `num_partitions` input splits (else as many as the source's parallelism), one query each. Bounds say
-    where to cut: rows outside are read too.
+    split it into `num_partitions` input splits (else as many as the source's parallelism), one query each. Bounds only
+    determine the split points: rows outside are read too.
 
-    Read more than once by a task (several sinks, several splits), the source is one snapshot, or is refused where the
-    database has none to share (docs/connectors.md); `accept_changes_between_reads` reads without.
+    Read more than once by a task (several sinks, several splits), the source is one snapshot, or is refused if the
+    database cannot share one (docs/connectors.md); `accept_changes_between_reads` reads without.
 
-    As a sink: rows go to a table beside the target, and from there into it in one transaction, which takes the table
-    away. Append counts a run once: rows of a table do not say who wrote them, so a second attempt of a run that has
-    appended leaves it at that. Overwrite deletes and inserts, and so keeps the table's definition and grants. Merge is
-    the database's own MERGE.
+    As a sink: rows go to a table beside the target, and from there into it in one transaction, which drops that table.
+    Append counts a run once: rows of a table do not show who wrote them, so a second attempt of a run that has appended
+    changes nothing. Overwrite deletes and inserts, and so keeps the table's definition and grants. Merge is the
+    database's own MERGE.
     """
 
     spark_modules: ClassVar[tuple[str, ...]] = (
@@ -91,17 +91,17 @@ class Jdbc(Connector):
 
     @property
     def place(self) -> str | None:
-        """Return the table and its database; a query has no place of its own."""
+        """Return the table and its database; a query has no place."""
         return None if self.table is None else f"{self.table} in {self.url}"
 
     def meets(self, other: Connector) -> bool:
-        """Whether the two name one table, as far as their texts tell; the rest is for the database to say."""
+        """Whether both name the same table, as far as their texts show; the database has the last word."""
         return (
             isinstance(other, Jdbc) and self.table is not None and self._table() == other._table()
         )
 
     def _table(self) -> tuple[object, ...]:
-        """Return database and table in one spelling."""
+        """Return database and table, normalized."""
         if isinstance(self.url, Secret):
             return (self.url, self.table)
         kind, parts = database_kind(self.url), parse_table_name(self.table or "")
@@ -110,14 +110,14 @@ class Jdbc(Connector):
         return (same_database(self.url), table)
 
     def asset_uri(self, fill: Callable[[str], str]) -> str | None:
-        """Return the table's; a query has none, nor has a database whose url is a secret or contains a template."""
+        """Return the table's URI; None for a query, and if the url is a secret or contains a template."""
         if self.table is None or not isinstance(self.url, str):
             return None
         table = lasting(fill(self.table))
         return table_uri(fill(self.url), table) if table else None
 
     def connection_properties(self) -> dict[str, SecretText]:
-        """Return Spark's JDBC options but for url and table."""
+        """Return Spark's JDBC options without url and table."""
         own: dict[str, SecretText | None] = {
             "user": self.user,
             "password": self.password,
@@ -152,22 +152,22 @@ class Jdbc(Connector):
         )
 
     def rendering_problems(self, rendered: Mapping[str, str]) -> Iterator[Problem]:
-        """Refuse what would be more than a name where a name is declared."""
+        """Yield rendered texts that are more than a name where a name is declared."""
         yield from find_rendering_problems(self.texts(), rendered)
 
     def with_texts(self, rendered: Mapping[str, str]) -> Self:
-        """Return the same with these texts; a rendered table is quoted where only quotes make a name of it."""
+        """Return the same connector with rendered texts; a rendered table is quoted where needed."""
         table = rendered.get("table")
         if table is not None and TEMPLATE.search(self.table or ""):
             rendered = {**rendered, "table": with_quotes_where_needed(table)}
         return super(Jdbc, self).with_texts(rendered)
 
     def why_not_writable(self) -> str | None:
-        """Refuse a query."""
+        """Return a reason for a query, which cannot be written."""
         return None if self.table is not None else "a query cannot be written"
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse what Spark would refuse at run time, and passwords in clear."""
+        """Yield settings that Spark would refuse at run time, and passwords in plain text."""
         fixed = {"partition_column": self.partition_column or "", "driver": self.driver or ""}
         options = dict(as_pairs(self.options))
         yield from self._what_to_read()

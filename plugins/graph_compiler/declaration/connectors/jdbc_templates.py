@@ -1,12 +1,12 @@
-"""Where a database's settings may hold templates, and what these may become: who triggers a run writes no SQL.
+"""Where a database's settings may have templates, and what these may become: a run's trigger cannot inject SQL.
 
     table                    one name of a table
     url                      letters of a name behind the host: the database
     options                  one line, in options that take no SQL, no class and no file
-    user, bounds             any text: a login name, and what must be a number, a date or a timestamp
+    user, bounds             any text: a login name, and bounds that must be numbers, dates or timestamps
 
-`{{ var.… }}` and `{{ conn.… }}` are the deployment's words, not those of who triggers: they may be anywhere in a url or
-an option that has no other templates.
+`{{ var.… }}` and `{{ conn.… }}` are set by the deployment, not by the trigger of a run: they may be anywhere in a url
+or an option that has no other templates.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _HINT = "anyone who can trigger the run could change what the database executes"
 def find_template_problems(
     table: str | None, url: SecretText, options: Mapping[str, SecretText], fixed: Mapping[str, str]
 ) -> Iterator[Problem]:
-    """Return the problems with templates as they are declared; `fixed` are texts that are never rendered."""
+    """Return the problems of declared templates; `fixed` are texts that are never rendered."""
     if table is not None and TEMPLATE.search(table) and not holds_a_name(table):
         yield Problem(message=f"its table contains a template in {shown(table)}", allowed=_TABLE)
     if isinstance(url, str) and (reason := _why_no_url(url)):
@@ -65,7 +65,7 @@ def find_template_problems(
 def find_rendering_problems(
     declared: Mapping[str, str], rendered: Mapping[str, str]
 ) -> Iterator[Problem]:
-    """Return the problems with rendered texts, by what is declared under the same keys."""
+    """Return the problems of rendered texts, compared with the declared ones under the same keys."""
     for key, text in declared.items():
         found = rendered.get(key, text)
         if not TEMPLATE.search(text):
@@ -84,7 +84,7 @@ def find_rendering_problems(
 
 
 def _why_no_url(url: str) -> str | None:
-    """Return where a url has a template it may not have."""
+    """Return why a url has a template in a forbidden place, None if it has none."""
     if not _is_from_outside(url):
         return None
     if "{%" in url or "{#" in url:
@@ -103,12 +103,12 @@ def _may_be_rendered(option: str) -> bool:
 
 
 def _is_from_outside(text: str) -> bool:
-    """Whether who triggers a run may have a say in what a text is rendered as."""
+    """Whether the trigger of a run may influence what a text is rendered as."""
     return TEMPLATE.search(_DEPLOYMENTS_WORD.sub("", text)) is not None
 
 
 def _fits(declared: str, rendered: str) -> bool:
-    """Whether a rendered text is the declared one with nothing but letters of names in place of its templates."""
+    """Whether a rendered text is the declared one with only letters of names in place of its templates."""
     if not _is_from_outside(declared):
         return True
     literal = [re.escape(text) for text in _EXPRESSION.split(declared)]

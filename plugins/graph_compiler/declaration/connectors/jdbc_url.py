@@ -1,4 +1,4 @@
-"""The url of a database: which kind it is, and which spellings of it are the same database."""
+"""The url of a database: its kind, and which urls name the same database."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _DEFAULT_SCHEMA = {"postgresql": "public"}
 
 
 def database_kind(url: str) -> str:
-    """Return the kind of database a url names (`postgresql`), empty where it names none."""
+    """Return the kind of database a url names (`postgresql`), empty if it names none."""
     found = _URL.match(url.strip().lower())
     return found["kind"] if found else ""
 
 
 def same_database(url: str) -> str:
-    """Return a url in one spelling: hosts in lowercase letters, with their port, without user and parameters.
+    """Return a normalized url: hosts in lower case, with their port, without user and parameters.
 
-    Aliases of a host are not the same to it, nor are the parameters of databases that name the database among them.
+    Aliases of a host count as different; so do databases that are named by a parameter of the url.
     """
     kind, found = database_kind(url), _AUTHORITY.match(url.strip())
     if found is None or kind not in _DEFAULT_PORTS:
@@ -34,7 +34,7 @@ def same_database(url: str) -> str:
 
 
 def table_uri(url: str, table: str) -> str | None:
-    """Return the URI of a table, None where the url does not name its database, or only a run knows it."""
+    """Return the URI of a table, None if the url does not name its database, or only a run knows it."""
     found = _PLACE.match(url)
     if found is None or UNKNOWN in found["place"] or "/" not in found["place"]:
         return None

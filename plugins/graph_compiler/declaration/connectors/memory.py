@@ -1,4 +1,4 @@
-"""Rows that are not stored anywhere: for tests, small constants, and whatever a function of the user's makes."""
+"""Rows that are not stored anywhere: for tests, for small constants, and from functions of the user."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _SPARK_MODULES = ("graph_compiler.spark_runtime.connectors.memory",)
 class Values(Connector):
     """Rows written down in the declaration: `Values([("a", 1), ("b", None)], "k STRING, v INT")`.
 
-    A cell is None, bool, int, float or str, and is cast to its column's type (`"2013-01-31"` to DATE); types that hold
-    others (ARRAY, MAP, STRUCT) have no cells.
+    A cell is None, bool, int, float or str, and is cast to its column's type (`"2013-01-31"` to DATE); nested types
+    (ARRAY, MAP, STRUCT) are not supported.
     """
 
     spark_modules: ClassVar[tuple[str, ...]] = _SPARK_MODULES
@@ -39,7 +39,7 @@ class Values(Connector):
         object.__setattr__(self, "on_schema_change", on_schema_change)
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse rows without schema, of unequal length, or with other cells."""
+        """Yield rows without schema, of unequal length, or with cells of other types."""
         if not _is_table(self.rows):
             yield Problem(message=f"its rows are {shown(self.rows)}", allowed="a list of rows")
             return
@@ -61,7 +61,7 @@ def _is_table(rows: object) -> bool:
 
 
 def _rows(rows: Iterable[Sequence[Cell]]) -> tuple[tuple[Cell, ...], ...]:
-    """Keep rows as tuples; what is none stays as it is, for the compiler to refuse."""
+    """Return rows as tuples; anything else is kept, for the compiler to refuse."""
     found = tuple(rows) if isinstance(rows, Iterable) else rows
     return tuple(tuple(row) for row in found) if _is_table(found) else found  # type: ignore[return-value]
 
@@ -77,14 +77,14 @@ class Range(Connector):
     step: int = field(default=1)
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse a range that never ends."""
+        """Yield a step that would make the range infinite."""
         if not self.step:
             yield Problem(message="its step is 0", allowed="any other whole number")
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class FunctionSource(Connector):
-    """What an importable function from SparkSession to DataFrame gives; the way out for sources of your own.
+    """The result of an importable function from SparkSession to DataFrame, for sources without a connector.
 
     Raises FunctionNotImportableError for a lambda and the like: Spark imports the function by its name.
     """

@@ -1,9 +1,9 @@
-"""A value that Airflow keeps: named in the declaration, known to the running driver alone.
+"""A value that Airflow keeps: named in the declaration, known only to the running driver.
 
     Jdbc("jdbc:postgresql://db/sales", table="orders", user="etl", password=Secret("sales_db", "password"))
 
-The task reads it from the Airflow connection and hands it to Spark's driver in an environment variable. It never is
-in an argument, a document, a log or a plan.
+The task reads it from the Airflow connection and passes it to Spark's driver in an environment variable. It is never in
+an argument, a document, a log or a plan.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class Secret(metaclass=HeldToForm):
 
     @property
     def variable(self) -> str:
-        """Name the environment variable that carries it: a function of its own, so both sides know it."""
+        """Return the name of its environment variable; task and driver compute the same."""
         digest = hashlib.sha256(f"{self.conn_id}\0{self.field}".encode()).hexdigest()
         return f"{VARIABLE_PREFIX}{digest[:16].upper()}"
 
     def __str__(self) -> str:
-        """Say which it is, for messages."""
+        """Return its connection and field, for messages."""
         return f"Secret({self.conn_id}.{self.field})"
 
 

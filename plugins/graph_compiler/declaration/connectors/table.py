@@ -20,14 +20,14 @@ _NAME = re.compile(r"[\w$-]+(\.[\w$-]+){0,3}")
 
 @dataclass(frozen=True, slots=True)
 class Table(Connector):
-    """A table by its name, `database.table`, in the catalog the cluster's settings name (a metastore).
+    """A table by its name, `database.table`, in the catalog of the cluster's settings (a metastore).
 
-    As a sink: rows are prepared in the staging root, then Spark inserts them, which no other system makes atomic: a
-    reader may see a part, and a driver that dies inside the insert may have inserted (at least once). Append counts a
-    run once, as in `Jdbc`; overwrite keeps the table's definition.
+    As a sink: rows are prepared in the staging root, then Spark inserts them, which is not atomic: a reader may see a
+    part, and a driver that dies during the insert may have inserted rows (at least once). Append counts a run once, as
+    in `Jdbc`; overwrite keeps the table's definition.
 
-    `run_column` and `attempt_column` (STRING, both or none) let readers tell rows that were inserted twice: they get
-    `pipeline/run id`, and when the insert began; the greatest attempt of a run is the one that counts.
+    `run_column` and `attempt_column` (STRING, both or none) let readers recognize rows that were inserted twice: they
+    get `pipeline/run id`, and the time of the insert; only the greatest attempt of a run counts.
     """
 
     spark_modules: ClassVar[tuple[str, ...]] = ("graph_compiler.spark_runtime.connectors.table",)
@@ -51,17 +51,17 @@ class Table(Connector):
 
     @property
     def place(self) -> str | None:
-        """Return the name."""
+        """Return the table's name."""
         return f"table {self.name}"
 
     def asset_uri(self, fill: Callable[[str], str]) -> str | None:
-        """Return the table's, of its database and name."""
+        """Return the table's URI, of its database and name."""
         name = lasting(fill(self.name.replace(".", "/")))
         return f"x-spark-table:///{quote(name)}" if name else None
 
     @property
     def attempt_columns(self) -> tuple[str, ...]:
-        """Return the run's column and the attempt's, or none."""
+        """Return the column of the run and that of the attempt, or nothing."""
         return tuple(name for name in (self.run_column, self.attempt_column) if name is not None)
 
     def spark_options(self) -> dict[str, SecretText]:
@@ -69,14 +69,14 @@ class Table(Connector):
         return dict(as_pairs(self.options))
 
     def rendering_problems(self, rendered: Mapping[str, str]) -> Iterator[Problem]:
-        """Refuse what is not a table's name: Spark also takes a format and a path for one."""
+        """Yield a rendered text that is no table name: Spark would also accept a format and a path."""
         name = rendered.get("name", self.name)
         if TEMPLATE.search(self.name) and not _NAME.fullmatch(name):
             message = f"its name is rendered as {shown(name)}, which is not the name of one table"
             yield Problem(message=message, allowed="letters, digits and '_' between dots")
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse an empty name, and half of what tells attempts apart."""
+        """Yield an empty name, and one of the two attempt columns without the other."""
         if not self.name.strip():
             yield Problem(message="its name is empty", allowed="database.table")
         given = [name for name in (self.run_column, self.attempt_column) if name is not None]

@@ -3,7 +3,7 @@
     public.Orders        two plain parts: the database folds their case
     "Sales"."My Orders"  two quoted parts: taken as they are; `…` and […] quote too
 
-What is none of these (a subquery, a table with hints) has no parts.
+Anything else (a subquery, a table with hints) has no parts.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class NamePart:
 
     @property
     def is_plain(self) -> bool:
-        """Whether every database takes the part without quotes."""
+        """Whether every database accepts the part without quotes."""
         return not self.is_quoted and _PLAIN.fullmatch(self.text) is not None
 
     def folded(self, database: str) -> str | None:
-        """Return the part as a kind of database (`postgresql`) keeps it, None where that is not known."""
+        """Return the part as a kind of database (`postgresql`) stores it, None if that is not known."""
         if not self.is_plain:
             return self.text
         fold = _FOLDS.get(database)
@@ -51,7 +51,7 @@ class NamePart:
 
 
 def parse_table_name(text: str) -> tuple[NamePart, ...] | None:
-    """Return the parts of a name, None where the text is not a name."""
+    """Return the parts of a name, None if the text is not a name."""
     parts: list[NamePart] = []
     text, position = text.strip(), 0
     while found := _PART.match(text, position):
@@ -70,12 +70,12 @@ def parse_table_name(text: str) -> tuple[NamePart, ...] | None:
 
 
 def holds_a_name(declared: str) -> bool:
-    """Whether a text with templates is one name wherever its templates give parts of names."""
+    """Whether a text with templates is one name if its templates render to parts of names."""
     return "{%" in declared or parse_table_name(_EXPRESSION.sub("x", declared)) is not None
 
 
 def why_no_table(declared: str, rendered: str) -> str | None:
-    """Return why a rendered text cannot stand where one table is declared, None where it can."""
+    """Return why a rendered text is not the name of one table, None if it is."""
     parts = parse_table_name(rendered)
     if parts is None:
         return "it is not the name of one table"
@@ -88,7 +88,7 @@ def why_no_table(declared: str, rendered: str) -> str | None:
 
 
 def with_quotes_where_needed(rendered: str) -> str:
-    """Return a name with its parts in double quotes, but for those that every database takes without."""
+    """Return a name with its parts in double quotes, except those that every database accepts without."""
     parts = parse_table_name(rendered)
     if parts is None:
         return rendered
@@ -96,7 +96,7 @@ def with_quotes_where_needed(rendered: str) -> str:
 
 
 def _parts_declared(declared: str) -> int | None:
-    """Return how many parts a rendered name must have; None where templates decide that too."""
+    """Return how many parts a rendered name must have; None if templates decide that too."""
     if "{%" in declared or _EXPRESSION.sub("", declared).strip() == "":
         return None
     parts = parse_table_name(_EXPRESSION.sub("x", declared))

@@ -1,4 +1,4 @@
-"""What all operators have in common, and what the compiler must know of each kind."""
+"""The base class of operators, and what the compiler must know about each kind."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class ChainingStrategy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorAttributes:
-    """What the compiler must know of an operator beyond its kind; Flink asks the operator's factory.
+    """What the compiler must know about an operator beyond its kind; in Flink the operator's factory knows it.
 
-    `is_yielding`: it may wait in the middle of a row (async, a sink's writer), so no legacy source may drive it.
-    `outputs_only_after_end`: nothing comes out before all input is in, so a pipelined consumer would wait idly.
+    `is_yielding`: it may block in the middle of a row (async, a sink's writer), so no legacy source may drive it.
+    `outputs_only_after_end`: it has no output before the end of its input, so a pipelined consumer would be idle.
     `sorts_input`: it sorts keyed input itself, so a batch job need not.
-    `output_tags`: the side outputs its function may give.
+    `output_tags`: the side outputs its function may return.
     """
 
     is_yielding: bool = False
@@ -44,7 +44,7 @@ class OperatorAttributes:
 
 @dataclass(frozen=True, slots=True)
 class Operator(Extensible):
-    """Common shape; the leaves are the kinds. Properties of a kind stand here, so that nobody asks for its class."""
+    """The base class; its subclasses are the kinds. Properties of a kind are methods, so that no class is checked."""
 
     entry_points: ClassVar[str] = "graph_compiler.operators"
     default_name: ClassVar[str]
@@ -60,7 +60,7 @@ class Operator(Extensible):
     attributes: OperatorAttributes = field(default=OperatorAttributes(), kw_only=True)
 
     def expressions(self) -> tuple[str, ...]:
-        """Return every piece of SQL text in it, where Jinja is refused and `:name` is a parameter."""
+        """Return its SQL texts, in which Jinja is refused and `:name` is a parameter."""
         return ()
 
     def functions(self) -> tuple[FunctionRef, ...]:
@@ -68,7 +68,7 @@ class Operator(Extensible):
         return ()
 
     def bound_parameters(self) -> tuple[str, ...]:
-        """Return the parameters it is given beside those in its expressions."""
+        """Return the parameters that are bound to its arguments, without those in its expressions."""
         return ()
 
     def output_tags(self) -> tuple[str, ...]:
@@ -76,29 +76,29 @@ class Operator(Extensible):
         return self.attributes.output_tags
 
     def master_hooks(self) -> tuple[MasterHook, ...]:
-        """Return what the driver sees to for it before any data moves."""
+        """Return the hooks that the driver runs for it before any data moves."""
         return ()
 
     def coordinator(self) -> CoordinatorKind | None:
-        """Return who looks after it on the driver."""
+        """Return its coordinator on the driver."""
         return None
 
     def input_split_source(self) -> InputSplitSource | None:
-        """Return what may know the parts it reads."""
+        """Return the connector that may know its input splits."""
         return None
 
     def problems(self) -> Iterator[Problem]:
-        """Yield the problems of its fields; the caller knows which operator it is (`checked.problems_at`)."""
+        """Yield the problems of its fields; the caller adds the operator (`checked.problems_at`)."""
         yield from ()
 
     def refusing_contract(self) -> str | None:
-        """Return the name of the contract it holds rows against, if a violation fails the task."""
+        """Return the name of its contract, if a violation fails the task."""
         return None
 
     def copies_what_it_reads(self) -> bool:
-        """Whether it only writes its input into files: then staging that input would write it twice."""
+        """Whether it only writes its input into files: staging that input would write it twice."""
         return False
 
     def why_unrepeatable(self) -> str | None:
-        """Say why computing it again from the same rows may give others, None if it gives the same (decision 9)."""
+        """Return why recomputing it from the same rows may give other rows, None if it does not (decision 9)."""
         return None

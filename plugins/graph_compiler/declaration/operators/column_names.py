@@ -1,4 +1,4 @@
-"""Names of the columns that an operator gives."""
+"""Names of an operator's output columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from graph_compiler.errors import Problem
 
 
 def names_twice(names: Sequence[str]) -> Iterator[Problem]:
-    """Find two names that Spark takes for one: they differ in case at most."""
+    """Yield names that are equal to an earlier one, ignoring case as Spark does."""
     seen: set[str] = set()
     for name in names:
         if name.lower() in seen:

@@ -17,7 +17,7 @@ _READ = re.compile(r"(?:\bFROM|\bJOIN|,)\s*\{(\w+)\}", re.IGNORECASE)
 
 
 class JoinType(StrEnum):
-    """Which rows of a join survive without a partner; Spark's names."""
+    """Which rows of a join are kept without a match; Spark's names."""
 
     INNER = "inner"
     LEFT = "left"
@@ -32,8 +32,8 @@ class JoinType(StrEnum):
 class Join(Operator):
     """Joins two inputs where columns are equal, and `condition` holds.
 
-    `on` pairs a column of the left with one of the right. Where both have one name it comes out once; first these,
-    then the others of the left and of the right. `condition` calls the sides `left` and `right`.
+    `on` pairs a column of the left with one of the right. If both have the same name, the column is in the result once.
+    First these, then the others of the left and of the right. `condition` calls the sides `left` and `right`.
     """
 
     default_name: ClassVar[str] = "Join"
@@ -46,7 +46,7 @@ class Join(Operator):
         return () if self.condition is None else (self.condition,)
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse a cross join by accident, and one with a condition."""
+        """Yield a join without columns that is no cross join, and a cross join with columns or a condition."""
         if self.how is JoinType.CROSS:
             has_keys = self.on or self.condition is not None
             message = "a cross join takes neither columns nor a condition"
@@ -66,7 +66,7 @@ class Join(Operator):
 class IntervalJoin(Operator):
     """Joins rows of one key whose times are near: right time between left time + `lower` and left time + `upper`.
 
-    Both bounds belong to the interval; they read `-5 minutes`, `1 hour`. Inner, as in Flink.
+    Both bounds are inclusive, such as `-5 minutes`, `1 hour`. The join is inner, as in Flink.
     """
 
     default_name: ClassVar[str] = "Interval Join"
@@ -77,7 +77,7 @@ class IntervalJoin(Operator):
     upper: str
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse bounds that are no intervals."""
+        """Yield bounds that are not intervals."""
         for name, text in (("lower", self.lower), ("upper", self.upper)):
             if allowed := wrong_interval(text, CALENDAR):
                 yield Problem(message=f"its {name} bound is {text!r}", allowed=allowed)
@@ -85,14 +85,14 @@ class IntervalJoin(Operator):
 
 @dataclass(frozen=True, slots=True)
 class UnionByName(Operator):
-    """Puts the rows of several inputs together; a column that one of them has not is NULL there."""
+    """Combines the rows of several inputs; a column that one of them does not have is NULL there."""
 
     default_name: ClassVar[str] = "Union by Name"
 
 
 @dataclass(frozen=True, slots=True)
 class SetOperator(Operator):
-    """Common shape. `all` false: rows are a set, and each comes out once."""
+    """The base class. Without `all`, rows are a set: each is in the result once."""
 
     all: bool = False
 
@@ -113,7 +113,7 @@ class Except(SetOperator):
 
 @dataclass(frozen=True, slots=True)
 class Sql(Operator):
-    """Gives what a query gives; `{name}` in it is the input of that name."""
+    """The result of a query; `{name}` in it is the input of that name."""
 
     default_name: ClassVar[str] = "SQL"
     query: str
@@ -124,13 +124,13 @@ class Sql(Operator):
         return (self.query,)
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse inputs that are not there, and those the query does not read."""
+        """Yield names without an input, and inputs that the query does not read."""
         unknown = [name for name in _READ.findall(self.query) if name not in self.names]
         if unknown:
             known = ", ".join(f"{{{name}}}" for name in self.names)
             message = f"its query reads {{{unknown[0]}}}; its inputs are {known}"
             yield Problem(message=message, hint=did_you_mean(unknown[0], self.names))
-            return  # the one that is not read is the one that is misspelled
+            return  # an input that is not read is the misspelled one
         unread = [name for name in self.names if f"{{{name}}}" not in self.query]
         if unread:
             message = f"its query does not read {{{unread[0]}}}"

@@ -1,4 +1,4 @@
-"""What rows are expected to be, and what happens to those that are not."""
+"""Data contracts: a condition for rows, and what happens to rows that violate it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class OnViolation(StrEnum):
 class Expect(Operator):
     """A data contract: counts the rows for which `condition` is not true (false, NULL), and acts on them.
 
-    A violated FAIL fails the task before anything of it is committed or published.
+    A violated FAIL contract fails the task before any of its results is committed or published.
     """
 
     default_name: ClassVar[str] = "Expect"

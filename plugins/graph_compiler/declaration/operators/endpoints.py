@@ -1,4 +1,4 @@
-"""Where rows enter a pipeline and where they leave it."""
+"""Sources and sinks."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from graph_compiler.declaration.operators.base_operator import Operator
 class Source(Operator):
     """Reads a connector.
 
-    `is_bounded`: it ends. `is_legacy`: it pushes rows instead of being asked for them, and nothing that yields may
-    run behind it. `is_parallel` false forces a single subtask.
+    `is_bounded`: it ends. `is_legacy`: it pushes rows instead of being polled, and no operator that may block may run
+    after it. `is_parallel` false forces a single subtask.
     """
 
     default_name: ClassVar[str] = "Source"
@@ -43,11 +43,11 @@ class Source(Operator):
 
 @dataclass(frozen=True, slots=True)
 class Sink(Operator):
-    """Brings rows to where the connector says, once its whole region has succeeded.
+    """Writes rows to its connector, once its whole region has succeeded.
 
-    `mode` says what becomes of what is there, `keys` by which columns rows are merged. Columns of `partition_by` become
+    `mode` says what happens to existing rows, `keys` by which columns rows are merged. Columns of `partition_by` become
     folders (`carrier=UA/`); `files` tasks write one file each (with `partition_by`, one in each folder they have rows
-    for), None leaves that to the plan.
+    for); None leaves the number to the plan.
     """
 
     default_name: ClassVar[str] = "Sink"
@@ -60,7 +60,7 @@ class Sink(Operator):
     """Whether its writer is an operator of its own, made during translation (Flink's Sink V2)."""
 
     def copies_what_it_reads(self) -> bool:
-        """A database or a catalog may refuse the rows; files take them as staging does."""
+        """Whether its connector writes files; a database or a catalog may refuse the rows."""
         return self.connector.has_folders
 
     def master_hooks(self) -> tuple[MasterHook, ...]:

@@ -17,7 +17,7 @@ from graph_compiler.extensions import UNSAID
 
 @dataclass(frozen=True, slots=True)
 class FunctionOperator(Operator):
-    """Common shape. `deterministic` false: the function may give other rows from the same input.
+    """The base class. `deterministic` false: the function may return other rows for the same input.
 
     `arguments` are bound to the function's keywords, by name; a parameter gets the value of the run.
     """
@@ -39,7 +39,7 @@ class FunctionOperator(Operator):
         return tuple(value.name for value in values if isinstance(value, ParameterReference))
 
     def load(self, parameters: Mapping[str, ParameterValue]) -> Callable[..., object]:
-        """Import the function, its arguments bound; raises FunctionNotImportableError where its name leads nowhere."""
+        """Import the function, its arguments bound; raises FunctionNotImportableError if its name does not resolve."""
         function = self.function.load()
         bound = {
             name: parameters[value.name] if isinstance(value, ParameterReference) else value
@@ -48,7 +48,7 @@ class FunctionOperator(Operator):
         return with_arguments(function, bound) if bound else function
 
     def why_unrepeatable(self) -> str | None:
-        """As its author declared."""
+        """Return a reason if it is declared as not deterministic."""
         return (
             None if self.deterministic else f"{self.function} is declared with deterministic=False"
         )
@@ -62,7 +62,7 @@ class Transform(FunctionOperator):
 
 
 class Batches(StrEnum):
-    """What a function of partitions is given: an iterator of these."""
+    """The batches that a function of partitions iterates over."""
 
     PANDAS = "pandas"
     ARROW = "arrow"
@@ -72,7 +72,7 @@ class Batches(StrEnum):
 class MapPartitions(FunctionOperator):
     """Applies a function from an iterator of batches to an iterator of batches, for each partition.
 
-    Batches are `pandas.DataFrame` or `pyarrow.RecordBatch`; `schema` is Spark DDL of what comes out.
+    Batches are `pandas.DataFrame` or `pyarrow.RecordBatch`; `schema` is the Spark DDL of the result.
     """
 
     default_name: ClassVar[str] = "Map Partitions"
@@ -86,7 +86,7 @@ class MapPartitions(FunctionOperator):
 
 @dataclass(frozen=True, slots=True)
 class ApplyInPandas(FunctionOperator):
-    """Applies a function from the `pandas.DataFrame` of one key to another; `schema` is Spark DDL of what comes out."""
+    """Applies a function to the `pandas.DataFrame` of each key; `schema` is the Spark DDL of the result."""
 
     default_name: ClassVar[str] = "Apply in Pandas"
     distributes_itself: ClassVar[bool] = True
@@ -106,7 +106,7 @@ class Process(FunctionOperator):
     tags: tuple[str, ...] = ()
 
     def output_tags(self) -> tuple[str, ...]:
-        """Return the tags its function must give."""
+        """Return the tags its function must return."""
         return (*self.tags, *self.attributes.output_tags)
 
 
@@ -114,9 +114,9 @@ class Process(FunctionOperator):
 class Iterate(FunctionOperator):
     """Applies a function to its own result until a condition holds: a loop inside one application.
 
-    The function takes the state (first input), then the other inputs, and gives the next state. `until` is an
-    aggregate over that state (`max(delta) < 0.001`); rounds never exceed `max_iterations`. Each round is staged, so
-    its plan and its retries begin there and not at the first.
+    The function takes the state (first input), then the other inputs, and returns the next state. `until` is an
+    aggregate over that state (`max(delta) < 0.001`); there are at most `max_iterations` rounds. Each round is staged,
+    so that its plan and its retries start there and not at the first.
     """
 
     default_name: ClassVar[str] = "Iterate"
@@ -128,6 +128,6 @@ class Iterate(FunctionOperator):
         return () if self.until is None else (self.until,)
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse a loop that never runs."""
+        """Yield a `max_iterations` below 1."""
         if self.max_iterations < 1:
             yield Problem(message=f"max_iterations is {self.max_iterations}", allowed="1 or more")

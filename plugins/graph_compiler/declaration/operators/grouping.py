@@ -1,4 +1,4 @@
-"""Operators that bring rows together by key."""
+"""Operators that group rows by key."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Aggregate(Operator):
         return tuple(expression for _, expression in self.aggregates)
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse no aggregates, sets with columns that are no keys, and a name given twice."""
+        """Yield missing aggregates, sets with columns that are no keys, and duplicate names."""
         odd = sorted({key for keys in self.grouping_sets or () for key in keys} - set(self.keys))
         if odd:
             yield Problem(
@@ -59,7 +59,7 @@ class AggregateAll(Operator):
         return tuple(expression for _, expression in self.aggregates)
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse no aggregates, and a name given twice."""
+        """Yield missing aggregates, and duplicate names."""
         if not self.aggregates:
             yield _NO_AGGREGATES
         yield from names_twice([name for name, _ in self.aggregates])
@@ -80,7 +80,7 @@ class WindowAggregate(Operator):
         return tuple(expression for _, expression in self.aggregates)
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse no aggregates, lengths that are none, and a name given twice."""
+        """Yield missing aggregates, invalid lengths, and duplicate names."""
         yield from self.window.problems()
         if not self.aggregates:
             yield _NO_AGGREGATES
@@ -104,7 +104,7 @@ class Deduplicate(Operator):
         return self.order_by
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse an order among equal rows."""
+        """Yield an order without keys: equal rows have none."""
         if self.order_by and not self.keys:
             yield Problem(
                 message="it has an order but no keys: rows that are equal in all columns have no order",
@@ -112,7 +112,7 @@ class Deduplicate(Operator):
             )
 
     def why_unrepeatable(self) -> str | None:
-        """Without an order, another row each time."""
+        """Return a reason if there is no order: any row of a key may be kept."""
         if self.keys and not self.order_by:
             return (
                 "it keeps an arbitrary row of each key: set order_by to keep the same one each time"

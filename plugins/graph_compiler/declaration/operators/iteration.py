@@ -14,7 +14,7 @@ INSTEAD_OF_ITERATIONS = (
 
 @dataclass(frozen=True, slots=True)
 class IterationHead(Operator):
-    """Where what flows back enters the graph again; made by the compiler."""
+    """Where rows that flow back enter the graph; created by the compiler."""
 
     default_name: ClassVar[str] = "IterationSource"
     has_factory: ClassVar[bool] = False
@@ -22,7 +22,7 @@ class IterationHead(Operator):
 
 @dataclass(frozen=True, slots=True)
 class IterationTail(Operator):
-    """Where what flows back leaves the graph; made by the compiler."""
+    """Where rows that flow back leave the graph; created by the compiler."""
 
     default_name: ClassVar[str] = "IterationSink"
     has_factory: ClassVar[bool] = False

@@ -1,9 +1,9 @@
-"""What can be set on an operator of any kind: one value, from the declaration to Spark.
+"""The settings of operators of any kind: one value, from the declaration to Spark.
 
     orders.filter("paid").uid("paid").set_parallelism(4)   →   OperatorSettings(uid="paid", parallelism=4)
 
-To add one: a field here (in `RuntimeSettings` if Spark must see it), and a method that sets it beside the others in
-`declaration/streams/`. The method's name is its key in YAML.
+To add one: a field here (in `RuntimeSettings` if Spark needs it), and a method that sets it in `declaration/streams/`.
+The method's name is its key in YAML.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingG
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeSettings:
-    """The settings that Spark sees; an operator's descriptor has them.
+    """The settings that Spark needs; an operator's descriptor has them.
 
-    `parallelism` None: adaptive execution decides. `deterministic`: the declaration says that the operator gives the
-    same rows whenever it is computed again.
+    `parallelism` None: adaptive execution decides. `deterministic`: the operator is declared to give the same rows
+    whenever it is recomputed.
     """
 
     parallelism: int | None = None
@@ -28,10 +28,10 @@ class RuntimeSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorSettings(RuntimeSettings):
-    """All settings, as they were declared; None means: not set on this operator.
+    """All settings, as declared; None means not set on this operator.
 
     `resource_profile` is the group as declared here, where more than its name was; resources None are unknown.
-    `expensive`: computing it again is to be avoided, so AUTO stages what it gives out.
+    `expensive`: recomputing it is to be avoided, so AUTO stages its result.
     """
 
     description: str | None = None
@@ -48,5 +48,5 @@ class OperatorSettings(RuntimeSettings):
 
     @property
     def runtime(self) -> RuntimeSettings:
-        """Those that Spark sees."""
+        """The settings that Spark needs."""
         return RuntimeSettings(**{f.name: getattr(self, f.name) for f in fields(RuntimeSettings)})

@@ -1,4 +1,4 @@
-"""Operators that put rows in order, or keep some of them. An order is Spark SQL: `mean_delay DESC NULLS LAST`."""
+"""Operators that sort rows, or keep some of them. An order is Spark SQL: `mean_delay DESC NULLS LAST`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NO_ORDER = Problem(
 
 @dataclass(frozen=True, slots=True)
 class Sort(Operator):
-    """Puts all rows in order, over all partitions."""
+    """Sorts all rows, across all partitions."""
 
     default_name: ClassVar[str] = "Sort"
     order_by: tuple[str, ...]
@@ -26,7 +26,7 @@ class Sort(Operator):
         return self.order_by
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse no order."""
+        """Yield a missing order."""
         if not self.order_by:
             yield _NO_ORDER
 
@@ -46,7 +46,7 @@ class TopN(Operator):
         return self.order_by
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse no order, and no rows."""
+        """Yield a missing order, and an `n` below 1."""
         yield from _count_problems(self.n)
         if self.n == 0:
             yield Problem(message="it keeps 0 rows", allowed="1 or more")
@@ -54,7 +54,7 @@ class TopN(Operator):
             yield _NO_ORDER
 
     def why_unrepeatable(self) -> str | None:
-        """Rows that are equal in the order may change places."""
+        """Return a reason: any of the rows that are equal in the order may be kept."""
         return "it keeps arbitrary rows among those that are equal in its order"
 
 
@@ -68,11 +68,11 @@ class Limit(Operator):
     n: int
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse no rows."""
+        """Yield an `n` below 1."""
         yield from _count_problems(self.n)
 
     def why_unrepeatable(self) -> str | None:
-        """Other rows each time."""
+        """Return a reason: any rows may be kept."""
         return "it keeps arbitrary rows: top_n(…) keeps the same ones each time"
 
 

@@ -1,4 +1,4 @@
-"""Operators that look at one row at a time. Spark fuses them into the stage they stand in."""
+"""Operators on one row at a time. Spark fuses them into their stage."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Filter(Operator):
 
 @dataclass(frozen=True, slots=True)
 class ColumnOperator(Operator):
-    """Common shape: names and what they stand for, in order."""
+    """The base class: column names and their expressions, in order."""
 
     columns: tuple[tuple[str, str], ...]
 
@@ -43,7 +43,7 @@ class ColumnOperator(Operator):
         return tuple(expression for _, expression in self.columns)
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse no columns, and a name given twice."""
+        """Yield missing columns, and duplicate names."""
         if not self.columns:
             yield Problem(message="it has no columns", allowed='at least one: late="delay > 15"')
         yield from names_twice([name for name, _ in self.columns])
@@ -51,7 +51,7 @@ class ColumnOperator(Operator):
 
 @dataclass(frozen=True, slots=True)
 class Select(ColumnOperator):
-    """Gives exactly these columns: (name, expression) in order."""
+    """Returns exactly these columns: (name, expression) in order."""
 
     default_name: ClassVar[str] = "Select"
 
@@ -65,26 +65,26 @@ class WithColumns(ColumnOperator):
 
 @dataclass(frozen=True, slots=True)
 class Drop(Operator):
-    """Takes these columns away; one that is not there is an error."""
+    """Removes these columns; a missing one is an error."""
 
     default_name: ClassVar[str] = "Drop"
     columns: tuple[str, ...]
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse no columns."""
+        """Yield missing columns."""
         if not self.columns:
             yield Problem(message="it names no columns", allowed=_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
 class Rename(Operator):
-    """Gives columns other names, in their places: (old, new). One that is not there is an error."""
+    """Renames columns, in their places: (old, new). A missing one is an error."""
 
     default_name: ClassVar[str] = "Rename"
     names: tuple[tuple[str, str], ...]
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse no columns, and two that would have one name."""
+        """Yield missing columns, and columns that would have the same name."""
         if not self.names:
             yield Problem(message="it names no columns", allowed="old names to new: {'a': 'b'}")
         yield from names_twice([new for _, new in self.names])
@@ -102,16 +102,16 @@ class Cast(Operator):
         return tuple(type for _, type in self.types)
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse no columns."""
+        """Yield missing columns."""
         if not self.types:
             yield Problem(message="it names no columns", allowed="columns and types: day='DATE'")
 
 
 @dataclass(frozen=True, slots=True)
 class FlatMap(Operator):
-    """Gives a row for each row the generator (`explode(items)`) makes, its values in `columns` behind the row's own.
+    """Returns a row for each row of the generator (`explode(items)`), its values in `columns` after the row's own.
 
-    `outer`: a row for which it makes none is kept, with NULLs.
+    `outer`: a row without generated rows is kept, with NULLs.
     """
 
     default_name: ClassVar[str] = "Flat Map"
@@ -124,7 +124,7 @@ class FlatMap(Operator):
         return (self.generator,)
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse no columns, and a name given twice."""
+        """Yield missing columns, and duplicate names."""
         if not self.columns:
             yield Problem(message="it names no output columns", allowed=_COLUMNS)
         yield from names_twice(self.columns)
@@ -139,7 +139,7 @@ class Sample(Operator):
     seed: int | None = None
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse what is no share."""
+        """Yield a fraction that is not between 0 and 1."""
         if not 0 <= self.fraction <= 1:
             yield Problem(
                 message=f"its fraction is {self.fraction}, not between 0 and 1",
@@ -147,12 +147,12 @@ class Sample(Operator):
             )
 
     def why_unrepeatable(self) -> str | None:
-        """Without a seed, another sample each time."""
+        """Return a reason if there is no seed: each sample differs."""
         return "it samples without a seed" if self.seed is None else None
 
 
 class StorageLevel(StrEnum):
-    """Where cached rows lie; Spark's names."""
+    """Where cached rows are stored; Spark's names."""
 
     MEMORY_ONLY = "MEMORY_ONLY"
     MEMORY_AND_DISK = "MEMORY_AND_DISK"
@@ -163,7 +163,7 @@ class StorageLevel(StrEnum):
 class Cache(Operator):
     """Keeps its rows in the application while several consumers read them.
 
-    For speed alone: blocks that are lost are computed again. What must not be computed again is staged.
+    Only for speed: lost blocks are recomputed. Rows that must not be recomputed are staged.
     """
 
     default_name: ClassVar[str] = "Cache"

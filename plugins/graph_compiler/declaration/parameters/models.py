@@ -1,4 +1,4 @@
-"""A pydantic model as parameters: asked for its schema and its defaults, without importing pydantic."""
+"""Read a pydantic model as parameters: its schema and its defaults, without importing pydantic."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ KEYWORDS = (
 
 
 def read_model(model: Any) -> tuple[dict[str, tuple[Any, dict[str, Any]]], tuple[Problem, ...]]:
-    """Ask a model for its fields, each with its default as JSON has it and its schema."""
+    """Return the fields of a model, each with its default as a JSON value and its schema."""
     try:
         schema = model.model_json_schema(by_alias=False)
-    except Exception as error:  # whatever pydantic says of a type that JSON has no word for
+    except Exception as error:  # whatever pydantic raises for a type without a JSON form
         return {}, (_no_parameters(model, words_of(error)),)
     if schema.get("type") != "object":
         return {}, (_no_parameters(model, "it is not a mapping of fields"),)
@@ -84,19 +84,19 @@ def _no_parameters(model: Any, reason: str) -> Problem:
 
 
 def refusals_of(error: Exception) -> list[tuple[str, str]]:
-    """Return what a model refused, each with its key; whatever else its code raised is about the whole."""
+    """Return the errors of a model with their keys; any other exception of its code is about the whole model."""
     details = error.errors() if hasattr(error, "errors") else ()
     found = [(".".join(["params", *map(str, each["loc"])]), str(each["msg"])) for each in details]
     return found or [("params", f"{type(error).__name__}: {error}")]
 
 
 def words_of(error: Exception) -> str:
-    """Return all of that in a line."""
+    """Return all of them in one line."""
     return "; ".join(f"{key}: {words}" for key, words in refusals_of(error))
 
 
 def _resolved(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """Put a definition (an Enum's) where a field refers to it, and leave out what forms and checks have no word for."""
+    """Replace references to definitions (of an Enum) by these, and leave out keywords that forms and checks ignore."""
     referred = definitions.get(str(field.get("$ref", "")).rpartition("/")[2], {})
     whole = {**referred, **field}
     if "const" in whole:  # a Literal of one

@@ -1,11 +1,11 @@
-"""The parameters of a run: what each is called, what it is unless somebody says otherwise, and what it may be.
+"""The parameters of a run: their names, defaults and schemas.
 
     params={"late_after": 15}                                           a default, whose type is the type
-    params={"late_after": {"default": 15, "minimum": 0, "title": "…"}}  and what JSON Schema can say of it
+    params={"late_after": {"default": 15, "minimum": 0, "title": "…"}}  with keywords of JSON Schema
     params=FlightsParams                                                a pydantic model: one parameter for each field
 
-A model is asked for its schema and called with values; pydantic itself is not imported here, since Spark's driver,
-which may import the same declaration for its functions, need not have it.
+A model gives its schema and validates values; pydantic itself is not imported here, since Spark's driver, which may
+import the same declaration for its functions, need not have it.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class Parameter:
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """Return the schema as a mapping; it has a `type` always."""
+        """Return the schema as a mapping; it always has a `type`."""
         found: dict[str, Any] = json.loads(self.schema)
         return found
 
     @property
     def is_plain(self) -> bool:
-        """Whether it has nothing but its default."""
+        """Whether it has only a default."""
         return self.keywords == {"type": JSON_TYPES[type(self.default)]}
 
 
@@ -55,7 +55,7 @@ def is_model(params: object) -> bool:
 
 
 def read_parameters(params: Params) -> tuple[tuple[Parameter, ...], tuple[Problem, ...]]:
-    """Return the parameters, and the problems with those left out; a Problem's key is `params.<name>`."""
+    """Return the valid parameters, and the problems of the others; a Problem's key is `params.<name>`."""
     if not isinstance(params, Mapping) and not is_model(params):
         problem = Problem(
             key="params", message=f"is {params!r}", allowed="a mapping, or a pydantic model"
@@ -139,14 +139,14 @@ def _wrong_default(key: str, default: object, schema: Mapping[str, Any]) -> Prob
 
 
 def is_bindable(value: object) -> bool:
-    """Whether Spark and JSON have a number; what is none is."""
+    """Whether a value is no number, or a number that both Spark and JSON can represent."""
     if isinstance(value, float):
         return isfinite(value)
     return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
 def _odd_word(key: str, schema: Mapping[str, Any]) -> Problem | None:
-    """Find a keyword or value that a parameter cannot have."""
+    """Return the problem of a parameter's keyword or of its value, None if there is none."""
     for keyword, said in schema.items():
         if keyword not in KEYWORDS:
             return Problem(

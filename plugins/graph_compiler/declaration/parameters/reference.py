@@ -1,4 +1,4 @@
-"""A parameter in the place of a value, for what is no SQL text: `transform(clean, least=param("least"))`."""
+"""A parameter in place of a value, for arguments that are no SQL text: `transform(clean, least=param("least"))`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class ParameterReference:
-    """The value that a run has for a parameter of the pipeline, or for `run_date`."""
+    """A reference to the run's value of a parameter, or of `run_date`."""
 
     name: str
 
     def __str__(self) -> str:
-        """Return it as it is written in expressions: `:least`."""
+        """Return it in the form used in expressions: `:least`."""
         return f":{self.name}"
 
 

@@ -1,1 +1,1 @@
-"""What operators need, and what the applications of a slot sharing group are given."""
+"""The resources that operators need, and those of the applications of a slot sharing group."""

@@ -15,12 +15,12 @@ SMALLEST_HEAP = "450m"
 
 
 def parse_memory(text: object) -> int | None:
-    """Return the bytes a size stands for, None for what is no size."""
+    """Return a size in bytes, None if the text is no size."""
     found = _SIZE.fullmatch(text) if isinstance(text, str) else None
     return None if found is None else int(found[1]) * _UNITS[found[2].lower()]
 
 
 def memory_text(size: int) -> str:
-    """Write bytes in the largest unit that takes them without remainder; sizes here are whole kibibytes."""
+    """Return bytes as text in the largest unit without a remainder; sizes here are whole kibibytes."""
     unit = max((unit for unit in _UNITS if size % _UNITS[unit] == 0), key=_UNITS.__getitem__)
     return f"{size // _UNITS[unit]}{unit}" if size else "0m"

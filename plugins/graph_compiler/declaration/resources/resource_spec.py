@@ -1,8 +1,8 @@
-"""What one operator needs, in the words of an executor (Flink's ResourceSpec).
+"""The resources that one operator needs of an executor (Flink's ResourceSpec).
 
     ResourceSpec(cpu_cores=1, memory="2g").merge(ResourceSpec(cpu_cores=0.5, memory="512m"))   →   1.5 cores and 2560m
 
-None stands for Flink's UNKNOWN: nobody said.
+None is Flink's UNKNOWN: not declared.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class ResourceSpec(metaclass=HeldToForm):
     extended_resources: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        """Take a copy of the mapping, sorted: equal needs are equal values, no matter who changes theirs later."""
+        """Keep a sorted copy of the mapping: equal needs are equal values, and later changes have no effect."""
         extended = self.extended_resources
-        # What is no mapping is refused as a count, with the operator.
+        # A value that is no mapping is refused as a count, with the operator.
         given = extended if isinstance(extended, Mapping) else {"extended_resources": extended}
         object.__setattr__(self, "extended_resources", dict(sorted(given.items())))
 
     def problems(self) -> Iterator[Problem]:
-        """Yield every amount that is none."""
+        """Yield every invalid amount."""
         counts = {"cpu_cores": self.cpu_cores, **self.extended_resources}
         sizes = {"memory": self.memory, "off_heap_memory": self.off_heap_memory}
         odd: dict[str, object] = {
@@ -56,7 +56,7 @@ class ResourceSpec(metaclass=HeldToForm):
             yield Problem(message=f"{name} is {value!r}", allowed=SPEC_FORM)
 
     def amounts(self) -> dict[str, Decimal]:
-        """Return how much is needed of each resource."""
+        """Return the needed amount of each resource."""
         return {
             CORES: _exact(self.cpu_cores),
             MEMORY: Decimal(parse_memory(self.memory) or 0),
@@ -65,7 +65,7 @@ class ResourceSpec(metaclass=HeldToForm):
         }
 
     def merge(self, other: ResourceSpec) -> ResourceSpec:
-        """Add up what two operators of one chain need (Flink's `ResourceSpec.merge`)."""
+        """Add up the needs of two operators of one chain (Flink's `ResourceSpec.merge`)."""
         mine, theirs = self.amounts(), other.amounts()
         total = {
             name: mine.get(name, Decimal(0)) + theirs.get(name, Decimal(0))
@@ -79,7 +79,7 @@ class ResourceSpec(metaclass=HeldToForm):
         )
 
     def __str__(self) -> str:
-        """Return words: `1 core, 2g and 1 gpu`."""
+        """Return the amounts as text: `1 core, 2g and 1 gpu`."""
         return amount_words(self.amounts())
 
 
@@ -87,14 +87,14 @@ SPEC_FORM = f"counts from 0, and memory as {MEMORY_FORM}"
 
 
 def merge_resources(specs: Iterable[ResourceSpec | None]) -> ResourceSpec | None:
-    """Add up what the operators of a chain need; where one of them is unknown, so is the sum (Flink's rule)."""
+    """Add up the needs of a chain's operators; if one of them is unknown, so is the sum (Flink's rule)."""
     found = tuple(specs)
     known = [spec for spec in found if spec is not None]
     return reduce(ResourceSpec.merge, known) if len(known) == len(found) else None
 
 
 def exceeding(need: ResourceSpec, limit: Amounts) -> dict[str, Decimal]:
-    """Return the amounts that are over the limit; what is not known limits nothing."""
+    """Return the amounts over the limit; an unknown limit allows any amount."""
     found = {}
     for name, amount in need.amounts().items():
         most = limit.get(name, Decimal(0))
@@ -104,7 +104,7 @@ def exceeding(need: ResourceSpec, limit: Amounts) -> dict[str, Decimal]:
 
 
 def amount_words(amounts: Mapping[str, Decimal]) -> str:
-    """Write amounts for people, those of zero left out: `1 core, 2g and 1 gpu`."""
+    """Return amounts as text, without those of zero: `1 core, 2g and 1 gpu`."""
     return listing(_words(name, amount) for name, amount in amounts.items() if amount)
 
 

@@ -1,4 +1,4 @@
-"""What the Spark application of a slot sharing group is given (Flink's SlotSharingGroup, in Spark's words).
+"""The resources of a slot sharing group's Spark application (Flink's SlotSharingGroup, in Spark's terms).
 
     SlotSharingGroup("big", driver_memory="4g", executor_memory="8g", executor_cores=4, executor_instances=3)
 
@@ -42,7 +42,7 @@ SPARK_SETTINGS: Mapping[str, str] = {
 }
 """Each setting of a group, and what Spark calls it."""
 
-# Where an application runs is the Airflow connection's to say: one place, no matter who wrote the pipeline.
+# Where an application runs is set in one place, the Airflow connection, for all pipelines.
 _OF_THE_CONNECTION = ("spark.master", "spark.submit.deployMode")
 _EXTENDED = "spark.executor.resource."
 _AMOUNT = ".amount"
@@ -51,9 +51,9 @@ ConfValue = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class SlotSharingGroup(metaclass=HeldToForm):
-    """A named Spark resource profile; what is None is left to the installation and to Spark.
+    """A named Spark resource profile; settings that are None are left to the installation and to Spark.
 
-    `conf` holds further settings by Spark's names (`spark.…`). A group with no setting at all is its name only.
+    `conf` holds further settings by Spark's names (`spark.…`). A group without any setting is only a name.
     """
 
     name: str
@@ -65,8 +65,8 @@ class SlotSharingGroup(metaclass=HeldToForm):
     conf: Mapping[str, ConfValue] = field(default_factory=dict, kw_only=True, hash=False)
 
     def __post_init__(self) -> None:
-        """Take a sorted copy of `conf`, as text: `True` and `"true"` are one setting."""
-        # What is no mapping is refused among its keys, with the operator.
+        """Keep a sorted copy of `conf`, as text: `True` and `"true"` are the same setting."""
+        # A value that is no mapping is refused among its keys, with the operator.
         given = self.conf if isinstance(self.conf, Mapping) else {repr(self.conf): ""}
         conf = {key: _as_text(value) for key, value in sorted(given.items())}
         object.__setattr__(self, "conf", conf)
@@ -78,7 +78,7 @@ class SlotSharingGroup(metaclass=HeldToForm):
         return own | {key: str(value) for key, value in self.conf.items()}
 
     def executor(self) -> Amounts:
-        """Return what one executor of the group has; cores and memory it does not set are not known.
+        """Return the resources of one executor; cores and memory that the group does not set are unknown.
 
         Spark has neither off-heap memory nor extended resources unless a setting says so.
         """
@@ -132,7 +132,7 @@ class SlotSharingGroup(metaclass=HeldToForm):
                 yield Problem(message=f"conf has {key!r}", allowed=allowed)
 
     def __str__(self) -> str:
-        """Return words: `big: driver 4g, 3 executors with 4 cores and 8g`."""
+        """Return it as text: `big: driver 4g, 3 executors with 4 cores and 8g`."""
         driver = _joined(self.driver_memory, _counted(self.driver_cores, "core"))
         executor = _joined(_counted(self.executor_cores, "core"), self.executor_memory)
         executors = _counted(self.executor_instances, "executor") or (executor and "executors")
@@ -153,7 +153,7 @@ def _counted(number: int | None, noun: str) -> str:
 
 
 def _size(text: str) -> int | None:
-    """Return the bytes of a size in `conf`, which may be a plain number of bytes; None where only Spark can tell."""
+    """Return a size of `conf` in bytes, where it may be a plain number; None if only Spark can parse it."""
     return int(text) if text.isdecimal() else parse_memory(text)
 
 

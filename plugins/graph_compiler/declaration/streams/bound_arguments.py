@@ -1,4 +1,4 @@
-"""What a function is given by keyword: whether it takes it, and whether the value is of the annotated type."""
+"""Keyword arguments of a function: whether it accepts them, and whether values have the annotated type."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PLAIN: Mapping[Any, type] = {
 
 
 def bound_arguments(arguments: Mapping[str, Argument]) -> tuple[tuple[str, Argument], ...]:
-    """Return arguments by name: the order of a call says nothing."""
+    """Return arguments sorted by name: their order in a call does not matter."""
     return tuple(sorted(arguments.items()))
 
 
@@ -35,7 +35,7 @@ def argument_problems(
     arguments: Mapping[str, Argument],
     declared: tuple[Parameter, ...],
 ) -> Iterator[Problem]:
-    """Find why a function cannot be called with its inputs and these keywords; parameters are checked by defaults."""
+    """Yield why a function cannot be called with its inputs and keywords; parameters are checked by their defaults."""
     keywords = keywords_of(function, inputs)
     if reason := why_not_callable(function, inputs, arguments):
         yield Problem(

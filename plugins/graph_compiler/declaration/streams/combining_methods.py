@@ -1,4 +1,4 @@
-"""Methods that bring several streams together."""
+"""Methods that combine several streams."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CombiningMethods(Stream):
         how: Literal["inner", "left", "right", "full", "semi", "anti", "cross"] = "inner",
         condition: str | None = None,
     ) -> DataStream:
-        """Join where columns are equal: `on="carrier"`, several names, or {left name: right name}.
+        """Join on equal columns: `on="carrier"`, several names, or {left name: right name}.
 
         `condition` must hold too; it calls the sides `left` and `right`. A side that went through `broadcast()` is
         sent whole to every partition of the other, and nothing is shuffled. `how="cross"` pairs all rows.
@@ -74,7 +74,7 @@ class CombiningMethods(Stream):
         return self._join(other, IntervalJoin(_pairs(on), *times, lower, upper), _pairs(on))
 
     def union(self, *others: DataStream) -> DataStream:
-        """Put the rows of several streams with the same columns together, by name; duplicates stay."""
+        """Combine the rows of several streams with the same columns, by name; duplicates are kept."""
         self._check_streams(*others)
         inputs = (self.id, *(other.id for other in others))
         transformation = UnionTransformation(
@@ -83,21 +83,21 @@ class CombiningMethods(Stream):
         return self.environment.add(transformation)
 
     def union_by_name(self, *others: DataStream, allow_missing_columns: bool = False) -> DataStream:
-        """Put rows together by the names of their columns; one that a stream has not is NULL there, if allowed."""
+        """Combine rows by the names of their columns; a missing column is NULL, if allowed."""
         if not allow_missing_columns:
             return self.union(*others)
         return self._several_inputs(UnionByName(), *others)
 
     def intersect(self, other: DataStream, *, all: bool = False) -> DataStream:
-        """Keep rows that are in both, each once; with `all`, as often as in both."""
+        """Keep rows that are in both streams, each once; with `all`, as often as in both."""
         return self._set_operator(Intersect(all), other)
 
     def except_(self, other: DataStream, *, all: bool = False) -> DataStream:
-        """Keep rows that are not in the other, each once; with `all`, each row of the other takes one away."""
+        """Keep rows that are not in the other stream, each once; with `all`, each row of the other removes one."""
         return self._set_operator(Except(all), other)
 
     def connect(self, *others: DataStream) -> ConnectedStreams:
-        """Bring streams of different kinds to one function: `orders.connect(customers).transform(enrich)`.
+        """Pass streams of different kinds to one function: `orders.connect(customers).transform(enrich)`.
 
         With `rules.broadcast()` on one side this is Flink's broadcast state pattern.
         """
@@ -105,7 +105,7 @@ class CombiningMethods(Stream):
         return ConnectedStreams(self, others)
 
     def get_side_output(self, tag: str) -> DataStream:
-        """Return the rows the operator put aside under `tag`."""
+        """Return the rows of the operator's side output `tag`."""
         transformation = SideOutputTransformation(
             id=self.environment.next_id(), inputs=(self.id,), tag=tag, declared_at=caller_location()
         )
@@ -115,7 +115,7 @@ class CombiningMethods(Stream):
         self, other: DataStream, operator: Operator, on: tuple[tuple[str, str], ...]
     ) -> DataStream:
         self._check_streams(other)
-        # A broadcast side meets every key wherever it is: then neither side needs to be partitioned by key.
+        # A broadcast side is in every partition: then neither side needs to be partitioned by key.
         if not on or self._is_broadcast() or other._is_broadcast():
             return self._several_inputs(operator, other)
         left, right = (tuple(pair[side] for pair in on) for side in (0, 1))
@@ -128,7 +128,7 @@ class CombiningMethods(Stream):
         return sides[0]._several_inputs(operator, sides[1])
 
     def _hashed(self, keys: tuple[str, ...]) -> DataStream:
-        """Partition by these columns, by all of them if there are none."""
+        """Partition by these columns, by all columns if none are given."""
         id = self.environment.next_id()
         return self._partition(HashPartitioner(keys, id), id=id)
 

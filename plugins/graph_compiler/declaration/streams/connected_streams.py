@@ -1,4 +1,4 @@
-"""Several streams on their way to one function."""
+"""Several streams that are inputs of one function."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @held_to_signatures
 class ConnectedStreams:
-    """What `connect` gives. The streams keep their own partitioning."""
+    """The result of `connect`. The streams keep their partitioning."""
 
     def __init__(self, first: Stream, others: tuple[Stream, ...]) -> None:
         self._first = first
@@ -43,7 +43,7 @@ class ConnectedStreams:
         expensive: bool = False,
         **arguments: Argument,
     ) -> DataStream:
-        """Apply an importable function that takes one DataFrame for each stream, in order, and gives one."""
+        """Apply an importable function that takes one DataFrame for each stream, in order, and returns one."""
         ref = self._first._function(function, "transform", 1 + len(self._others), arguments)
         operator = Transform(ref, deterministic, arguments=bound_arguments(arguments))
         return self._first._several_inputs(operator, *self._others, expensive=expensive)

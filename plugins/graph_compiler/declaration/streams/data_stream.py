@@ -1,4 +1,4 @@
-"""The fluent API: each call adds one transformation to the environment and gives the stream behind it.
+"""The fluent API: each call adds one transformation to the environment and returns its stream.
 
 Settings (`name`, `uid`, …) apply to the operator that made the stream, as in PyFlink.
 """
@@ -48,7 +48,7 @@ class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMeth
     """Rows with named columns."""
 
     def key_by(self, *columns: str) -> KeyedStream:
-        """Bring rows with equal values of `columns` together."""
+        """Group rows by `columns`: equal keys go to one partition."""
         if not columns or not all(isinstance(column, str) for column in columns):
             self.refuse(
                 f"key_by was given {listing(map(shown, columns))}",
@@ -57,7 +57,7 @@ class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMeth
         return KeyedStream(self.environment, self._hashed(columns).id, columns)
 
     def aggregate(self, aggregates: _Columns = None, /, **expressions: str) -> DataStream:
-        """Return one row for all rows: `aggregate(flights="count(*)")`; by key behind `key_by`."""
+        """Return one row for all rows: `aggregate(flights="count(*)")`; one per key after `key_by`."""
         return self._one_input(AggregateAll((*(aggregates or {}).items(), *expressions.items())))
 
     def window_all(self, window: Window) -> WindowedStream:
@@ -67,7 +67,7 @@ class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMeth
     def deduplicate(self, *keys: str, order_by: str | Sequence[str] = ()) -> DataStream:
         """Keep one row for each key, the first by `order_by`: `deduplicate("user", order_by="seen DESC")`.
 
-        No keys: rows that are equal in all columns become one. No order: any row of a key, another each time.
+        No keys: rows that are equal in all columns become one. No order: any row of a key, which may differ each time.
         """
         order = (order_by,) if isinstance(order_by, str) else tuple(order_by)
         return self._hashed(keys)._one_input(Deduplicate(keys, order), state_keys=keys)
@@ -83,10 +83,10 @@ class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMeth
         partition_by: str | Sequence[str] = (),
         files: int | None = None,
     ) -> DataStreamSink:
-        """Write the rows, once the whole task has succeeded: `SinkMode` says what becomes of what is there.
+        """Write the rows, once the whole task has succeeded: `SinkMode` says what happens to existing rows.
 
-        `merge` replaces rows by their `keys`. Columns of `partition_by` become folders; `files` is how many files are
-        written (see `Sink`).
+        `merge` replaces rows by their `keys`. Columns of `partition_by` become folders; `files` is the number of files
+        (see `Sink`).
         """
         if mode not in set(SinkMode):
             self.refuse(
@@ -113,7 +113,7 @@ class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMeth
 
 @held_to_signatures
 class KeyedStream(DataStream):
-    """Rows that are together by key; functions applied here see all rows of a key in one partition."""
+    """Rows grouped by key; functions applied here get all rows of a key in one partition."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class KeyedStream(DataStream):
         return self._one_input(operator, state_keys=self._keys)
 
     def reduce(self, columns: _Columns = None, /, **functions: str) -> DataStream:
-        """Combine the rows of a key into one of the same columns: `reduce(amount="sum", day="max")`."""
+        """Combine the rows of a key into one row with the same columns: `reduce(amount="sum", day="max")`."""
         given = {**(columns or {}), **functions}
         if odd := [name for name in given.values() if name not in REDUCE_WITH]:
             self.refuse(
@@ -153,7 +153,7 @@ class KeyedStream(DataStream):
         return KeyedStream(self.environment, self.id, self._keys, chosen)
 
     def rollup(self) -> KeyedStream:
-        """Aggregate by all keys, by all but the last, and so on down to none."""
+        """Aggregate by all keys, by all but the last, and so on, and over all rows."""
         return self.grouping_sets(
             *(self._keys[:length] for length in range(len(self._keys), -1, -1))
         )
@@ -187,7 +187,7 @@ class KeyedStream(DataStream):
 
 @held_to_signatures
 class WindowedStream:
-    """Rows in windows, on their way to an aggregation."""
+    """Rows in windows, to be aggregated."""
 
     def __init__(self, stream: DataStream, keys: tuple[str, ...], window: Window) -> None:
         self._stream = stream

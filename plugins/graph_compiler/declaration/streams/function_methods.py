@@ -31,11 +31,11 @@ SQL_INPUT = "input"
 
 @held_to_signatures
 class FunctionMethods(Stream):
-    """Ways out of the declarative operators. A function is given by its importable name and never pickled.
+    """Functions and queries beside the declarative operators. A function is imported by its name, never pickled.
 
-    `deterministic=False` says that a function may give other rows from the same input: several readers of its
-    result then read one staged copy. `expensive=True` is `.expensive()`. Other keywords are the function's own: values,
-    or `param("name")` for the value that a run has for a parameter.
+    `deterministic=False` says that a function may return other rows for the same input: several readers of its result
+    then read one staged copy. `expensive=True` is `.expensive()`. Other keywords are passed to the function: values, or
+    `param("name")` for the run's value of a parameter.
     """
 
     def transform(
@@ -66,8 +66,8 @@ class FunctionMethods(Stream):
     ) -> DataStream:
         """Apply a function from an iterator of batches to an iterator of batches, in each partition.
 
-        Batches are `pandas.DataFrame` or `pyarrow.RecordBatch` (Spark's `mapInPandas`, `mapInArrow`); `schema` is
-        Spark DDL of what comes out.
+        Batches are `pandas.DataFrame` or `pyarrow.RecordBatch` (Spark's `mapInPandas`, `mapInArrow`); `schema` is the
+        Spark DDL of the result.
         """
         if batches not in set(Batches):
             self.refuse(
@@ -89,9 +89,9 @@ class FunctionMethods(Stream):
         expensive: bool = False,
         **arguments: Argument,
     ) -> DataStream:
-        """Apply a function from DataFrame to (DataFrame, {tag: DataFrame}); `outputs` are the tags it gives.
+        """Apply a function from DataFrame to (DataFrame, {tag: DataFrame}); `outputs` are the tags it returns.
 
-        Each is had with `get_side_output(tag)`.
+        Each is available as `get_side_output(tag)`.
         """
         operator = Process(
             self._function(function, "process", named=arguments),
@@ -113,7 +113,7 @@ class FunctionMethods(Stream):
         return self._one_input(operator)
 
     def sql(self, query: str) -> DataStream:
-        """Return what a query gives: `sql("SELECT … FROM {input}")`. For several streams: `env.sql`."""
+        """Return the result of a query: `sql("SELECT … FROM {input}")`. For several streams: `env.sql`."""
         return self._one_input(Sql(query, (SQL_INPUT,)))
 
     def iterate(
@@ -126,10 +126,11 @@ class FunctionMethods(Stream):
         expensive: bool = False,
         **arguments: Argument,
     ) -> DataStream:
-        """Apply `step(state, *others)` to its own result, beginning with these rows, and give the last state.
+        """Apply `step(state, *others)` to its own result, starting with these rows, and return the last state.
 
-        `until` is an aggregate over the state, such as `max(change) < 0.001`: the loop ends when it is true, and
-        after `max_iterations` rounds in any case. Each round is staged, so a round's plan begins with the one before.
+        `until` is an aggregate over the state, such as `max(change) < 0.001`: the loop ends when it is true, and after
+        `max_iterations` rounds in any case. Each round is staged, so that a round's plan starts with the result of the
+        previous one.
         """
         ref = self._function(step, "iterate", 1 + len(others), arguments)
         bound = bound_arguments(arguments)

@@ -30,17 +30,17 @@ class PartitioningMethods(Stream):
     def stage(self, reason: str) -> DataStream:
         """Commit these rows to durable storage before anything reads them: a cut between two Airflow tasks.
 
-        `reason` is shown wherever the cut is. Only ALL_EXCHANGES_PIPELINED, which asks for one task, overrides it.
+        `reason` is shown with the cut. Only ALL_EXCHANGES_PIPELINED, which requests one task, overrides it.
         """
         if not reason.strip():
             self.refuse("stage() needs a reason", allowed="text that explains why the cut is there")
         return self._partition(None, staging_reason=reason)
 
     def pipelined(self, reason: str) -> DataStream:
-        """Keep what reads these rows in the task that makes them, even under ALL_EXCHANGES_BLOCKING.
+        """Run the readers of these rows in the task that computes them, even under ALL_EXCHANGES_BLOCKING.
 
-        `reason` is shown wherever the edge is. Refused where the rows have to be staged on this edge: between two slot
-        sharing groups, behind a contract, where tasks would wait for each other, or beside `stage`.
+        `reason` is shown with the edge. Refused where the rows have to be staged on this edge: between two slot sharing
+        groups, after a contract, where tasks would wait for each other, or together with `stage`.
         """
         if not reason.strip():
             self.refuse(
@@ -50,18 +50,18 @@ class PartitioningMethods(Stream):
         return self._partition(None, pipelining_reason=reason)
 
     def expensive(self) -> Self:
-        """Declare that the operator before is expensive, so that a later failure does not compute it again.
+        """Declare that this operator is expensive, so that a later failure does not recompute it.
 
-        What it gives out is staged as with `stage`, unless all that reads it is one sink of files.
+        Its result is staged as with `stage`, unless its only reader is one sink of files.
         """
         return self._set(expensive=True)
 
     def deterministic(self) -> Self:
-        """Say that the operator before gives the same rows whenever it is computed again, or such as count as the same.
+        """Declare that this operator gives the same rows, or rows that count as equal, whenever it is recomputed.
 
-        Where its result is staged, lost, and computed again, tasks that had finished from the lost copy then stay as
-        they are, even if the two copies differ (sums of DOUBLE in another order) or cannot be compared. Nor are rows
-        staged for several readers because its order may have ties, or its source may change: it says they do not.
+        If its staged result is lost and recomputed, tasks that have read the lost copy are not repeated, even if the
+        two copies differ (sums of DOUBLE in another order) or cannot be compared. Nor are rows staged for several
+        readers because its order may have ties, or its source may change: this declares that they do not.
         """
         return self._set(deterministic=True)
 
@@ -78,11 +78,11 @@ class PartitioningMethods(Stream):
         return self._partition(GlobalPartitioner())
 
     def partition_custom(self, partition: str | Callable[..., object], *keys: str) -> DataStream:
-        """Send each row to the partition that an expression or a function gives.
+        """Send each row to the partition that an expression or a function returns.
 
         An expression counts modulo the next operator's partitions: `partition_custom("year - 1990")`. An importable
-        function is given the value of the key column (a tuple of several) and the number of partitions, as Flink's
-        Partitioner is: `partition_custom(by_hub, "dest")`; a number out of range fails the task.
+        function gets the value of the key column (a tuple of several) and the number of partitions, like Flink's
+        Partitioner: `partition_custom(by_hub, "dest")`; a number out of range fails the task.
         """
         partitioner = self._custom_partitioner(partition, keys, self.environment.next_id())
         return self._partition(partitioner, id=partitioner.selector)

@@ -1,4 +1,4 @@
-"""Methods that look at one row at a time, or keep some of the rows."""
+"""Methods on one row at a time, and methods that keep some of the rows."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class RowMethods(Stream):
     """Narrow operators, contracts and order. Expressions are Spark SQL; `:name` in them is a parameter."""
 
     def filter(self, condition: str, *, rejects: str | None = None) -> DataStream:
-        """Keep the rows for which `condition` is true; the others can be had as `get_side_output(rejects)`."""
+        """Keep the rows for which `condition` is true; the others are available as `get_side_output(rejects)`."""
         return self._one_input(Filter(condition, rejects))
 
     def select(self, *columns: str, **expressions: str) -> DataStream:
-        """Keep these columns, then give each named expression: `select("carrier", late="arr_delay > 15")`."""
+        """Keep these columns, and add each named expression: `select("carrier", late="arr_delay > 15")`."""
         named = tuple((column, quoted(column)) for column in columns)
         return self._one_input(Select(named + tuple(expressions.items())))
 
@@ -51,11 +51,11 @@ class RowMethods(Stream):
         return self._one_input(WithColumns((*(columns or {}).items(), *expressions.items())))
 
     def drop(self, *columns: str) -> DataStream:
-        """Take columns away; unlike Spark's, a column that is not there is an error."""
+        """Remove columns; unlike in Spark, a missing column is an error."""
         return self._one_input(Drop(columns))
 
     def rename(self, names: Mapping[str, str]) -> DataStream:
-        """Rename columns, old to new: `rename({"tailnum": "plane"})`; a column that is not there is an error."""
+        """Rename columns, old to new: `rename({"tailnum": "plane"})`; a missing column is an error."""
         return self._one_input(Rename(tuple(names.items())))
 
     def cast(self, types: Mapping[str, str] | None = None, /, **columns: str) -> DataStream:
@@ -65,7 +65,7 @@ class RowMethods(Stream):
     def flat_map(self, generator: str, *columns: str, outer: bool = False) -> DataStream:
         """Return a row for each row a generator makes: `flat_map("posexplode(items)", "position", "item")`.
 
-        `outer` keeps rows for which it makes none, with NULLs.
+        `outer` keeps rows without generated rows, with NULLs.
         """
         return self._one_input(FlatMap(generator, columns, outer))
 
@@ -74,7 +74,7 @@ class RowMethods(Stream):
         return self._one_input(Sample(float(fraction), seed))
 
     def sort(self, *order_by: str) -> DataStream:
-        """Put all rows in order: `sort("carrier", "mean_delay DESC NULLS LAST")`. Sinks keep it, over their files."""
+        """Sort all rows: `sort("carrier", "mean_delay DESC NULLS LAST")`. Sinks keep the order, across their files."""
         return self._partition(RangePartitioner(order_by))._one_input(Sort(order_by))
 
     def top_n(self, n: int, *order_by: str) -> DataStream:
@@ -93,10 +93,10 @@ class RowMethods(Stream):
         on_violation: Literal["warn", "drop", "fail"] | None = None,
         to: str | None = None,
     ) -> DataStream:
-        """Count the rows for which `condition` is not true, under the contract's name, and act on them.
+        """Count the rows for which `condition` is not true, under the contract's name, and handle them.
 
-        "warn" (the default) keeps them; "drop" takes them out; "fail" fails the task before anything of it can be
-        seen; `to="tag"` sends them to a side output. Counts are in the report and in the manifest of staged results.
+        "warn" (the default) keeps them; "drop" removes them; "fail" fails the task before any of its results is
+        visible; `to="tag"` sends them to a side output. Counts are in the report and in the manifest of staged results.
         """
         allowed = [kind.value for kind in OnViolation if kind is not OnViolation.TO]
         if to is not None and on_violation is not None:
@@ -117,7 +117,7 @@ class RowMethods(Stream):
     def cache(
         self, level: Literal["MEMORY_ONLY", "MEMORY_AND_DISK", "DISK_ONLY"] = "MEMORY_AND_DISK"
     ) -> DataStream:
-        """Keep the rows in the application, where several operators read them and recomputing them costs more."""
+        """Cache the rows in the application, if several operators read them and recomputing them costs more."""
         if level not in set(StorageLevel):
             self.refuse(
                 f"there is no storage level '{level}'",

@@ -1,4 +1,4 @@
-"""What every stream and sink has: a place in the environment, and the settings of the operator there."""
+"""The base class of streams and sinks: a place in the environment, and the settings of the operator there."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ if TYPE_CHECKING:
 
 @held_to_signatures
 class Declared:
-    """The operator that made a stream, or the sink at its end, and what can be set on it."""
+    """The operator of a stream, or the sink at its end, and its settings."""
 
     def __init__(self, environment: StreamExecutionEnvironment, id: int) -> None:
         self.environment = environment
         self.id = id
 
     def name(self, name: str) -> Self:
-        """Name the operator, for people and for the Airflow task that ends with it."""
+        """Name the operator, and the Airflow task that ends with it."""
         return self._replace(name=name)
 
     def set_description(self, description: str) -> Self:
-        """Describe the operator in Flink's plan documents, where its name would stand."""
+        """Describe the operator in Flink's plan documents, in place of its name."""
         return self._set(description=description)
 
     def uid(self, uid: str) -> Self:
-        """Pin the operator's id: staged results and task ids then survive changes around it."""
+        """Set the operator's id: staged results and task ids then survive changes around it."""
         return self._set(uid=uid)
 
     def uid_hash(self, uid_hash: str) -> Self:
         """Keep the id the operator had in an older version: 32 hexadecimal digits, as `explain --graph job` shows them.
 
         Set on the first operator of a job vertex, it names the vertex's staged results, which then stay reusable. As in
-        Flink, the operator's own id is still made from its uid or its place.
+        Flink, the operator's own id is still derived from its uid or its place.
         """
         if re.fullmatch("[0-9A-Fa-f]{32}", uid_hash) is None:
             self.refuse(f"uid_hash was given {shown(uid_hash)}", allowed="32 hexadecimal digits")
         return self._set(uid_hash=uid_hash.lower())
 
     def task_id(self, task_id: str) -> Self:
-        """Pin the Airflow task id of the region that runs this operator."""
+        """Set the Airflow task id of the region that runs this operator."""
         return self._set(task_id=task_id)
 
     def set_parallelism(self, parallelism: int) -> Self:
@@ -70,9 +70,9 @@ class Declared:
         return self._set(max_parallelism=max_parallelism)
 
     def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
-        """Run the operator, and those after it that name no other, in this Spark resource profile.
+        """Run the operator, and those after it without another group, in this Spark resource profile.
 
-        A SlotSharingGroup says what its applications are given; once said, the name is enough elsewhere.
+        A SlotSharingGroup has the resources of its applications; after one declaration, its name is enough.
         """
         if not isinstance(slot_sharing_group, str | SlotSharingGroup):
             self.refuse(
@@ -88,10 +88,10 @@ class Declared:
     def set_resources(
         self, min_resources: ResourceSpec, preferred_resources: ResourceSpec | None = None
     ) -> Self:
-        """Say what the operator needs at least of an executor, and what it would like: the same if left out.
+        """Set the minimum resources of the operator on an executor, and the preferred ones (by default the same).
 
-        A chain needs what its operators need together, if all of them say; a chain that needs more than its slot
-        sharing group gives an executor is refused. What it would like is only shown, as in Flink.
+        A chain needs the sum of its operators' resources, if all are set; a chain that needs more than an executor of
+        its slot sharing group has is refused. Preferred resources are only shown and, as in Flink, not used.
         """
         wrong = [spec for spec in (min_resources, preferred_resources) if not _is_spec(spec)]
         if wrong:
@@ -104,11 +104,11 @@ class Declared:
         )
 
     def disable_chaining(self) -> Self:
-        """Keep the operator in a job vertex of its own."""
+        """Run the operator in a separate job vertex."""
         return self._replace(chaining_strategy=ChainingStrategy.NEVER)
 
     def start_new_chain(self) -> Self:
-        """Let the operator begin a job vertex; those after it may join."""
+        """Start a job vertex with the operator; those after it may join."""
         return self._replace(chaining_strategy=ChainingStrategy.HEAD)
 
     def _set(self, **settings: object) -> Self:
@@ -133,7 +133,7 @@ class Declared:
 
     @property
     def place(self) -> str:
-        """Say where in the pipeline this is, by the nearest operator: `behind 'orders'`."""
+        """Return where in the pipeline this is, by the nearest operator, for messages."""
         transformation = self.environment.transformation(self.id)
         while not isinstance(transformation, PhysicalTransformation) and transformation.inputs:
             transformation = self.environment.transformation(transformation.inputs[0])
@@ -142,7 +142,7 @@ class Declared:
     def refuse(
         self, message: str, *, allowed: str | None = None, hint: str | None = None
     ) -> NoReturn:
-        """Refuse a call on what this operator gives out."""
+        """Refuse a call on this stream."""
         problem = Problem(
             operator=self.place,
             message=message,

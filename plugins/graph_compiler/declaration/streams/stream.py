@@ -1,4 +1,4 @@
-"""What every stream can do for the fluent API: add a transformation behind itself."""
+"""The base class of streams: it adds transformations after itself, for the fluent API."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Stream(Declared):
-    """The rows behind one transformation: the environment and an id, nothing else."""
+    """The output of one transformation: only the environment and an id."""
 
     def _one_input(
         self,
@@ -120,7 +120,7 @@ class Stream(Declared):
         arguments: int = 1,
         named: Mapping[str, Argument] | None = None,
     ) -> FunctionRef:
-        """Refer to a function that is called with so many arguments, and with keywords where `named` is no None."""
+        """Return a reference to a function, called with so many arguments, and with keywords unless `named` is None."""
         try:
             reference = FunctionRef.of(function)
         except FunctionNotImportableError as error:
@@ -153,7 +153,7 @@ class Stream(Declared):
         return self._partition(GlobalPartitioner())
 
     def _is_broadcast(self) -> bool:
-        """Whether rows from here are broadcast: follow partitions upward, the nearest partitioner decides."""
+        """Whether these rows are broadcast: partitions are followed upstream, and the nearest partitioner decides."""
         transformation = self.environment.transformation(self.id)
         while isinstance(transformation, PartitionTransformation):
             if transformation.partitioner is not None:
@@ -163,7 +163,7 @@ class Stream(Declared):
 
 
 def _words(value: object) -> str:
-    """Call what is no stream by what it is, if it is one of ours."""
+    """Return a message's words for a value that is no stream, if it is one of our types."""
     kinds = {
         "DataStreamSink": "a sink, which has no output",
         "WindowedStream": "windowed rows, which need aggregate",

@@ -1,1 +1,1 @@
-"""A compiled pipeline as descriptors of its regions: what each computes, where its templates stand."""
+"""A compiled pipeline as descriptors of its regions: what each computes, and where its templates are."""

@@ -1,4 +1,4 @@
-"""What can be compiled and not deployed: Flink's graphs hold more than Spark runs."""
+"""Pipelines that can be compiled but not deployed: Flink's graphs have features that Spark does not run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from graph_compiler.options.model import PipelineOptions
 
 
 def check_deployable(compiled: CompiledPipeline) -> None:
-    """Raise InvalidPipelineError for what a compiled pipeline holds and Spark cannot run."""
+    """Raise InvalidPipelineError for features of a compiled pipeline that Spark cannot run."""
     if reason := _why_not_deployable(compiled):
         raise InvalidPipelineError(compiled.pipeline.name, [reason])
     if not any(isinstance(node.operator, Sink) for node in compiled.stream_graph.nodes):
@@ -43,7 +43,7 @@ def _checkpointing(options: PipelineOptions) -> str | None:
 
 
 def _sinks_of_one_name(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find sinks that were given the name of an earlier sink; those that were given none share their kind's."""
+    """Find sinks with the name of an earlier sink; sinks without a name share that of their kind."""
     first: dict[str, PhysicalTransformation] = {}
     for sink in pipeline.operators:
         if not isinstance(sink.operator, Sink) or sink.name == sink.operator.default_name:
@@ -58,7 +58,7 @@ def _sinks_of_one_name(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def _why_not_deployable(compiled: CompiledPipeline) -> Problem | None:
-    """Say what Spark cannot run of what Flink's graphs can hold."""
+    """Return the feature of Flink's graphs that Spark cannot run, None if there is none."""
     for node in compiled.stream_graph.nodes:
         if isinstance(node.operator, IterationHead):
             return Problem(

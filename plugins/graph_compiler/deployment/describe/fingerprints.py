@@ -1,6 +1,6 @@
-"""What each operator computes, as a digest: equal fingerprints mean a staged result may be reused (decision 3).
+"""A digest of what each operator computes: if fingerprints are equal, a staged result may be reused (decision 3).
 
-An operator id says *where* an operator sits; a fingerprint says *what* comes out of it: its parameters, the source
+An operator id says *where* an operator is; a fingerprint *what* it computes: its parameters, the source
 of its function's module, the fingerprints of its inputs with their partitioners, and the session it runs in.
 """
 
@@ -19,7 +19,7 @@ from graph_compiler.graphs.topology import post_order
 
 
 def own_facts(node: StreamNode, graph: StreamGraph) -> dict[str, Json]:
-    """Return all that says what a node makes of its inputs, whatever these are."""
+    """Return everything that determines a node's output, except its inputs."""
     return {
         "operator": to_wire(node.operator),
         "parallelism": node.settings.parallelism,
@@ -32,7 +32,7 @@ def own_facts(node: StreamNode, graph: StreamGraph) -> dict[str, Json]:
 
 
 def _packages(operator: Operator) -> dict[str, Json]:
-    """Return the versions of the other packages whose code runs; nothing where it is ours alone."""
+    """Return the versions of other packages whose code runs; empty if only ours does."""
     found = [package_of(type(operator), Operator)]
     if isinstance(operator, Source | Sink):
         found.append(package_of(type(operator.connector), Connector))
@@ -48,7 +48,7 @@ def own_digests(graph: StreamGraph) -> dict[int, str]:
 def fingerprints(
     graph: StreamGraph, digests: Mapping[int, str], session: Mapping[str, str]
 ) -> dict[int, str]:
-    """Return a sha256 of all that decides a node's rows: its own digest, its inputs', and the session's settings."""
+    """Return a sha256 of all that determines a node's rows: its own digest, its inputs', and the session's settings."""
     found: dict[int, str] = {}
     ids = [node.id for node in graph.nodes]
     for id in post_order(ids, lambda id: [edge.source_id for edge in graph.in_edges[id]]):

@@ -1,4 +1,4 @@
-"""A region's task without Airflow: its places are rendered here, of what is known without a run of Airflow's.
+"""A region's task without Airflow: its places are rendered here, with values that do not need an Airflow run.
 
 Templates may name `params`, `run_date`, `ds`, `ds_nodash` and `run_id`.
 """
@@ -21,7 +21,7 @@ from graph_compiler.errors import GraphCompilerError
 
 
 class RenderingError(GraphCompilerError):
-    """A template needs what there is in a run of Airflow's only, or is none."""
+    """A template is invalid, or needs a value that only an Airflow run has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class DeskRun:
 def desk_task(
     region: RegionDescriptor, run: DeskRun, *, execution_id: str, attempt_number: int = 0
 ) -> TaskDeploymentDescriptor:
-    """Return what one Spark application needs to know; raises RenderingError."""
+    """Return the descriptor for one Spark application; raises RenderingError."""
     rendered = {key: _render(text, run) for key, text in find_places(region).items()}
     return TaskDeploymentDescriptor(
         version=VERSION,
@@ -53,7 +53,7 @@ def _render(text: str, run: DeskRun) -> str:
     if not any(marker in text for marker in ("{{", "{%", "{#")):
         return text
     try:
-        # Imported when called: Airflow brings Jinja, and the compiler alone does without.
+        # Imported when called: Jinja comes with Airflow, and the compiler does not need it.
         from jinja2 import StrictUndefined, TemplateError
         from jinja2.sandbox import SandboxedEnvironment
     except ImportError:

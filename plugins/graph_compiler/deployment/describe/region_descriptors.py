@@ -49,7 +49,7 @@ class PipelineDescriptor:
 
 
 def describe_pipeline(compiled: CompiledPipeline) -> PipelineDescriptor:
-    """Describe every region, and the plan they are of.
+    """Describe every region, and their plan.
 
     Raises InvalidPipelineError for an iteration and for a streaming pipeline, which can be compiled but not deployed.
     """
@@ -74,7 +74,7 @@ def describe_pipeline(compiled: CompiledPipeline) -> PipelineDescriptor:
 
 
 def describe_regions(compiled: CompiledPipeline) -> tuple[RegionDescriptor, ...]:
-    """Describe the regions alone; raises as `describe_pipeline` does."""
+    """Describe only the regions; raises like `describe_pipeline`."""
     return describe_pipeline(compiled).regions
 
 
@@ -98,7 +98,7 @@ def _facts(compiled: CompiledPipeline) -> _Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Facts:
-    """What all regions of a pipeline are described from."""
+    """The graphs and digests from which all regions of a pipeline are described."""
 
     compiled: CompiledPipeline
     staged_results: Mapping[Output, IntermediateDataSetId]
@@ -110,7 +110,7 @@ class _Facts:
     operator_ids: Mapping[int, OperatorId]
 
     def staged_input(self, edge: StreamEdge) -> StagedInput | None:
-        """Return the staged result an edge reads from, None where it stays in memory."""
+        """Return the staged result that an edge reads, None if it stays in memory."""
         job_edge = self.compiled.job_graph.edge.get(JobEdgeId(edge.id))
         if job_edge is None or job_edge.staging is None:
             return None
@@ -123,11 +123,11 @@ class _Facts:
         )
 
     def fingerprint(self, output: Output) -> str:
-        """Return the fingerprint of what a node gives out under a tag."""
+        """Return the fingerprint of a node's output with this tag."""
         return digest([self.fingerprints[output[0]], output[1]])
 
     def parallelism(self, node: StreamNode) -> int | None:
-        """Return how many subtasks its vertex has in the ExecutionGraph, where the operator's declaration sets that."""
+        """Return the number of subtasks of its vertex in the ExecutionGraph, if the operator's declaration sets it."""
         vertex = self.compiled.job_graph.vertex_of_node[node.id]
         return None if node.settings.parallelism is None else self.subtasks[vertex.id]
 
@@ -157,9 +157,9 @@ def operator_ids(compiled: CompiledPipeline) -> dict[int, OperatorId]:
 
 
 def _plan_id(facts: _Facts) -> str:
-    """Digest the regions, the cuts and what every operator computes; line numbers stay out.
+    """Return a digest of the regions, the cuts and what every operator computes; without line numbers.
 
-    The id of a staged result counts where a uid hash has named it; any other follows from its vertex.
+    The id of a staged result counts if it is a uid hash; any other follows from its vertex.
     """
     compiled = facts.compiled
     regions = [[region.id, list(region.vertex_ids)] for region in compiled.deployment.regions]
@@ -252,7 +252,7 @@ def _describe_result(output: Output, id: IntermediateDataSetId, facts: _Facts) -
 
 
 def _session() -> dict[str, str]:
-    """Return what can change a result beside the declaration."""
+    """Return the settings and versions that can change a result, beside the declaration."""
     return {**SESSION, "spark.version": _spark_version()}
 
 

@@ -1,4 +1,4 @@
-"""What becomes of a resource profile's settings: those we pin, and those a master does not honor."""
+"""Settings of a resource profile that have no effect: those we pin, and those that a master ignores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graph_compiler.identifiers import listing
 def pinned_settings(
     profiles: Iterable[SlotSharingGroup], session: Mapping[str, str]
 ) -> tuple[Problem, ...]:
-    """Find settings in `conf` that `session` pins for every application: they would silently be ours."""
+    """Yield settings in `conf` that `session` pins for every application: they would be overridden silently."""
     return tuple(
         Problem(
             message=f"slot sharing group '{profile.name}' sets {key} to {value!r}",
@@ -25,7 +25,7 @@ def pinned_settings(
 
 
 def ignored_settings(profile: SlotSharingGroup, master: str, deploy_mode: str) -> tuple[str, ...]:
-    """Return the settings of a profile that this master does not honor, as seen on Spark 4's own masters."""
+    """Return the settings of a profile that this master ignores, as observed on Spark 4's masters."""
     ignored = set()
     if deploy_mode != "cluster":
         ignored.add(
@@ -34,7 +34,7 @@ def ignored_settings(profile: SlotSharingGroup, master: str, deploy_mode: str) -
     if _is_local(master):
         ignored |= {"executor_memory", "executor_cores", "executor_instances", "driver_cores"}
     elif master.startswith("spark://") and profile.executor_cores is None:
-        # It starts executors until it runs out of cores, or reaches spark.cores.max: their number times their cores.
+        # It starts executors until no cores are left, or spark.cores.max is reached: their number times their cores.
         ignored.add("executor_instances")
     return tuple(
         name for name in SPARK_SETTINGS if name in ignored and getattr(profile, name) is not None
@@ -42,7 +42,7 @@ def ignored_settings(profile: SlotSharingGroup, master: str, deploy_mode: str) -
 
 
 def ignored_words(profile: SlotSharingGroup, master: str, deploy_mode: str) -> str | None:
-    """Say which settings the master ignores, None if it honors all."""
+    """Return a message with the settings that the master ignores, None if there are none."""
     ignored = ignored_settings(profile, master, deploy_mode)
     if not ignored:
         return None

@@ -26,10 +26,10 @@ def result_consumers(compiled: CompiledPipeline) -> dict[Output, tuple[RegionId,
 def compared_results(
     compiled: CompiledPipeline, consumers: Mapping[Output, tuple[RegionId, ...]]
 ) -> frozenset[Output]:
-    """Return the staged outputs of which a consumer may have finished when they are computed again.
+    """Return the staged outputs of which a consumer may have finished when they are recomputed.
 
-    Who computes a result again has not finished. So it is one of several consumers; or it reads from the only one,
-    whose own result is lost too, and who has left something beside it.
+    A task that recomputes a result has not finished. So it is one of several consumers; or it reads from the only one,
+    whose own result is lost too, and which has other outputs.
     """
     staged = Counter(region_of(compiled, node_id) for node_id, _ in consumers)
     sinks = Counter(
@@ -49,6 +49,6 @@ def compared_results(
 
 
 def region_of(compiled: CompiledPipeline, node_id: int) -> RegionId:
-    """Return the region a node is in."""
+    """Return the region of a node."""
     vertex = compiled.job_graph.vertex_of_node[node_id]
     return compiled.deployment.region_of_vertex[vertex.id].id

@@ -1,4 +1,4 @@
-"""A run's parameters: text that a person, the API or Jinja gave, as a value of its default's type."""
+"""A run's parameters: text from a person, the API or Jinja, as a value of its default's type."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TRUTH = {"true": True, "false": False}
 
 
 def parse_parameter(name: str, text: str, defaults: Mapping[str, ParameterValue]) -> ParameterValue:
-    """Return the typed value; raises ParameterError for an unknown name or text that is not of the type."""
+    """Return the typed value; raises ParameterError for an unknown name or text of another type."""
     if name not in defaults:
         hint = did_you_mean(name, defaults)
         raise ParameterError(
@@ -41,7 +41,7 @@ def parse_parameter(name: str, text: str, defaults: Mapping[str, ParameterValue]
 
 
 def check_parameters(pipeline: Pipeline, values: Mapping[str, ParameterValue]) -> None:
-    """Raise ParameterError with everything wrong with values, by the schemas and by the model that declared them."""
+    """Raise ParameterError with all problems of values, by the schemas and by the model that declares them."""
     declared = {
         parameter.name: values.get(parameter.name, parameter.default)
         for parameter in pipeline.parameters
@@ -58,12 +58,12 @@ def check_parameters(pipeline: Pipeline, values: Mapping[str, ParameterValue]) -
 def _refused_by_model(
     model: type[Any] | None, values: Mapping[str, ParameterValue]
 ) -> Iterator[tuple[str, str]]:
-    """Yield what a pydantic model's own validators say, by key."""
+    """Yield the errors of a pydantic model's validators, by key."""
     if model is None:
         return
     try:
         # As JSON, which is what triggers send: a strict model takes the text of a date from it.
         model.model_validate_json(json.dumps(dict(values)), by_alias=False, by_name=True)
-    except Exception as error:  # what a person's validators raise, pydantic's own error or another
+    except Exception as error:  # a user's validators may raise any exception
         for key, words in refusals_of(error):
             yield key, f"{key}: {words}"

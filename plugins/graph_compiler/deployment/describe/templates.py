@@ -3,7 +3,7 @@
     {"flights.path": "{{ params.input }}/flights.csv"}     keys are for people: Airflow shows them as rendered fields
 
 Airflow renders the values one by one, as strings, before anything is JSON; expressions never pass through Jinja, and
-secrets never get here. A kind of connector says itself which of its texts are places (`Connector.texts`).
+secrets never get here. Each kind of connector decides which of its texts are places (`Connector.texts`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def find_places(region: RegionDescriptor) -> dict[str, str]:
 def fill_places(region: RegionDescriptor, rendered: Mapping[str, str]) -> RegionDescriptor:
     """Return the region with rendered places; `rendered` has the keys of `find_places`.
 
-    Raises InvalidPipelineError where a text has become what its connector may not be told by who triggers a run.
+    Raises InvalidPipelineError if a rendered text is one that its connector does not accept from the trigger of a run.
     """
     filled: dict[int, dict[str, str]] = {}
     operators: dict[int, OperatorDescriptor] = {}

@@ -1,4 +1,4 @@
-"""What crosses to Spark: a region as the compiler left it, and the execution that runs it.
+"""The document for Spark: a compiled region, and the execution that runs it.
 
     RegionDescriptor          a function of the declaration; vertices, operators, results
     TaskDeploymentDescriptor  the same with templates rendered, plus run, attempt and staging root; Flink's noun
@@ -28,9 +28,9 @@ VERSION = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedInput:
-    """A staged result to read, and the fingerprint it must have: what it was compiled to hold.
+    """A staged result to read, and the fingerprint that it must have.
 
-    `producer` makes it; `consumers` are all who read it, this region included.
+    `producer` is the region that stages it; `consumers` are all regions that read it, including this one.
     """
 
     id: IntermediateDataSetId
@@ -44,8 +44,8 @@ class InputDescriptor:
     """One in-edge of an operator.
 
     `staged` None means the producer `node_id` runs in this application; else its rows are read from there.
-    `producer_parallelism` is what the producer's declaration sets, None where it sets none.
-    Inputs of one `type_number` are put together (union).
+    `producer_parallelism` is what the producer's declaration sets, None if it sets none. Inputs with the same
+    `type_number` are combined (union).
     """
 
     node_id: int
@@ -71,7 +71,7 @@ class OperatorDescriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VertexDescriptor:
-    """A job vertex with its chain, head first, and what the driver does for it before and beside."""
+    """A job vertex with its chain, head first, and its hooks and coordinators on the driver."""
 
     vertex_id: JobVertexId
     name: str
@@ -81,7 +81,7 @@ class VertexDescriptor:
     operators: tuple[OperatorDescriptor, ...]
 
     def only(self, node_ids: Set[int]) -> VertexDescriptor:
-        """Return the vertex with these of its operators, and with the hooks and coordinators of these only."""
+        """Return the vertex with only these operators, and their hooks and coordinators."""
         kept = tuple(each for each in self.operators if each.node_id in node_ids)
         ids = {each.operator_id for each in kept}
         return replace(
@@ -96,11 +96,11 @@ class VertexDescriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultDescriptor:
-    """A result this region stages: the output of `node_id`, under `output_tag` where it is a side output.
+    """A result that this region stages: the output of `node_id`, with an `output_tag` if it is a side output.
 
-    `partitions` None: as many as the plan gives. `consumers` are the regions that read it. `is_compared`: one of them
-    may have finished from a copy of it when another copy is made. `deterministic`: the declaration says that every copy
-    is as good as another.
+    `partitions` None: as many as the plan has. `consumers` are the regions that read it. `is_compared`: one of them may
+    have read one copy of it when another copy is committed. `deterministic`: the declaration says that all copies count
+    as equal.
     """
 
     id: IntermediateDataSetId
@@ -117,7 +117,7 @@ class ResultDescriptor:
 class RegionDescriptor:
     """One deployment region, before templates are rendered. `plan_id` is that of the whole pipeline.
 
-    `resource_profile` is what its slot sharing group was declared to give it, None where that was a name only.
+    `resource_profile` is that of its slot sharing group, None if only a name was declared.
     """
 
     pipeline: str
@@ -135,7 +135,7 @@ class RegionDescriptor:
         return tuple(operator for vertex in self.vertices for operator in vertex.operators)
 
     def only(self, node_ids: Set[int], results: tuple[ResultDescriptor, ...]) -> RegionDescriptor:
-        """Return the region with these of its operators and results; a vertex without an operator is left out."""
+        """Return the region with only these operators and results; a vertex without operators is left out."""
         vertices = (vertex.only(node_ids) for vertex in self.vertices)
         return replace(
             self, vertices=tuple(vertex for vertex in vertices if vertex.operators), results=results
@@ -144,7 +144,7 @@ class RegionDescriptor:
     def changed(
         self, change: Callable[[OperatorDescriptor], OperatorDescriptor]
     ) -> RegionDescriptor:
-        """Return the region with every operator changed; hooks and coordinators stay."""
+        """Return the region with every operator changed; hooks and coordinators are kept."""
         vertices = (
             replace(vertex, operators=tuple(map(change, vertex.operators)))
             for vertex in self.vertices
@@ -162,10 +162,10 @@ class ExecutionAttempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskDeploymentDescriptor:
-    """All that one Spark application needs to know. `parameters` are bound to `:name` in expressions.
+    """Everything that one Spark application needs. `parameters` are bound to `:name` in expressions.
 
-    `identity` says of which run. `logical_date` is that run's, None where it has none. `clears_others`: who starts the
-    application can have tasks that have finished run again.
+    `identity` is that of the run. `logical_date` is the run's, None if it has none. `clears_others`: the caller can
+    rerun tasks that have finished.
     """
 
     version: int
@@ -188,5 +188,5 @@ class TaskDeploymentDescriptor:
 
     @classmethod
     def from_json(cls, text: str) -> TaskDeploymentDescriptor:
-        """Decode; raises DescriptorError where form or version differ."""
+        """Decode; raises DescriptorError if form or version differ."""
         return from_json(cls, text, version=VERSION)

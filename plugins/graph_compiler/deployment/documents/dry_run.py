@@ -1,4 +1,4 @@
-"""What a dry run is asked, and what it answers: two documents beside each other."""
+"""The request of a dry run and its answer: two documents in one folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REQUEST, ANSWER = "request.json", "answer.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRunRequest:
-    """The regions of a pipeline, places rendered. `shows_plans`: also give Spark's physical plans."""
+    """The regions of a pipeline, with rendered places. `shows_plans`: also return Spark's physical plans."""
 
     tasks: tuple[TaskDeploymentDescriptor, ...]
     shows_plans: bool
@@ -30,7 +30,7 @@ class VertexPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRunAnswer:
-    """Everything that was found, in the order of the operators. `warnings`: what may fail on some rows only."""
+    """All findings, in the order of the operators. `warnings`: those that may fail only on some rows."""
 
     findings: tuple[Failure, ...]
     warnings: tuple[Failure, ...]

@@ -1,10 +1,10 @@
-"""What a run in one process is asked, and what it tells meanwhile and afterwards: documents beside each other.
+"""The request of a run in one process, and its progress and preview: documents in one folder.
 
-    request.json     written by who starts it
-    progress.jsonl   a Step on each line, when it begins
+    request.json     written by the caller
+    progress.jsonl   a Step on each line, when it starts
     preview.json     rows of the operator it ran up to
 
-What it did is in the run's own documents (`executions.py`), as after a run under Airflow.
+Its results are in the run's own documents (`executions.py`), as after a run under Airflow.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ REQUEST, PROGRESS, PREVIEW = "request.json", "progress.jsonl", "preview.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewRequest:
-    """Whose rows to look at: at most `limit` of them; `counts`: also how many there are."""
+    """The operator whose rows to show: at most `limit` of them; `counts`: also their number."""
 
     node_id: int
     output_tag: str | None
@@ -38,7 +38,7 @@ class InProcessRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What was begun, and when (seconds since the epoch)."""
+    """What was started, and when (seconds since the epoch)."""
 
     region_id: RegionId
     vertex: str
@@ -57,7 +57,7 @@ class PreviewedColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """Rows as JSON objects, one text each; `total` None where nobody has counted."""
+    """Rows as JSON objects, one text each; `total` None if they were not counted."""
 
     columns: tuple[PreviewedColumn, ...]
     rows: tuple[str, ...]

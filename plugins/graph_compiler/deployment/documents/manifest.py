@@ -1,4 +1,4 @@
-"""The record of a committed result: which files hold which partition, and what is in them. Put last (decision 10)."""
+"""The record of a committed result: the files of each partition, and their sizes. Written last (decision 10)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ManifestPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractCount:
-    """What a data contract counted: rows that passed it, and those for which its condition was not true."""
+    """The counts of a data contract: rows that passed it, and rows for which its condition was not true."""
 
     contract: str
     on_violation: str
@@ -56,8 +56,8 @@ class StagedRead:
 class Manifest:
     """One committed epoch. `schema` is Spark's schema JSON; `parent_epoch` None for the first.
 
-    `checksum` is that of the rows, whatever their order (`results/row_checksum.py`); None where they have none.
-    `deterministic`: the declaration says that every epoch is as good as another. `inputs` are what it was made from.
+    `checksum` is that of the rows in any order (`results/row_checksum.py`); None if they have none.
+    `deterministic`: the declaration says that all epochs count as equal. `inputs` are the results it was computed from.
     """
 
     version: int
@@ -91,9 +91,9 @@ class Manifest:
         return sum(file.bytes for file in self.files)
 
     def replaces(self, other: Manifest) -> bool:
-        """Whether who has read the other may as well have read this: both hold the same rows, or are said to.
+        """Whether this may replace the other for its readers: both have the same rows, or are declared to.
 
-        What has no checksum may hold others.
+        Without checksums the rows may differ.
         """
         if self.deterministic and other.deterministic:
             return self.schema == other.schema
@@ -110,9 +110,9 @@ def rows_of(partitions: tuple[ManifestPartition, ...]) -> int:
 
 
 def upgraded(document: dict[str, Json]) -> dict[str, Json]:
-    """Return a document of the version before as one of this version, and any other as it is.
+    """Return a document of the previous version as one of this version, and any other unchanged.
 
-    What the version before has committed is read as it was then: its files are checked by their sizes.
+    Results of the previous version are read as they were then: their files are checked by size.
     """
     if document.get("version") != _WITHOUT_CHECKSUMS:
         return document
@@ -122,7 +122,7 @@ def upgraded(document: dict[str, Json]) -> dict[str, Json]:
 
 
 def _with_checksums(document: Json) -> Json:
-    """Return a document in which every DataFile has the field it did not have, with no value."""
+    """Return a document in which every DataFile has the missing field, as null."""
     if isinstance(document, list):
         return [_with_checksums(item) for item in document]
     if not isinstance(document, dict):

@@ -1,4 +1,4 @@
-"""How an execution ended, as its Airflow task saw it: kept beside what its Spark driver says of itself."""
+"""How an execution ended, according to its Airflow task; its Spark driver writes a separate report."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from graph_compiler.graphs.execution import ExecutionState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """A terminal state, when it was reached (seconds since the epoch), and why, unless all went well."""
+    """A terminal state, when it was reached (seconds since the epoch), and why, unless it succeeded."""
 
     state: ExecutionState
     ended: float

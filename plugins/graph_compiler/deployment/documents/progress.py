@@ -1,6 +1,6 @@
-"""What an execution has done so far, told by its driver while it runs. Its report, once it is there, says all of it.
+"""The progress of an execution, written by its driver while it runs. Its report replaces it at the end.
 
-An execution whose driver died has left no report, but this: what it was at.
+An execution whose driver died has no report, but its last progress.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class CurrentStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionProgress:
-    """`current` None: nothing is run for an operator at the moment. `ui_url`: Spark's own UI, None where that is off.
+    """`current` None: nothing runs for an operator at the moment. `ui_url`: Spark's UI, None if that is off.
 
     The rest is as in ExecutionReport, up to now.
     """

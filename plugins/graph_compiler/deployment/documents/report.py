@@ -1,7 +1,7 @@
-"""What an execution leaves behind: outcome, cause, rows. None at all means the driver died: an environment error.
+"""The report of an execution: outcome, cause, rows. No report means that the driver died: an environment error.
 
 Rows and bytes of outputs come from the footers of committed files and are exact. Rows of operators in between come from
-Spark's SQL metrics: None where the executed plan has no node that gives just this operator's rows.
+Spark's SQL metrics: None if the executed plan has no node with exactly this operator's rows.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class ThrowableType(StrEnum):
 
     @property
     def exit_code(self) -> int:
-        """Return the driver's exit code, which says the same where the report is lost."""
+        """Return the driver's exit code, which is used if the report is lost."""
         return 80 + list(ThrowableType).index(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why an execution failed. `operator` None where no single one is to blame; `message` is for people."""
+    """Why an execution failed. `operator` None if no single operator caused it; `message` is for people."""
 
     throwable_type: ThrowableType
     operator: str | None
@@ -41,7 +41,7 @@ class Failure:
     message: str
 
     def words(self, pipeline: str, region_id: RegionId) -> str:
-        """Say what failed, the operator in front where there is one."""
+        """Return the message, after the operator's name if there is one."""
         where = f"operator '{self.operator}'" if self.operator else f"task '{region_id}'"
         declared = f"\n  declared at {self.declared_at}" if self.declared_at else ""
         return f"pipeline '{pipeline}', {where}: {self.message}{declared}"
@@ -91,7 +91,7 @@ class VertexMetrics:
 
 
 class Phase(StrEnum):
-    """What Spark runs something for.
+    """The purpose of a Spark action.
 
     EVALUATE: an operator becomes a part of a plan (a schema is inferred). SHARE: rows that several read are fixed.
     STAGE: they are kept for other tasks. PREPARE: a sink's rows are written beside its target. PREVIEW: somebody looks
@@ -116,12 +116,12 @@ class SlowestTask:
 
     @property
     def excess(self) -> float:
-        """Return the seconds that the others of its stage may have waited for it."""
+        """Return how many seconds the other tasks of its stage may have waited for it."""
         return self.longest_seconds - self.median_seconds
 
     @property
     def is_skewed(self) -> bool:
-        """Whether it is worth a word: it held the others up, and not for a moment only."""
+        """Whether it is worth reporting: it delayed the others for more than a moment."""
         return self.longest_seconds > max(10.0, 3 * self.median_seconds)
 
 
@@ -163,7 +163,7 @@ class RecomputedResult:
     reason: str
 
     def words(self) -> str:
-        """Say what was done, in one line."""
+        """Return what was recomputed, in one line."""
         operators = ", ".join(self.operators)
         return (
             f"computed {self.result_id} of {self.producer} again ({operators}): "

@@ -1,4 +1,4 @@
-"""Which run of a pipeline this is: the one value that paths, ledgers, liveness and calls to Airflow's API are made of.
+"""The identity of a run of a pipeline: paths, ledgers, liveness and calls to Airflow's API are derived from it.
 
     owner                         run id        what it is
     flights                       manual__1     a run of the pipeline's own Dag, whose id is the pipeline's name
@@ -32,7 +32,7 @@ NOT_MAPPED = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunIdentity:
-    """A run of a pipeline. `group_path` is what Airflow puts before a region's id in its task's id: `emea.daily`."""
+    """A run of a pipeline. `group_path` is Airflow's prefix of a region's id in its task id: `emea.daily`."""
 
     dag_id: str
     group_path: str
@@ -49,7 +49,7 @@ class RunIdentity:
 
     @classmethod
     def named(cls, owner: str, run_id: str) -> RunIdentity:
-        """Return the run that a person names as `owner` writes it; raises StagingError where that names none."""
+        """Return the run of a name as `owner` writes it; raises StagingError for an invalid name."""
         pipeline, is_elsewhere, place = owner.partition("@")
         if not is_elsewhere:
             return cls.own(_unquoted(pipeline), run_id)
@@ -69,10 +69,10 @@ class RunIdentity:
 
     @classmethod
     def of_folder(cls, folder: str, name: str, recorded: Json = None) -> RunIdentity | None:
-        """Return the run whose folder is `name` in the pipeline's `folder`, None where nothing says which.
+        """Return the run whose folder is `name` in the pipeline's `folder`, None if it cannot be identified.
 
-        A name that was cut, or has more in it than a run id, says nothing by itself: then it is the one that is
-        `recorded` in the folder, if this is its folder.
+        A name that was shortened, or has more in it than a run id, is not enough: then it is the run that is `recorded`
+        in the folder, if this is its folder.
         """
         pipeline, run_id = name_of_segment(folder), name_of_segment(name)
         if pipeline is not None and run_id is not None:
@@ -90,12 +90,12 @@ class RunIdentity:
 
     @property
     def is_whole_dag(self) -> bool:
-        """Whether all that its Dag runs may be its: nothing says which tasks are not."""
+        """Whether all tasks of its Dag may belong to it."""
         return not self.group_path and self.map_index == NOT_MAPPED
 
     @property
     def owner(self) -> str:
-        """Return the name of all such runs: the pipeline, and where it stands unless that is its own Dag."""
+        """Return the name of all such runs: the pipeline, and its Dag and group unless that is its own Dag."""
         if self.is_own:
             return _quoted(self.pipeline)
         index = "" if self.map_index == NOT_MAPPED else str(self.map_index)
@@ -104,10 +104,10 @@ class RunIdentity:
 
     @property
     def run_folder(self) -> str:
-        """Return the name of its folder among those of the pipeline, which no other run has, whatever ids contain.
+        """Return the unique name of its folder among those of the pipeline.
 
-        Of a run of its own Dag it is the run id. Of another it is a part to read, and a digest of the whole: as long as
-        no other name's, so that it is none of those, even where a file system does not tell upper from lower case.
+        For a run of its own Dag it is the run id. For another it is a readable part, and a digest of the whole whose
+        length differs from all others, so that names stay unique even on a file system that ignores case.
         """
         if self.is_own:
             return path_segment(self.run_id)
@@ -121,7 +121,7 @@ class RunIdentity:
         return TaskId(f"{self.group_path}.{region_id}" if self.group_path else region_id)
 
     def region_of(self, task_id: TaskId) -> RegionId | None:
-        """Return the region that an Airflow task runs if it is one of this run's, by its place in groups."""
+        """Return the region that an Airflow task runs, if its groups are those of this run."""
         if not self.group_path:
             return RegionId(task_id)
         before = f"{self.group_path}."
@@ -129,7 +129,7 @@ class RunIdentity:
 
 
 def group_path(task_id: TaskId, region_id: RegionId) -> str:
-    """Return the path of groups that a region's task is in; raises StagingError where its id is not the region's."""
+    """Return the path of groups of a region's task; raises StagingError if its id is not the region's."""
     path = task_id.removesuffix(region_id)
     if path + region_id != task_id or (path and not path.endswith(".")):
         raise StagingError(
@@ -147,7 +147,7 @@ def _unquoted(name: str) -> str:
 
 
 def with_identity(document: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a document with the identity of its run; versions before this named the pipeline and the run id."""
+    """Return a document with the identity of its run; earlier versions had the pipeline and the run id."""
     upgraded = dict(document)
     if "identity" not in upgraded:
         pipeline, run_id = upgraded.get("pipeline"), upgraded.get("run_id")

@@ -1,4 +1,4 @@
-"""Settings that every Spark application of ours has, since they decide what rows mean."""
+"""Settings of all our Spark applications, since they determine what rows mean."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 SESSION: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",
-    # Spark's default, INT96, is deprecated and says nothing of UTC: other engines read local times from it.
+    # Spark's default, INT96, is deprecated and does not imply UTC: other engines read it as local times.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.session.timeZone": "UTC",
 }

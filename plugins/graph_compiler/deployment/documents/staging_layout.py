@@ -1,8 +1,8 @@
-"""Where everything of a run lies below the staging root. The only place that joins these paths.
+"""The paths of a run below the staging root. The only module that joins these paths.
 
 <root>/<pipeline>/<run>/                      <run> as `RunIdentity.run_folder` has it
-    run.json                                  put by the run's first task: who sees it sees the run
-    plans/<plan id>.json                      what the plans compute of which tasks have run
+    run.json                                  put by the run's first task: a worker that sees it sees the run
+    plans/<plan id>.json                      what the plans compute whose tasks have run
     tasks/<region>/<execution id>/descriptor.json, submission.json, driver.json, report.json, outcome.json
     tasks/<region>/<execution id>/progress.json   the only document that is written over again
     tasks/<region>/<execution id>/prepared/<operator id>.json, <operator id>.removed.json
@@ -39,7 +39,7 @@ ORDER = "order"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagingLayout:
-    """Paths of one run. `root` is an absolute path, as `local_root` gives it."""
+    """Paths of one run. `root` is an absolute path, as `local_root` returns it."""
 
     root: str
     identity: RunIdentity
@@ -69,7 +69,7 @@ class StagingLayout:
         return f"{self.tasks}/{path_segment(region_id)}"
 
     def order(self, region_id: RegionId) -> str:
-        """Return the folder of the order in which a region's executions began."""
+        """Return the folder of the order in which a region's executions started."""
         return f"{self.executions(region_id)}/{ORDER}"
 
     def execution(self, region_id: RegionId, execution_id: str) -> str:
@@ -78,35 +78,35 @@ class StagingLayout:
 
     @property
     def marker(self) -> str:
-        """Return the key of the record that the run's first task puts."""
+        """Return the key of the marker that the run's first task writes."""
         return f"{self.run}/{MARKER}"
 
     def plan(self, plan_id: str) -> str:
-        """Return the key of what a plan computes."""
+        """Return the key of a plan's record."""
         return f"{self.run}/plans/{plan_id}.json"
 
     def descriptor(self, region_id: RegionId, execution_id: str) -> str:
-        """Return the path of the document that crosses to Spark."""
+        """Return the path of the descriptor for Spark."""
         return f"{self.execution(region_id, execution_id)}/{DESCRIPTOR}"
 
     def driver(self, region_id: RegionId, execution_id: str) -> str:
-        """Return the key that the one driver of an execution puts."""
+        """Return the key of the claim of an execution's driver."""
         return f"{self.execution(region_id, execution_id)}/{DRIVER}"
 
     def submission(self, region_id: RegionId, execution_id: str) -> str:
-        """Return the key of how an execution was submitted."""
+        """Return the key of an execution's submission."""
         return f"{self.execution(region_id, execution_id)}/{SUBMISSION}"
 
     def outcome(self, region_id: RegionId, execution_id: str) -> str:
-        """Return the key of how an execution ended, as its task saw it."""
+        """Return the key of an execution's outcome, written by its task."""
         return f"{self.execution(region_id, execution_id)}/{OUTCOME}"
 
     def report(self, region_id: RegionId, execution_id: str) -> str:
-        """Return the path of the document that comes back."""
+        """Return the path of the driver's report."""
         return f"{self.execution(region_id, execution_id)}/{REPORT}"
 
     def progress(self, region_id: RegionId, execution_id: str) -> str:
-        """Return the path of the document that says how far an execution is."""
+        """Return the path of an execution's progress."""
         return f"{self.execution(region_id, execution_id)}/{PROGRESS}"
 
     def data(self, result_id: IntermediateDataSetId, *, epoch: int, execution_id: str) -> str:
@@ -122,7 +122,7 @@ class StagingLayout:
         return f"{self.manifests(result_id)}/{epoch}.json"
 
     def released(self, result_id: IntermediateDataSetId, epoch: int) -> str:
-        """Return the key of the record that an epoch's data was taken away on purpose."""
+        """Return the key of the record that an epoch's data was released."""
         return f"{self.run}/released/{result_id}/{epoch}.json"
 
     def damaged(self, result_id: IntermediateDataSetId, epoch: int) -> str:
@@ -132,23 +132,23 @@ class StagingLayout:
     def preparation(
         self, region_id: RegionId, execution_id: str, operator_id: OperatorId, ending: str = ".json"
     ) -> str:
-        """Return the key of what a sink is about to prepare; with REMOVED, of the record that nothing of it is left."""
+        """Return the key of a sink's preparation; with REMOVED, of the record that it was removed."""
         return f"{self.execution(region_id, execution_id)}/{PREPARED}/{operator_id}{ending}"
 
     def prepared(self, operator_id: OperatorId, execution_id: str) -> str:
-        """Return the folder for rows of a sink whose target is no folder."""
+        """Return the folder for prepared rows of a sink whose target is no folder."""
         return f"{self.results}/{operator_id}-sink/{path_segment(execution_id)}"
 
     def publications(self, target: str) -> str:
-        """Return the folder of what was published to a target."""
+        """Return the folder of a target's publications."""
         return f"{self.root}/{TARGETS}/{hashlib.sha256(target.encode()).hexdigest()[:32]}"
 
     def intent(self, target: str, number: int) -> str:
-        """Return the key of what is about to be published to a target, as its `number`-th publication."""
+        """Return the key of the intent of a target's `number`-th publication."""
         return f"{self.publications(target)}/{number}{INTENT}"
 
     def done(self, target: str, number: int) -> str:
-        """Return the key that says an intent was carried out."""
+        """Return the key of the record that an intent was carried out."""
         return f"{self.publications(target)}/{number}{DONE}"
 
 
@@ -158,17 +158,17 @@ def runs_of(root: str, pipeline: str) -> str:
 
 
 def execution_of(descriptor: str) -> str:
-    """Return the folder of the execution that a descriptor is of."""
+    """Return the folder of a descriptor's execution."""
     return descriptor.removesuffix(f"/{DESCRIPTOR}")
 
 
 def root_of(descriptor: str) -> str:
-    """Return the staging root that a descriptor lies in."""
+    """Return the staging root of a descriptor."""
     return descriptor.rsplit("/", 6)[0]
 
 
 def local_root(uri: str) -> str:
-    """Return the absolute path of a staging root; raises StagingError for a place that has no store."""
+    """Return the absolute path of a staging root; raises StagingError for a place without a store."""
     path = local_path(uri)
     if path is None:
         raise StagingError(f"staging root '{uri}': {why_no_store(uri)}; allowed: {LOCAL_PLACES}")

@@ -10,7 +10,7 @@ Kind = TypeVar("Kind")
 
 
 def values_within(value: object, kind: type[Kind]) -> Iterator[Kind]:
-    """Yield the values in the order of their fields; one that occurs twice is given twice."""
+    """Yield the values in the order of their fields; one that occurs twice is yielded twice."""
     if isinstance(value, kind):
         yield value
     elif isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""Values to JSON and back, by their types alone, with the standard library (Spark's driver has no other).
+"""Values to JSON and back, only by their types, with the standard library (Spark's driver has no other).
 
     to_wire(Filter("delay > 5"))   →   {"type": "Filter", "condition": "delay > 5", "rejects": null}
     from_wire(Operator, {…})       →   Filter("delay > 5")
@@ -69,14 +69,14 @@ def _fields_to_wire(value: Any) -> dict[str, Json]:
 
 @cache
 def _fields(kind: type) -> tuple[Field[Any], ...]:
-    """Return the fields of a dataclass: asking for them anew takes as long as all the rest."""
+    """Return the fields of a dataclass; cached, since computing them takes as long as the rest."""
     return fields(kind)
 
 
 def from_wire(expected: type[Value], data: Json) -> Value:
-    """Decode a dataclass; raises DescriptorError where the document does not fit the type.
+    """Decode a dataclass; raises DescriptorError if the document does not fit the type.
 
-    Raises ExtensionError where it names a kind of another package that cannot be used here.
+    Raises ExtensionError if it names a kind of another package that cannot be used here.
     """
     return _decode(expected, data, expected.__name__)  # type: ignore[no-any-return]  # built from type hints
 
@@ -87,9 +87,9 @@ def to_json(value: object) -> str:
 
 
 def from_json(expected: type[Value], text: str | bytes, *, version: int | None = None) -> Value:
-    """Decode the text of a document; raises DescriptorError where it does not fit the type.
+    """Decode the text of a document; raises DescriptorError if it does not fit the type.
 
-    Where a version is asked for, also for another one; that is looked at first, since what differs follows from it.
+    With a `version`, also for another one; it is checked first, since other differences follow from it.
     """
     document = json.loads(text)
     found = document.get("version") if isinstance(document, dict) else None
@@ -144,7 +144,7 @@ def _decode_union(options: tuple[Any, ...], data: Json, where: str) -> Any:
 
 
 def _has_form(option: Any, data: Json) -> bool:
-    """Whether data can only be meant for this option of a union: by its JSON type, or by the type's name in it."""
+    """Whether data fits only this option of a union: by its JSON type, or by the type's name in it."""
     if get_origin(option) is tuple:
         return isinstance(data, list)
     if isinstance(option, type) and is_dataclass(option):
@@ -197,7 +197,7 @@ def _decode_dataclass(expected: type[Any], data: Json, where: str) -> Any:
 
 
 def _kind(expected: type[Any], name: Json, where: str) -> type[Any]:
-    """Find a type by its name in a document: among those that are known, never by importing what it says."""
+    """Return a type by its name in a document: among the known ones, never by importing that name."""
     if issubclass(expected, Extensible) and isinstance(name, str) and ":" in name:
         return find_kind(name, expected)
     leaves = _leaves(expected)
@@ -207,11 +207,11 @@ def _kind(expected: type[Any], name: Json, where: str) -> type[Any]:
 
 
 def _leaves(base: type[Any]) -> dict[str, type[Any]]:
-    """Return the type itself and its subclasses by name, but for connectors and operators of other packages."""
+    """Return the type itself and its subclasses by name, without connectors and operators of other packages."""
     found = {base.__name__: base}
     subclasses: list[type[Any]] = base.__subclasses__()
     for subclass in subclasses:
-        # slots=True makes a second class and leaves the first behind: the module knows which one counts
+        # slots=True creates a second class: the module has the one that counts
         is_the_one = getattr(sys.modules[subclass.__module__], subclass.__name__, None) is subclass
         if is_the_one and not (issubclass(subclass, Extensible) and is_foreign(subclass)):
             found |= _leaves(subclass)

@@ -1,1 +1,1 @@
-"""Parts and records of a plan: regions an operator needs, an execution done again, what a plan computes."""
+"""Parts and records of a plan: the regions that an operator needs, replays, and what a plan computes."""

@@ -1,4 +1,4 @@
-"""The command that has tasks of one run run again, ready to be pasted."""
+"""The command that clears tasks of one run, ready to be pasted."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from graph_compiler.identifiers import RegionId, listing
 
 
 def clear_command(task: TaskDeploymentDescriptor, region_ids: Sequence[RegionId]) -> str:
-    """Say how to clear the tasks of regions in the run of `task`, with all behind them.
+    """Return how to clear the tasks of regions in the run of `task`, with their downstream tasks.
 
-    `airflow tasks clear` selects runs by their logical date alone: one without is cleared in the UI, or by the API. So
-    is one with a map index, which that command does not take.
+    `airflow tasks clear` selects runs only by their logical date: a run without one is cleared in the UI, or by the
+    API. So is one with a map index, which that command does not accept.
     """
     run = task.identity
     task_ids = [run.task_of(region_id) for region_id in region_ids]

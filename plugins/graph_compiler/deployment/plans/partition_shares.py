@@ -3,8 +3,8 @@
     5 partitions, 2 consumers          2 partitions (7 and 4 rows), 5 consumers
     0 1 │ 2 3 4                        0: rows 0-1 │ 2-3 │ 4-6      1: rows 0-1 │ 2-3
 
-Flink's producer deals the rows of a partition out to the consumers that share it; here they take ranges of its rows,
-which differ in size by at most one.
+Flink's producer distributes the rows of a partition among the consumers that share it; here they read ranges of its
+rows, whose sizes differ by at most one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from graph_compiler.graphs.distribution import partition_groups
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSlice:
-    """Some rows of a file, by their place in it."""
+    """A range of rows of a file, by their position."""
 
     file: DataFile
     rows: range
@@ -59,7 +59,7 @@ def _split(files: list[DataFile], parts: int) -> Iterator[Share]:
 
 
 def _cut(files: list[DataFile], wanted: range) -> Iterator[FileSlice]:
-    """Cut a range out of the rows of several files, counted through."""
+    """Yield the parts of several files for a range of their rows, numbered across the files."""
     before = 0
     for file in files:
         rows = range(max(wanted.start - before, 0), min(wanted.stop - before, file.rows))

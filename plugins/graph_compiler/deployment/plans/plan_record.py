@@ -1,4 +1,4 @@
-"""What a plan computes, operator by operator, as a record that two plans are compared by."""
+"""What a plan computes, operator by operator, as a record for comparing two plans."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Name = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedOperator:
-    """One operator: `digest` is of what it computes from its inputs, `inputs` are places in `PlanRecord.operators`."""
+    """One operator: `digest` is of what it computes from its inputs, `inputs` are indexes in `PlanRecord.operators`."""
 
     name: str
     digest: str
@@ -25,7 +25,7 @@ class PlannedOperator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRecord:
-    """All operators of a pipeline in declaration order, and which of them gives out each staged result.
+    """All operators of a pipeline in declaration order, and which of them produces each staged result.
 
     `session` are the settings that can change a result, Spark's version among them.
     """
@@ -38,7 +38,7 @@ class PlanRecord:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every place it names is one of its operators'."""
+        """Whether all its indexes are those of its operators."""
         named = [place for operator in self.operators for place in operator.inputs]
         named += [place for _, place in self.results]
         return all(0 <= place < len(self.operators) for place in named)
@@ -72,7 +72,7 @@ def plan_record(
     digests: Mapping[int, str],
     results: Mapping[IntermediateDataSetId, int],
 ) -> PlanRecord:
-    """Return the record of a plan; `digests` are by node id, as are the nodes that give out `results`."""
+    """Return the record of a plan; `digests` are by node id, as are the nodes that produce `results`."""
     places = {node.id: place for place, node in enumerate(graph.nodes)}
     return PlanRecord(
         version=VERSION,
@@ -96,7 +96,7 @@ def what_changed(
     before_ids: Collection[IntermediateDataSetId],
     now_id: IntermediateDataSetId,
 ) -> tuple[str, ...]:
-    """Name the operators that compute a result in one plan and not, or otherwise, in another; settings too."""
+    """Return the operators of a result that two plans do not share or compute differently; settings too."""
     old = {name: digest for id in before_ids for name, digest in before.upstream(id).items()}
     new = now.upstream(now_id)
     kinds: Mapping[str, Callable[[Name], bool]] = {

@@ -1,6 +1,6 @@
-"""An execution's descriptor, changed so that running it again touches nothing but a scratch folder.
+"""An execution's descriptor, changed so that running it again writes only to a scratch folder.
 
-It reads what the execution read. It stages and publishes below the scratch folder, every sink as Parquet.
+It reads the same inputs. It stages and publishes below the scratch folder, every sink as Parquet.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def redirect(task: TaskDeploymentDescriptor, scratch: str) -> TaskDeploymentDesc
     region = task.region.changed(lambda operator: _redirected(operator, scratch))
     return replace(
         task,
-        # The manifests it reads name real data: nothing of that is its to release.
+        # The manifests it reads refer to real data, which it must not release.
         region=replace(region, retention=Retention()),
         attempt=replace(task.attempt, execution_id=REPLAY),
         staging_root=f"{scratch}/staging",

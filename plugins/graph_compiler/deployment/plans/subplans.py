@@ -1,4 +1,4 @@
-"""The part of a pipeline that one operator's rows come from: regions without all that does not lead there."""
+"""The part of a pipeline upstream of one operator: regions with only the operators that lead to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graph_compiler.deployment.documents.descriptor import (
 
 
 def only_up_to(regions: Sequence[RegionDescriptor], node_id: int) -> tuple[RegionDescriptor, ...]:
-    """Return the regions that an operator needs, its own last, each with the operators that it needs of them."""
+    """Return the regions that an operator needs, its own last, each with only the needed operators."""
     operators = {operator.node_id: operator for region in regions for operator in region.operators}
     wanted, pending = {node_id}, [node_id]
     while pending:
@@ -35,7 +35,7 @@ def only_up_to(regions: Sequence[RegionDescriptor], node_id: int) -> tuple[Regio
 def with_open_end(
     regions: Sequence[RegionDescriptor], node_id: int
 ) -> tuple[RegionDescriptor, ...]:
-    """Return the regions with a sink made an operator that passes on the rows written to it; others stay."""
+    """Return the regions with a sink replaced by an operator that passes on its rows; others are unchanged."""
     return tuple(
         replace(region, vertices=tuple(_open_vertex(vertex, node_id) for vertex in region.vertices))
         for region in regions

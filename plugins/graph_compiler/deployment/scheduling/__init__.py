@@ -1,1 +1,1 @@
-"""Which regions run, run again, and may have their inputs released: Flink's answers, over any scheduling topology."""
+"""Which regions run, restart, and may release their inputs: Flink's rules, over any scheduling topology."""

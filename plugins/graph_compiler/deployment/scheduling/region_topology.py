@@ -1,4 +1,4 @@
-"""RegionDescriptors → the scheduling topology of deployment regions: what failover and release ask (decision 20).
+"""RegionDescriptors → the scheduling topology of deployment regions, for failover and release (decision 20).
 
 A deployment region is one execution vertex here, and a pipelined region of its own: one Spark application, which runs
 and fails as a whole. A staged result is one BLOCKING partition, which all its consumers read together.
@@ -20,8 +20,8 @@ from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, Regio
 def region_topology(regions: Iterable[RegionDescriptor]) -> SchedulingTopology:
     """Return the topology of what these regions read and stage.
 
-    Regions that are only named, as producer or consumer, are in it too. Where descriptors of two versions of a pipeline
-    differ, what the first of them says of a result holds. Regions are in the order in which they are met.
+    Regions that are only referred to, as producer or consumer, are in it too. If descriptors of two versions of a
+    pipeline differ about a result, the first one counts. Regions are in the order of their first occurrence.
     """
     described = tuple(regions)
     results: dict[IntermediateDataSetId, tuple[RegionId, tuple[RegionId, ...]]] = {}
@@ -50,12 +50,12 @@ def region_topology(regions: Iterable[RegionDescriptor]) -> SchedulingTopology:
 
 
 def region_vertex(region_id: RegionId) -> ExecutionVertexId:
-    """Return a deployment region as the only subtask of a vertex that has its name."""
+    """Return a deployment region as the only subtask of a vertex with its name."""
     return ExecutionVertexId(JobVertexId(region_id), 0)
 
 
 def region_ids(vertices: Iterable[ExecutionVertexId]) -> tuple[RegionId, ...]:
-    """Return the deployment regions that vertices of such a topology stand for."""
+    """Return the deployment regions of vertices of such a topology."""
     return tuple(RegionId(vertex.vertex_id) for vertex in vertices)
 
 
@@ -78,7 +78,7 @@ def upstream(topology: SchedulingTopology, region_id: RegionId) -> frozenset[Reg
 def _results(
     region: RegionDescriptor,
 ) -> Iterator[tuple[IntermediateDataSetId, RegionId, tuple[RegionId, ...]]]:
-    """Return the staged results that a region knows of, each with producer and consumers."""
+    """Return the staged results of a region's descriptor, each with producer and consumers."""
     for staged in values_within(region, StagedInput):
         yield staged.id, staged.producer, staged.consumers
     for result in region.results:

@@ -1,4 +1,4 @@
-"""In which order regions are deployed, and when partitions may go: pure steps over what has happened so far.
+"""In which order regions are deployed, and when partitions may be released: pure steps over the progress so far.
 
 Follows Flink's PipelinedRegionSchedulingStrategy and RegionPartitionGroupReleaseStrategy.
 """
@@ -25,7 +25,7 @@ class Progress:
 
 
 def start_scheduling(topology: SchedulingTopology) -> tuple[Progress, tuple[RegionIndex, ...]]:
-    """Deploy the regions that wait for nothing, and those that may run beside them; in topological order."""
+    """Deploy the regions that wait for nothing, and those that may run concurrently; in topological order."""
     sources = [
         region for region in range(len(topology.regions)) if not _awaited_groups(topology, region)
     ]
@@ -35,7 +35,7 @@ def start_scheduling(topology: SchedulingTopology) -> tuple[Progress, tuple[Regi
 def finish_vertex(
     topology: SchedulingTopology, progress: Progress, vertex: ExecutionVertexId
 ) -> tuple[Progress, tuple[RegionIndex, ...]]:
-    """Take in that a subtask has finished; return the regions that can be deployed now, in topological order."""
+    """Record that a subtask has finished; return the regions that can be deployed now, in topological order."""
     progress = replace(progress, finished=progress.finished | {vertex})
     complete = [
         group
@@ -52,7 +52,7 @@ def finish_vertex(
 def releasable_groups(
     topology: SchedulingTopology, progress: Progress, vertex: ExecutionVertexId
 ) -> tuple[ConsumedPartitionGroup, ...]:
-    """Return the partition groups nobody needs any more now that `vertex`, the last of its region, has finished."""
+    """Return the partition groups that are no longer needed after `vertex`, the last of its region, has finished."""
     region = topology.region_of[vertex]
     if not _is_finished(topology, progress, region):
         return ()
@@ -92,7 +92,7 @@ def _deploy(
 def _awaited_groups(
     topology: SchedulingTopology, region: RegionIndex
 ) -> list[ConsumedPartitionGroup]:
-    """Return the groups a region reads from others, but for those that tie it to their producers."""
+    """Return the groups that a region reads from others, without those that tie it to their producers."""
     return [
         group
         for group in topology.consumed[region]
@@ -106,7 +106,7 @@ def _inputs_are_consumable(
     region: RegionIndex,
     deployed: Set[RegionIndex],
 ) -> bool:
-    """Whether all a region awaits is there; partitions it makes itself need not be."""
+    """Whether all inputs of a region are consumable, except the partitions that it produces itself."""
     return all(
         all(topology.region_of[producer] == region for producer in _unfinished(group, progress))
         if group.result_type.is_blocking
@@ -116,7 +116,7 @@ def _inputs_are_consumable(
 
 
 def _unfinished(group: ConsumedPartitionGroup, progress: Progress) -> Iterator[ExecutionVertexId]:
-    """Return the subtasks whose partitions of a group are not there yet."""
+    """Return the subtasks whose partitions of a group are not finished yet."""
     producers = (group.producer(partition) for partition in group.partitions())
     return (producer for producer in producers if producer not in progress.finished)
 

@@ -1,1 +1,1 @@
-"""What differs between two versions of a pipeline: found, paired, and said."""
+"""The differences between two versions of a pipeline, and how they are shown."""

@@ -14,7 +14,7 @@ _AROUND = 4
 
 
 class OperatorChangeKind(StrEnum):
-    """What became of an operator; the first that is true of it."""
+    """How an operator has changed: the first kind that applies."""
 
     ADDED = "ADDED"
     REMOVED = "REMOVED"
@@ -28,7 +28,7 @@ class OperatorChangeKind(StrEnum):
 
 
 class ResultChangeKind(StrEnum):
-    """What becomes of a result that is staged already."""
+    """What happens to an already staged result."""
 
     REUSABLE = "REUSABLE"
     """Same id, same fingerprint."""
@@ -40,7 +40,7 @@ class ResultChangeKind(StrEnum):
 
 
 class TaskChangeKind(StrEnum):
-    """What becomes of a task, which is known by its id."""
+    """How a task has changed; tasks are identified by id."""
 
     ADDED = "ADDED"
     REMOVED = "REMOVED"
@@ -49,14 +49,14 @@ class TaskChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactChange:
-    """One thing that is set otherwise; None where it is not set."""
+    """A setting that differs; None if it is not set."""
 
     fact: str
     before: str | None
     now: str | None
 
     def __str__(self) -> str:
-        """Write it as one line; of long texts only what differs, between « and », and a little around it."""
+        """Return it as one line; of long texts only the difference, between « and », with a little context."""
         if self.before and self.now and len(self.before) + len(self.now) > _LONG:
             before, now = _marked(self.before, self.now)
             return f"{self.fact}: {before} → {now}"
@@ -66,7 +66,7 @@ class FactChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorChange:
-    """One operator that is not as it was; ids and names are None on the side where it is not."""
+    """A changed operator; ids and names are None on the side where it does not exist."""
 
     kind: OperatorChangeKind
     name_before: str | None
@@ -88,7 +88,7 @@ class ResultChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskChange:
-    """One task that is not as it was, and why, in words."""
+    """A changed task, and why, as text."""
 
     kind: TaskChangeKind
     task: RegionId
@@ -97,7 +97,7 @@ class TaskChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanDiff:
-    """All that differs, and the staged results that stay; `tasks_now` is how many tasks there are."""
+    """All differences, and the staged results that are kept; `tasks_now` is the new number of tasks."""
 
     pipeline_before: str
     pipeline: str
@@ -110,13 +110,13 @@ class PlanDiff:
 
     @property
     def is_empty(self) -> bool:
-        """Whether both versions are the same to anyone who runs them."""
+        """Whether both versions run the same."""
         changed = self.session or self.run or self.operators or self.tasks
         return not changed and self.pipeline == self.pipeline_before
 
 
 def fact_changes(before: Facts, now: Facts) -> tuple[FactChange, ...]:
-    """Return what is set otherwise, in the order it is set in."""
+    """Return the settings that differ, in their order."""
     old, new = dict(before), dict(now)
     return tuple(
         FactChange(fact=fact, before=old.get(fact), now=new.get(fact))
@@ -134,7 +134,7 @@ def _marked(before: str, now: str) -> tuple[str, str]:
 
 
 def _alike(some: list[str], others: list[str]) -> int:
-    """Count the words at the beginning that are the same."""
+    """Return the number of equal words at the beginning."""
     pairs = zip(some, others, strict=False)
     return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
 

@@ -82,7 +82,7 @@ def _kind(before: OperatorSummary, now: OperatorSummary) -> OperatorChangeKind |
 
 
 def _changed_facts(place: int, pairing: Pairing) -> tuple[FactChange, ...]:
-    """Return what is set otherwise, and what is read instead."""
+    """Return the settings that differ, and the inputs that were replaced."""
     old, new = pairing.before.operators[pairing.operators[place]], pairing.now.operators[place]
     facts = fact_changes(old.facts, new.facts)
     if not pairing.is_rewired(place):
@@ -122,6 +122,6 @@ def _result_kind(
         return ResultChangeKind.ADDED
     if (
         before.fingerprint != now.fingerprint or pairing.before.pipeline != pairing.now.pipeline
-    ):  # the results of another Dag lie in another folder
+    ):  # another Dag has its results in another folder
         return ResultChangeKind.RECOMPUTED
     return ResultChangeKind.REUSABLE if before.id == now.id else ResultChangeKind.MOVED

@@ -1,4 +1,4 @@
-"""A PlanDiff as text: one line for a pull request, and below it what is behind each of its numbers."""
+"""A PlanDiff as text: one line for a pull request, and below it the details of its numbers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def diff_summary(diff: PlanDiff) -> str:
 
 
 def diff_text(diff: PlanDiff) -> str:
-    """Return the summary, and everything that differs."""
+    """Return the summary, and all differences."""
     return "\n".join(_lines(diff))
 
 
@@ -86,7 +86,7 @@ def _lines(diff: PlanDiff) -> Iterator[str]:
 
 
 def _operator_lines(changes: Sequence[OperatorChange]) -> Iterator[str]:
-    """Yield a line for each that somebody has changed, and one for all that only follow from these."""
+    """Yield a line for each edited operator, and one for all operators that change as a consequence."""
     for change in changes:
         if sign := _SIGN.get(change.kind):
             yield f"  {sign} {_name(change)}"

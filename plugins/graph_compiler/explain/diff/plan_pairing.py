@@ -1,7 +1,7 @@
 """Which operator and which staged result of one version of a pipeline is which of another.
 
-Flink's automatic ids move with operators that are added before them, and names need not be unique. So operators are
-paired by the surest sign first: a uid; all of id, name and what is computed; then less and less (`_SIGNS`).
+Flink's automatic ids change with operators that are added before them, and names need not be unique. So operators are
+paired by the most reliable criterion first: a uid; all of id, name and digest; then weaker ones (`_SIGNS`).
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ class Pairing:
     results: Mapping[IntermediateDataSetId, ResultSummary]
 
     def is_redefined(self, place: int) -> bool:
-        """Whether the operator now in a place, which has been there before, makes or reads something else."""
+        """Whether the operator at an index, which existed before, computes or reads something else."""
         old, new = self.before.operators[self.operators[place]], self.now.operators[place]
         return old.digest != new.digest or self.is_rewired(place)
 
     def is_rewired(self, place: int) -> bool:
-        """Whether the operator now in a place reads from other operators than it did."""
+        """Whether the operator at an index reads from other operators than before."""
         old, new = self.before.operators[self.operators[place]], self.now.operators[place]
         return [self.operators.get(input) for input in new.inputs] != list(old.inputs)
 
 
 def pair(before: PlanSummary, now: PlanSummary) -> Pairing:
-    """Pair what is the same in both."""
+    """Pair the operators and results of both versions."""
     operators = _pair_operators(before.operators, now.operators)
     old = {(result.operator, result.output_tag): result for result in before.results}
     places = {
@@ -64,7 +64,7 @@ _SIGNS: tuple[Callable[[OperatorSummary], Hashable], ...] = (
 def _pair_operators(
     before: Sequence[OperatorSummary], now: Sequence[OperatorSummary]
 ) -> Mapping[int, int]:
-    """Return the place an operator had, by the place it has."""
+    """Return the old index of each operator by its new one."""
     found: dict[int, int] = {}
     left = dict.fromkeys(range(len(before)))
     for sign in _SIGNS:

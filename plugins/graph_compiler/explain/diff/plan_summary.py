@@ -1,6 +1,6 @@
 """What two versions of a pipeline are compared by: operators, staged results and tasks, as a document.
 
-It crosses between processes: each version is compiled in one of its own, so that their modules do not mix.
+It is passed between processes: each version is compiled in a separate one, so that their modules do not mix.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ResultSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSummary:
-    """One task: the places of its operators, the results it stages and reads, and what it is given."""
+    """One task: the indexes of its operators, the results it stages and reads, and its resources."""
 
     id: RegionId
     operators: tuple[int, ...]
@@ -65,7 +65,7 @@ class TaskSummary:
 class PlanSummary:
     """One version of a pipeline; `session` are the settings that can change a result, Spark's version among them.
 
-    `run` is what a run is given where nobody says otherwise: the parameters, and when it runs.
+    `run` has the defaults of a run: its parameters and its schedule.
     """
 
     version: int
@@ -78,7 +78,7 @@ class PlanSummary:
     tasks: tuple[TaskSummary, ...]
 
     def result_name(self, result: ResultSummary) -> str:
-        """Name a result after who gives it out: `flown`, `flown.cancelled`."""
+        """Return the name of a result, that of its operator and tag: `flown`, `flown.cancelled`."""
         tag = f".{result.output_tag}" if result.output_tag else ""
         return f"{self.operators[result.operator].name}{tag}"
 
@@ -88,7 +88,7 @@ def plan_summary(
 ) -> PlanSummary:
     """Summarize a plan as it is deployed.
 
-    `root` is the folder the version lies in: a default that is a path there is the same in every version.
+    `root` is the folder of the version: defaults that are paths below it are compared relative to it.
     """
     graph = compiled.stream_graph
     digests = {

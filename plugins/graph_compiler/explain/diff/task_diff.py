@@ -1,4 +1,4 @@
-"""Which tasks appear, vanish or change between two versions, and why. They are known by their ids, as to Airflow."""
+"""Which tasks appear, disappear or change between two versions, and why. They are identified by id, as in Airflow."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graph_compiler.identifiers import listing
 
 
 def task_changes(pairing: Pairing) -> Iterator[TaskChange]:
-    """Yield the tasks that are not as they were: those of now in the order they can run, then those that are gone."""
+    """Yield changed tasks: new and existing ones in an order in which they can run, then removed ones."""
     left = {task.id: task for task in pairing.before.tasks}
     for task in pairing.now.tasks:
         old = left.pop(task.id, None)
@@ -73,7 +73,7 @@ def _read_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Itera
 def _came_and_went(
     before: Iterable[str], now: Iterable[str], pairing: Pairing
 ) -> tuple[list[str], list[str]]:
-    """Name the results that are among those of now only, and among those of before only."""
+    """Return the names of added results, and those of removed ones."""
     old_ids = set(before)
     kept = {
         id: pairing.results[id].id

@@ -1,4 +1,4 @@
-"""The tasks of a plan, what lies staged between them and why, and what a failure costs: a document for programs."""
+"""The tasks of a plan, the staged edges with their reasons, and what a failure costs: a document for programs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The execution graph as a JSON document: subtasks, what each consumes and produces.
 
-Names are those of `graph_json`. Every subtask is listed: this is for graphs a person would look at.
+Names are those of `graph_json`. Every subtask is listed: this is for small graphs.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class ExecutionGraphJson:
         return [self._vertex(vertex) for vertex in self._graph.vertices]
 
     def task(self, id: ExecutionVertexId) -> str:
-        """Name a subtask: `3:0`."""
+        """Return the name of a subtask: `3:0`."""
         return f"{self._index[id.vertex_id]}:{id.subtask}"
 
     def data_set(self, id: IntermediateDataSetId) -> str:
-        """Name a data set: `3#0`."""
+        """Return the name of a data set: `3#0`."""
         return f"{self._index[self._results[id].producer_id]}#{id.rpartition('-')[2]}"
 
     def _vertex(self, vertex: ExecutionJobVertex) -> Json:
@@ -57,7 +57,7 @@ class ExecutionGraphJson:
         }
 
     def _input_splits(self, vertex: ExecutionJobVertex) -> dict[str, Json]:
-        """Return who reads which split of which source; nothing where no source offers any."""
+        """Return which subtask reads which split of which source; empty if no source has any."""
         if not vertex.input_splits:
             return {}
         sources: list[Json] = [

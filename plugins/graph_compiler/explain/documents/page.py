@@ -16,11 +16,11 @@ MARKER = "<!--view-plan-->"
 
 
 class PageNotBuiltError(GraphCompilerError):
-    """The page's own file is not there, or has no place for a plan."""
+    """The page's file is missing, or has no placeholder for a plan."""
 
 
 def plan_page(compiled: CompiledPipeline, page: str) -> str:
-    """Return the page's own file with a plan in it; raises PageNotBuiltError for one without a place for it."""
+    """Return the page's file with a plan in it; raises PageNotBuiltError if it has no placeholder for one."""
     before, marker, after = page.partition(MARKER)
     if not marker:
         raise PageNotBuiltError(
@@ -30,7 +30,7 @@ def plan_page(compiled: CompiledPipeline, page: str) -> str:
         )
     plan = plain_json(view_plan(compiled, plan_id=_plan_id(compiled)))
     document = json.dumps(plan, separators=(",", ":"))
-    # Inside a script element only `<` can end it, or begin a comment.
+    # Inside a script element only `<` can end it, or start a comment.
     script = document.replace("<", "\\u003c")
     element = f'<script type="application/json" id="view-plan">{script}</script>'
     return f"{before}{element}{after}"
@@ -39,5 +39,5 @@ def plan_page(compiled: CompiledPipeline, page: str) -> str:
 def _plan_id(compiled: CompiledPipeline) -> str | None:
     try:
         return describe_pipeline(compiled).plan.plan_id
-    except InvalidPipelineError:  # it can be drawn, and not be deployed
+    except InvalidPipelineError:  # it can be shown, but not deployed
         return None

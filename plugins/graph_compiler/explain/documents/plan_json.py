@@ -1,4 +1,4 @@
-"""Flink's two plan documents: what its own plan visualizer draws, and what its REST API gives for a job."""
+"""Flink's two plan documents: that of its plan visualizer, and that of its REST API for a job."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _node(node: StreamNode, graph: StreamGraph) -> dict[str, Json]:
         "parallelism": node.parallelism,
     }
     if node.id not in graph.source_ids:
-        # Flink means to tell the first input's side from the others', and tests after it has added it.
+        # Flink intends to distinguish the first input, but tests after adding it.
         found["predecessors"] = [
             {"id": edge.source_id, "ship_strategy": edge.partitioner.name, "side": "second"}
             for edge in graph.in_edges[node.id]

@@ -1,4 +1,4 @@
-"""What the web view is answered beside a plan and a run: pipelines, versions, runs, a staged result and its rows.
+"""Answers for the web view, besides plans and runs: lists of pipelines, versions and runs, staged results, rows.
 
 Times are seconds since the epoch.
 """
@@ -23,7 +23,7 @@ class LastRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineSummary:
-    """A compiled pipeline in the list. `last_run` is also None where runs are not shown."""
+    """A compiled pipeline in the list. `last_run` is also None if runs are not shown."""
 
     dag_id: str
     description: str | None
@@ -45,7 +45,7 @@ class PipelineList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanVersion:
-    """A Dag version. `plan_id` None: its plan cannot be read any more, or was never deployed."""
+    """A Dag version. `plan_id` None: its plan is unreadable, or was never deployed."""
 
     number: int
     created: float
@@ -98,7 +98,7 @@ class Partition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedResult:
-    """One committed epoch of a result. `rows_are_shown` to who asks, if they ask for them."""
+    """One committed epoch of a result. `rows_are_shown`: whether this user may see its rows."""
 
     result: IntermediateDataSetId
     schema: tuple[Column, ...]

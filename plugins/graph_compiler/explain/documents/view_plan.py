@@ -1,4 +1,4 @@
-"""A compiled pipeline as the web view draws it: all of its pictures need, nothing of a run.
+"""A compiled pipeline for the web view: everything that its pictures need, without runs.
 
 It is small, a function of the declaration alone, and the same on every host: Airflow keeps it in the Dag's versions.
 """
@@ -36,7 +36,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewOption:
-    """An option with another value than the one built in."""
+    """An option whose value differs from the default."""
 
     key: str
     value: str
@@ -45,7 +45,7 @@ class ViewOption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewOperator:
-    """One operator; `declared_at` names the file below its project, since hosts differ in what is above."""
+    """One operator; `declared_at` has the file relative to its project, since hosts have different parent folders."""
 
     id: int
     name: str
@@ -92,7 +92,7 @@ class ViewVertex:
 class ViewJobEdge:
     """One job edge; `result` and `reason` only where it is staged.
 
-    `explanation` says why it is, or why it stays in memory where the declaration asks for that.
+    `explanation` says why it is, or why it stays in memory if the declaration requests that.
     """
 
     id: str
@@ -123,7 +123,7 @@ class ViewFailureCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewRegion:
-    """One Airflow task; `resources` in words."""
+    """One Airflow task; `resources` as text."""
 
     id: RegionId
     vertices: tuple[JobVertexId, ...]
@@ -194,7 +194,7 @@ def _operator(node: StreamNode, id: OperatorId | None, vertex: JobVertex) -> Vie
 
 
 def _place(location: SourceLocation | None) -> str | None:
-    """Name file and line as seen from the project; the file alone where that is unknown: folders differ by host."""
+    """Return file and line relative to the project; only the file name if that is unknown: folders differ by host."""
     if location is None:
         return None
     parts = PurePath(location.file).parts

@@ -1,4 +1,4 @@
-"""A run as the view shows it: what Airflow knows of its tasks, joined with what the attempts have left behind."""
+"""A run for the web view: Airflow's state of its tasks, joined with the documents of their attempts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ViewOutputRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewContractRun:
-    """What a data contract counted."""
+    """The counts of a data contract."""
 
     name: str
     violations: int
@@ -58,7 +58,7 @@ class ViewContractRun:
 class ViewSlowestTask:
     """The task that exceeded the median of its stage most, and the operator Spark ran it for.
 
-    `is_skewed`: it held the others up for long enough to be worth a word.
+    `is_skewed`: it delayed the others long enough to be reported.
     """
 
     operator: str
@@ -71,7 +71,7 @@ class ViewSlowestTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewStep:
-    """What an attempt runs, `since` when; the last it ran where its driver died."""
+    """What an attempt runs, `since` when; its last step if its driver died."""
 
     operator: str
     phase: Phase
@@ -80,7 +80,7 @@ class ViewStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewWork:
-    """What Spark did in an attempt, over all actions that have ended."""
+    """Spark's work in an attempt, over all finished actions."""
 
     tasks: int
     failed_tasks: int
@@ -95,8 +95,8 @@ class ViewWork:
 class ViewAttempt:
     """One try of the task = one execution of the region.
 
-    While it runs, and of one that died without a report, `vertices` and `work` are what was known last; `current` is
-    None of any other.
+    While it runs, and for one that died without a report, `vertices` and `work` are the last known; `current` is None
+    for any other.
     """
 
     number: int
@@ -132,10 +132,10 @@ class ViewRegionRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewRun:
-    """One run now. `has_documents` false: this server does not see what the attempts have left.
+    """The current state of a run. `has_documents` false: this server does not see the documents of the attempts.
 
-    `tasks` have left something, and that of `tasks_read` was read: fewer where it is more than a request may read.
-    `reasons_are_shown` false: why attempts failed is not for this user.
+    `tasks` have documents, and those of `tasks_read` were read: fewer if they exceed the limit of a request.
+    `reasons_are_shown` false: this user may not see why attempts failed.
     """
 
     version: int

@@ -18,7 +18,7 @@ _DRAWN = 8
 
 
 def known_execution_graph(compiled: CompiledPipeline) -> ExecutionGraph:
-    """Return the execution graph; raises InvalidPipelineError where it is known at run time only."""
+    """Return the execution graph; raises InvalidPipelineError if it is only known at run time."""
     if compiled.execution_graph is not None:
         return compiled.execution_graph
     problem = Problem(
@@ -29,7 +29,7 @@ def known_execution_graph(compiled: CompiledPipeline) -> ExecutionGraph:
 
 
 def execution_picture(compiled: CompiledPipeline) -> Picture:
-    """Draw subtasks; a group is a job vertex. Raises InvalidPipelineError where nobody knows them yet."""
+    """Draw subtasks; a group is a job vertex. Raises InvalidPipelineError if they are not known yet."""
     graph = known_execution_graph(compiled)
     subtasks = sum(vertex.parallelism for vertex in graph.vertices)
     size = {vertex.id: vertex.parallelism for vertex in graph.vertices}

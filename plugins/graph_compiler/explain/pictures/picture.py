@@ -1,4 +1,4 @@
-"""A graph as anything that draws needs it: nodes in groups, and edges with words. Values only."""
+"""A graph for any renderer: nodes in groups, and labeled edges. Values only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """One arrow: how rows travel, and in `reason` why it is a cut; None where it is none."""
+    """One arrow: how rows travel, and in `reason` why it is a cut, None if it is none."""
 
     source: str
     target: str

@@ -9,7 +9,7 @@ from graph_compiler.explain.pictures.picture import Edge, Picture
 
 
 def picture_text(picture: Picture) -> str:
-    """Return lines a person can read."""
+    """Return the picture as lines of text."""
     return "\n".join(_lines(picture))
 
 

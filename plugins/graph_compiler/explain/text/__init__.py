@@ -1,1 +1,1 @@
-"""A compiled pipeline and its options in words."""
+"""A compiled pipeline and its options as text."""

@@ -1,4 +1,4 @@
-"""What an operator is set to, in words, for people who look at its box: what nobody set is left out.
+"""The settings of an operator as text, for its box in the view: unset ones are left out.
 
 Join(on=(("k", "id"), ("day", "day")), how=LEFT)   →   on: k = id · how: left
                                                         on: day

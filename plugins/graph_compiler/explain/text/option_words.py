@@ -1,4 +1,4 @@
-"""The options of a plan that are not as they are built in, and who set them."""
+"""The options of a plan that differ from the defaults, and who set them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from graph_compiler.options.effective_options import EffectiveOption, effective_
 
 
 def changed_options(compiled: CompiledPipeline) -> tuple[EffectiveOption, ...]:
-    """Return the options with another value than the one that is built in."""
+    """Return the options whose value differs from the default."""
     keys = [key for key, _ in compiled.pipeline.config]
     options = effective_options(compiled.options, keys, compiled.deployment_options)
     return tuple(option for option in options if option.is_changed)
 
 
 def option_lines(compiled: CompiledPipeline) -> Iterator[str]:
-    """Write them for people: `  parallelism.default = 4 (deployment)`."""
+    """Return them as lines: `  parallelism.default = 4 (deployment)`."""
     for option in changed_options(compiled):
         yield f"  {option.key} = {option.value} ({option.origin})"
 

@@ -21,7 +21,7 @@ _NAMED = 3
 
 
 def explain_text(compiled: CompiledPipeline) -> str:
-    """Return the plan as lines a person can read; a function of the declaration alone."""
+    """Return the plan as lines of text; a function of the declaration only."""
     return "\n".join(_lines(compiled))
 
 
@@ -75,7 +75,7 @@ def _cost_words(cost: FailureCost, operators: int) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    """Name a few in full, of more the first two and the last."""
+    """Return a few names in full, of more only the first two and the last."""
     if len(names) > _NAMED:
         return f"{', '.join(names[:2])}, … {names[-1]}"
     return listing(names)
@@ -97,7 +97,7 @@ def _vertex_lines(
 
 
 def _fixed_words(vertex: JobVertex, compiled: CompiledPipeline) -> Iterator[str]:
-    """Say which rows are staged once because computing them again may change them (decision 9)."""
+    """Return which rows are staged once because recomputing them may change them (decision 9)."""
     graph = compiled.stream_graph
     for node_id in vertex.node_ids:
         node, readers = graph.node[node_id], len(graph.out_edges[node_id])

@@ -1,4 +1,4 @@
-"""What a task is given and what a vertex needs, in a few words; nothing where nobody said anything."""
+"""The resources of a task and the needs of a vertex as text; empty if none are declared."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from graph_compiler.identifiers import JobVertexId, counted, listing
 
 
 def region_words(region: DeploymentRegion, compiled: CompiledPipeline) -> str:
-    """Say what the region's slot sharing group gives its application."""
+    """Return the resources of the region's slot sharing group as text."""
     group = compiled.job_graph.resource_profile.get(region.slot_sharing_group)
     return "" if group is None else f"    [slot sharing group {group}]"
 
 
 def split_words(compiled: CompiledPipeline) -> Mapping[JobVertexId, str]:
-    """Say how many parts the sources of a vertex have, for those whose connector knows them beforehand."""
+    """Return the number of input splits of a vertex's sources as text, if their connectors know it in advance."""
     graph = compiled.execution_graph
     counts = {
         vertex.id: sum(len(assigner.splits) for assigner in vertex.input_splits)
@@ -28,7 +28,7 @@ def split_words(compiled: CompiledPipeline) -> Mapping[JobVertexId, str]:
 
 
 def vertex_words(vertex: JobVertex, compiled: CompiledPipeline) -> str:
-    """Say what the vertex needs and prefers; where only some of its operators say, that it is unknown, and why."""
+    """Return the needs of the vertex as text; if only some of its operators declare them, why they are unknown."""
     least, preferred = vertex.min_resources, vertex.preferred_resources
     if least is not None:
         prefers = f", prefers {preferred}" if preferred not in (None, least) else ""

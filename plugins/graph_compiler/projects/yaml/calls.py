@@ -1,4 +1,4 @@
-"""One call of the fluent API, made of what a step says: names become streams and functions, forms become values."""
+"""One call of the fluent API, built from a step: names become streams and functions, forms become values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Written = Mapping[str, Any]
 
 
 class StepRefusedError(GraphCompilerError):
-    """A step cannot be declared; without a problem, since it reads one that was refused. Never leaves this package."""
+    """A step cannot be declared; without a problem if its input was refused. Never raised outside this package."""
 
     def __init__(self, problem: Problem | None) -> None:
         self.problem = problem
@@ -56,11 +56,11 @@ class Calls:
     streams: dict[str, object | None] = field(default_factory=dict)
 
     def refused(self, path: KeyPath, message: str, **words: str | None) -> StepRefusedError:
-        """Say what is wrong at a path."""
+        """Return the error for a problem at a path."""
         return StepRefusedError(problem_in(self.tree, self.file, path, message, **words))
 
     def read(self, found: object, path: KeyPath) -> Any:
-        """Return what a name stands for, or `{from: name, broadcast: true}`."""
+        """Return the stream of a name, or of `{from: name, broadcast: true}`."""
         if not isinstance(found, Form):
             return self._named(str(found), path)
         written = written_values(found)
@@ -68,14 +68,14 @@ class Calls:
         return self.call(self._named(written["from"], (*path, "from")), key, written, path)
 
     def stream(self, found: object, path: KeyPath) -> DataStream:
-        """Return the same, which must be rows that any operator can read."""
+        """Return the same, which must be a stream that any operator can read."""
         stream = self.read(found, path)
         if not isinstance(stream, DataStream):
             raise self.refused(path, f"it is {_what(stream)}", allowed="a stream of rows")
         return stream
 
     def call(self, on: object, key: str, written: Written, path: KeyPath) -> Any:
-        """Call the method of `key` on what a step reads."""
+        """Call the method of `key` on the input of a step."""
         if key == "sql" and "streams" in written:
             found = written["streams"].items()
             streams = {name: self.stream(item, (*path, "streams", name)) for name, item in found}
@@ -91,7 +91,7 @@ class Calls:
         return method(*arguments, **named)
 
     def set(self, on: object, written: Written, path: KeyPath) -> None:
-        """Make the settings a step has on the operator it has given."""
+        """Apply the settings of a step to its operator."""
         for key, method in SETTINGS.items():
             words = [key, *list(parameters(method))[1:]]
             there = [word for word in words if word in written]
@@ -154,7 +154,7 @@ class Calls:
             return [self.stream(item, (*path, number)) for number, item in enumerate(found)]
         if kind is DataStream:
             return self.stream(found, path)
-        # As in Python: an expression gives the partition alone, a function has columns.
+        # As in Python: an expression needs no columns, a function does.
         is_partition = kind == str | Callable[..., object] and "keys" in written
         if kind == Callable[..., object] or is_partition:
             return self.function(str(found), path)
@@ -180,7 +180,7 @@ def _what(on: object) -> str:
 
 
 def _selected(items: list[str | dict[str, str]]) -> dict[str, str]:
-    """Name every expression, in the order they are written in; a column's expression is itself."""
+    """Return every expression by name, in written order; a column is its own expression."""
     named: dict[str, str] = {}
     for item in items:
         named.update({item: quoted(item)} if isinstance(item, str) else item)

@@ -42,10 +42,10 @@ Broken = Mapping[tuple[str | int, str | int], Written]
 def declare(
     spec: PipelineSpec, tree: Node, file: str, broken: Broken
 ) -> tuple[StreamExecutionEnvironment, list[Problem]]:
-    """Call what the file says; return what was declared, and everything the calls refuse.
+    """Make the calls of the file; return the declaration, and all problems of the calls.
 
-    Raises InvalidPipelineError where there is no environment to declare it in. What reads a `broken` part is passed
-    over: it would be refused for no fault of its own.
+    Raises InvalidPipelineError if there is no environment to declare it in. Steps that read a `broken` part are
+    skipped, since they are not its cause.
     """
     with declaring_at(SourceLocation(file, place_of(tree, ("name",)).line)):
         env = _environment(spec, tree, file)
@@ -68,7 +68,7 @@ def declare(
 
 @dataclass(slots=True)
 class _Declaring:
-    """The walk through a file. `before` is what the last step has given, None if it was refused."""
+    """The walk through a file. `before` is the result of the last step, None if it was refused."""
 
     calls: Calls
     before: object | None = None
@@ -95,7 +95,7 @@ class _Declaring:
         given: Any = None
         with self._at(path):
             given = self._given(key, written, path)
-            # What is no operator has no name of its own: there it is what other steps call it.
+            # A step that is no operator has only the name that other steps use for it.
             is_label = "as" not in written and not _is_operator(given)
             settings = {k: value for k, value in written.items() if k != "name" or not is_label}
             self.calls.set(given, settings, path)
@@ -104,7 +104,7 @@ class _Declaring:
             self._name(label, given, (*path, "as" if "as" in written else "name"))
 
     def pass_over(self, written: Written) -> None:
-        """Report nothing about steps that read this one."""
+        """Suppress problems of steps that read this one."""
         self.before = None
         if isinstance(label := _label(written), str):
             self.calls.streams[label] = None
@@ -118,7 +118,7 @@ class _Declaring:
 
     @contextmanager
     def _at(self, path: KeyPath) -> Iterator[None]:
-        """Yield what is declared inside this place; note what is refused, and go on."""
+        """Set the location of declarations inside; record refused calls, and continue."""
         place = place_of(self.calls.tree, path)
         location = SourceLocation(self.calls.file, place.line)
         try:
@@ -198,7 +198,7 @@ def _environment(spec: PipelineSpec, tree: Node, file: str) -> StreamExecutionEn
 
 
 def _params(spec: PipelineSpec, file: str) -> Params:
-    """Return what Python would have been given. Raises FunctionNotImportableError for a model that is not there."""
+    """Return the parameters as in Python. Raises FunctionNotImportableError for a missing model."""
     if isinstance(spec.params, str):
         return find_model(spec.params)
     return {
@@ -208,7 +208,7 @@ def _params(spec: PipelineSpec, file: str) -> Params:
 
 
 def _placed(problem: Problem, tree: Node, file: str) -> Problem:
-    """Say where in the file it is; its key is `params.<name>` or `schedule.<field>`, else it is about the name."""
+    """Return a problem with its place in the file; its key is `params.<name>` or `schedule.<field>`, else `name`."""
     section, _, name = (problem.key or "name").partition(".")
     path: KeyPath = (section, name) if name else (section,)
     return problem_in(tree, file, path, problem.message, allowed=problem.allowed, hint=problem.hint)

@@ -1,9 +1,9 @@
-"""Models made from signatures: what can be called has the form a file writes it in.
+"""Models built from signatures: every call has a YAML form.
 
     Csv(path, *, header=True, null_value="")     →   {csv: path, header: true, null_value: NA}
     stream.filter(condition, *, rejects=None)    →   {filter: condition, rejects: tag}
 
-The first parameter stands behind the key that is the call's name; the others are keys beside it.
+The first parameter is the value of the key with the call's name; the others are further keys.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ TYPES: dict[Any, Any] = {
 
 @cache
 def parameters(call: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
-    """Return what a call takes beside self, with types that are resolved.
+    """Return the parameters of a call without self, with resolved types.
 
-    Keyword arguments of any name stay out, but for those of a function.
+    Keyword arguments of any name are left out, except those of a function.
     """
     target = call.__init__ if isinstance(call, type) else call  # type: ignore[misc]  # only read
     # The fields of a dataclass may be written in several modules, each with names of its own.
@@ -75,7 +75,7 @@ def _has_fields(call: Callable[..., object]) -> bool:
 
 
 def yaml_type(parameter: inspect.Parameter) -> Any:
-    """Return the type of the key for a parameter; raises LookupError for a type nobody has given a YAML form."""
+    """Return the type of the key for a parameter; raises LookupError for a type without a YAML form."""
     if parameter.kind is parameter.VAR_KEYWORD:
         return values.Arguments
     if parameter.kind is parameter.VAR_POSITIONAL:
@@ -96,7 +96,7 @@ def _type(annotation: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a form, before there is one."""
+    """A key of a form that is being built."""
 
     type: Any
     is_required: bool = False
@@ -104,7 +104,7 @@ class Key:
 
 
 def key_of(parameter: inspect.Parameter) -> Key:
-    """Return the key of a parameter; it must be there if the parameter has no default."""
+    """Return the key of a parameter; it is required if the parameter has no default."""
     optional = parameter.default is not parameter.empty or parameter.kind in (
         parameter.VAR_POSITIONAL,
         parameter.VAR_KEYWORD,
@@ -113,7 +113,7 @@ def key_of(parameter: inspect.Parameter) -> Key:
 
 
 def make_form(name: str, keys: Mapping[str, Key], doc: str | None) -> type[Form]:
-    """Make a model with these keys. Its own names end in `_`, since pydantic keeps some (`json`) for itself."""
+    """Return a model with these keys. Its own names end in `_`, since pydantic reserves some (`json`)."""
     fields: dict[str, Any] = {
         f"{name}_": (
             key.type,
@@ -125,12 +125,12 @@ def make_form(name: str, keys: Mapping[str, Key], doc: str | None) -> type[Form]
 
 
 def written_values(form: Form) -> dict[str, Any]:
-    """Return what was written, by key."""
+    """Return the written values, by key."""
     return {name.removesuffix("_"): value for name, value in form.given().items()}
 
 
 def call_keys(key: str, call: Callable[..., object], main: Any = None) -> dict[str, Key]:
-    """Return the keys of a call: the first parameter's is `key`. `main` stands for its type, where that is special."""
+    """Return the keys of a call: the first parameter's is `key`. `main` is its type, if that is special."""
     doc = first_paragraph(call)
     given = parameters(call)
     if not given:
@@ -143,12 +143,12 @@ def call_keys(key: str, call: Callable[..., object], main: Any = None) -> dict[s
 
 
 def first_paragraph(of: object) -> str:
-    """Return what a docstring begins with, as one line."""
+    """Return the first paragraph of a docstring, as one line."""
     return " ".join((inspect.getdoc(of) or "").partition("\n\n")[0].split())
 
 
 def union_of(forms: Mapping[str, type[Form]], group: str, plain: Any = None) -> Any:
-    """Return the union that is told apart by which of the keys is there; `plain` may stand in place of a mapping."""
+    """Return a union that is discriminated by its keys; `plain` may be used in place of a mapping."""
     fields = {
         key: {str(f.alias) for f in form.model_fields.values()} for key, form in forms.items()
     }
@@ -159,7 +159,7 @@ def union_of(forms: Mapping[str, type[Form]], group: str, plain: Any = None) -> 
         if not isinstance(value, dict):
             return f"{TAG}plain>" if plain is not None else None
         there = [key for key in value if key in forms]
-        # A key may name one kind, and be a field of another: {jdbc: …, table: …}.
+        # A key may be the name of one kind, and a field of another: {jdbc: …, table: …}.
         best = [key for key in there if all(other in fields[key] for other in there)]
         return tags[best[0]] if len(best) == 1 else None
 
@@ -170,9 +170,9 @@ def union_of(forms: Mapping[str, type[Form]], group: str, plain: Any = None) -> 
 
 
 def leaves(base: type) -> list[type]:
-    """Return the package's own kinds below a common shape, by name; what others derive from one takes nothing from it.
+    """Return the package's own subclasses of a base class, by name; those of other packages do not count.
 
-    slots=True leaves doubles behind, which no module holds.
+    slots=True leaves duplicates behind, which are in no module.
     """
     pending: list[type] = _own_below(base)
     found: dict[str, type] = {}

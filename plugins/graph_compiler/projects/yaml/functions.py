@@ -1,4 +1,4 @@
-"""What a file refers to: functions by their importable name, queries by their path."""
+"""References of a file: functions by their importable name, queries by their path."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _find(
     module_name, _, name = reference.partition(":")
     try:
         module = import_module(module_name)
-    except (Exception, SystemExit) as error:  # whatever a person's module raises is an answer
+    except (Exception, SystemExit) as error:  # a user's module may raise any exception
         frames = traceback.extract_tb(error.__traceback__)
         where = (
             f" ({frames[-1].filename}:{frames[-1].lineno})" if _is_of(module_name, error) else ""
@@ -60,14 +60,14 @@ def _find(
 
 
 def _is_of(module: str, error: BaseException) -> bool:
-    """Whether it was raised in the module's own code, and not while the module was looked for."""
+    """Whether it was raised in the module's own code, and not while searching for the module."""
     names = [frame.f_globals.get("__name__") for frame, _ in traceback.walk_tb(error.__traceback__)]
     return module in names and not str(names[-1]).startswith("importlib")
 
 
 def read_query(folder: Path, name: str) -> str:
-    """Read a file of SQL by its path from a folder; raises OSError, or ValueError where it may not be read.
+    """Read a file of SQL by its path from a folder; raises OSError, or ValueError if it may not be read.
 
-    That is a file elsewhere, of another kind, too large, or no UTF-8.
+    That is a file in another place, of another kind, too large, or not in UTF-8.
     """
     return read_bytes(file_below(folder, name), most=MAX_QUERY).decode("utf-8")

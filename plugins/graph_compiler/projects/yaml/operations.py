@@ -1,6 +1,6 @@
 """Every call of the fluent API as a step: its keys, and what it is called on.
 
-What a method takes is read from its signature. Named here is only what a file says in another way than Python.
+The parameters of a method are read from its signature. Only differences between a file and Python are listed here.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _operation(name: str, method: Callable[..., object]) -> Operation:
     return Operation(key, method, keys)
 
 
-# What travels, and what was put aside: small enough to stand where a stream is named.
+# Broadcasts and side outputs: short enough to be written in place of a stream's name.
 _ROUTES = (
     "rebalance",
     "shuffle",
@@ -188,7 +188,7 @@ Step = union_of(STEP_FORMS, "step")
 SOURCE_FORMS = {
     key: make_form(
         f"{key}_source",
-        # A field of another package's connector may be called as a setting: then the key is the field's.
+        # A field of another package's connector may have the name of a setting: then the key is the field's.
         {
             **keys,
             **{name: SETTING_KEYS[name] for name in SETTING_KEYS if name not in ("name", *keys)},

@@ -1,7 +1,7 @@
 """Connectors and operators of other packages in YAML: the key is the entry point's name, the form the class' signature.
 
-A package that cannot be imported, or whose class has no form, spoils no file that does not use it: the author of its
-key is told why.
+A package that cannot be imported, or whose class has no form, only affects files that use its key, where the reason is
+reported.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class PackageForms:
 
 
 def package_forms(base: type[Extensible], taken: Collection[str] = ()) -> PackageForms:
-    """Return what the packages that are installed here add to a base; a key that is `taken` stays what it is."""
+    """Return the forms that installed packages add to a base; a `taken` key is kept."""
     kinds: dict[str, type] = {}
     keys: dict[str, Mapping[str, Key]] = {}
     refused: dict[str, str] = {}
@@ -41,6 +41,6 @@ def package_forms(base: type[Extensible], taken: Collection[str] = ()) -> Packag
                 kind = load_kind(entry, base)
                 keys[key] = call_keys(key, kind)
                 kinds[key] = kind
-            except Exception as error:  # whatever another package raises is an answer
+            except Exception as error:  # another package may raise any exception
                 refused[key] = str(error)
     return PackageForms(kinds=kinds, keys=keys, refused=refused)

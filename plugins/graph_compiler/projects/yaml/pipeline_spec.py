@@ -61,7 +61,7 @@ class PipelineSpec(Form):
 
 
 def form_at(path: tuple[Any, ...]) -> type[Form] | None:
-    """Return the form that a path of pydantic's leads into: the last tag says which."""
+    """Return the form at a pydantic path: that of the last tag."""
     for part in reversed(path):
         if part in FORMS:
             return FORMS[part]

@@ -41,12 +41,12 @@ from graph_compiler.projects.yaml.values import (
 
 
 def snake(name: str) -> str:
-    """Write a class' name as a key: `FunctionSource` → `function_source`."""
+    """Return the key of a class name: `FunctionSource` → `function_source`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
 def window_key(kind: type) -> str:
-    """Write a window's name as a key: `TumblingEventTimeWindows` → `tumbling`."""
+    """Return the key of a window's name: `TumblingEventTimeWindows` → `tumbling`."""
     return snake(kind.__name__.replace("EventTime", "").removesuffix("Windows"))
 
 
@@ -125,7 +125,7 @@ _VALUES: Mapping[type[Form], Callable[..., object]] = {
 
 
 def value_of(found: Any, function: Callable[[str], object]) -> Any:
-    """Return the Python value of what was written; `function` finds a function by its name."""
+    """Return the Python value of a written value; `function` resolves a function's name."""
     for form, kind in _VALUES.items():
         if isinstance(found, form):
             return kind(**written_values(found))
@@ -141,9 +141,9 @@ def value_of(found: Any, function: Callable[[str], object]) -> Any:
 def make_value(
     kind: type, key: str, written: Mapping[str, Any], function: Callable[[str], object]
 ) -> Any:
-    """Call a class with what was written; keys that are not its own are left out."""
+    """Call a class with written values; keys of others are left out."""
     names = parameters(kind)
-    main = next(iter(names), None)  # a kind that takes nothing is written `key: true`
+    main = next(iter(names), None)  # a kind without arguments is written `key: true`
     arguments = {name: written[name] for name in names if name in written and name != main}
     if main is not None:
         arguments[main] = written[key]

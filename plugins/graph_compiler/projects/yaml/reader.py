@@ -26,7 +26,7 @@ _STAND_IN = {"from_source": {"range": 0, "end": 0}, "name": "broken"}
 
 
 def read_pipeline(path: Path) -> Pipeline:
-    """Read what a file declares. Raises InvalidPipelineError with every problem found, and OSError."""
+    """Return the pipeline of a file. Raises InvalidPipelineError with every problem found, and OSError."""
     name = path.stem
     try:
         text = read_bytes(path, most=4 * MAX_CHARACTERS).decode("utf-8-sig")
@@ -44,7 +44,7 @@ def read_pipeline(path: Path) -> Pipeline:
 
 
 def parse_pipeline(text: str, file: str) -> Pipeline:
-    """Read what a text declares; `file` is where it stands, for messages and for paths from there."""
+    """Return the pipeline of a text; `file` is its path, for messages and relative paths."""
     tree = read_tree(text, file)
     name = _name(tree, file)
     spec, broken, problems = _validated(tree, file)
@@ -57,7 +57,7 @@ def parse_pipeline(text: str, file: str) -> Pipeline:
         raise InvalidPipelineError(name, _sorted([*problems, *error.problems])) from None
     problems += refused
     if problems:
-        # Where a parameter is broken, anyone who uses it is not to blame.
+        # A broken parameter is not a problem of the steps that use it.
         is_complete = not any((problem.key or "").startswith("params") for problem in problems)
         declared = env.pipeline() if is_complete else None
         raise IncompletePipelineError(name, _sorted(problems), declared=declared)
@@ -65,7 +65,7 @@ def parse_pipeline(text: str, file: str) -> Pipeline:
 
 
 def _validated(tree: Node, file: str) -> tuple[PipelineSpec | None, Broken, list[Problem]]:
-    """Return the model, and what had to be left out of it so that the rest can be looked at, too."""
+    """Return the model, and the parts that were left out so that the rest can be checked, too."""
     data: Any = plain(tree)
     try:
         return PipelineSpec.model_validate(data), {}, []
@@ -79,7 +79,7 @@ def _validated(tree: Node, file: str) -> tuple[PipelineSpec | None, Broken, list
 
 
 def _take_out(data: dict[Any, Any], refused: Iterable[KeyPath]) -> Broken:
-    """Leave out what is refused, and give it; the places of steps are counted, so another one stands there."""
+    """Remove and return refused parts; a refused step is replaced by another, so that indexes stay the same."""
     broken: dict[tuple[str | int, str | int], dict[str, Any]] = {}
     for section, *names in refused:
         if section not in data:
@@ -106,7 +106,7 @@ def _position(problem: Problem) -> tuple[int, int]:
 
 
 def _wrong_options(spec: PipelineSpec, tree: Node, file: str) -> list[Problem]:
-    """Check each option by itself; those that are wrong together are the compiler's to find."""
+    """Check each option separately; the compiler checks combinations."""
     found: list[Problem] = []
     for key, value in spec.config.items():
         found.extend(

@@ -41,7 +41,7 @@ _ANY = "text, a number, true or false"
 
 
 def refusals(error: ValidationError, tree: Node, file: str) -> dict[KeyPath, Problem]:
-    """Return one problem for each key that is wrong, in the order of the file."""
+    """Return one problem for each invalid key, in the order of the file."""
     data = plain(tree)
     found: dict[KeyPath, list[ErrorDetails]] = {}
     for details in error.errors(include_url=False):
@@ -49,7 +49,7 @@ def refusals(error: ValidationError, tree: Node, file: str) -> dict[KeyPath, Pro
     paths = sorted(found, key=lambda path: place_of(tree, path))[:MAX_PROBLEMS]
     problems = {path: _problem(path, found[path], tree, file) for path in paths}
     meant = {(*path[:-1], problem.hint) for path, problem in problems.items()}
-    # A key that is missing since it is misspelled is told once.
+    # A key that is missing because it is misspelled is reported once.
     return {
         path: problem
         for path, problem in problems.items()
@@ -59,7 +59,7 @@ def refusals(error: ValidationError, tree: Node, file: str) -> dict[KeyPath, Pro
 
 
 def problem_in(tree: Node, file: str, path: KeyPath, message: str, **words: str | None) -> Problem:
-    """Describe what is wrong at a path of the file."""
+    """Return the problem at a path of the file."""
     place = place_of(tree, path)
     return Problem(
         message=message,
@@ -72,7 +72,7 @@ def problem_in(tree: Node, file: str, path: KeyPath, message: str, **words: str 
 
 
 def _operator(tree: Node, path: KeyPath) -> str | None:
-    """Return the name of the source, step or sink that a path leads into."""
+    """Return the name of the source, step or sink of a path."""
     section, key = (*path, "", "")[:2]
     if section in ("sources", "sinks"):
         return str(key) or None
@@ -82,7 +82,7 @@ def _operator(tree: Node, path: KeyPath) -> str | None:
 
 
 def _path(location: Iterable[str | int], data: object) -> KeyPath:
-    """Leave out what is a place in a type and not in the file."""
+    """Return a path without the parts that are in a type and not in the file."""
     path: list[str | int] = []
     for part in location:
         is_key = isinstance(data, dict) and part in data
@@ -107,7 +107,7 @@ def _problem(path: KeyPath, errors: list[ErrorDetails], tree: Node, file: str) -
         return say(_MISSING)
     if kind == "extra_forbidden":
         known = _known(first["loc"])
-        # Of a step whose call is misspelled, another key (key_by) may be taken for the call.
+        # If the call of a step is misspelled, another key (key_by) may be taken for the call.
         calls = (
             STEP_FORMS if path[:1] == ("steps",) and len(path) == len(("steps", 0, "key")) else ()
         )
@@ -149,7 +149,7 @@ def _no_kind(path: KeyPath, value: object, tree: Node, file: str) -> Problem:
     if there:
         message = f"there are {len(there)} keys for {noun}: {listing(there)}"
         return problem_in(tree, file, path, message, allowed="one")
-    # What is a key of other steps, a name above all, is not a misspelled one.
+    # A key of other steps, such as `name`, is not a misspelled one.
     settings = {key for form in STEP_FORMS.values() for key in _keys_of(form)} - set(known)
     hints = (did_you_mean(str(key), known) for key in value if key not in settings)
     return problem_in(
@@ -163,7 +163,7 @@ def _no_kind(path: KeyPath, value: object, tree: Node, file: str) -> Problem:
 
 
 def _of_package(value: object) -> str | None:
-    """Return why a package's kind has no form, if a mapping has a key of one."""
+    """Return why a package's kind has no form, if a mapping has its key."""
     keys = [key for key in value if key in REFUSED] if isinstance(value, dict) else []
     return f"'{keys[0]}' of a package: {REFUSED[keys[0]]}" if keys else None
 

@@ -26,7 +26,7 @@ PATH = "path"
 
 
 class ParameterForm(Form):
-    """A parameter with its default, JSON Schema's keywords for one value, and Airflow's for its form."""
+    """A parameter with its keywords: JSON Schema's for one value, and Airflow's for its form."""
 
     default: PlainValue
     type: Literal["string", "integer", "number", "boolean"] | None = Field(
@@ -55,7 +55,7 @@ class ParameterForm(Form):
     multiple_of: int | float | None = Field(default=None, alias="multipleOf")
 
     def keywords(self, project: Path) -> dict[str, Any]:
-        """Return what was written, by the words of JSON Schema; a path as one from the root."""
+        """Return the written keywords, under their names in JSON Schema; a path as an absolute one."""
         written = self.model_dump(by_alias=True, exclude_unset=True)
         if self.format == PATH and isinstance(self.default, str) and "://" not in self.default:
             written["default"] = str(project / self.default)
@@ -100,7 +100,7 @@ Interval = Annotated[
 
 
 class ScheduleForm(Form):
-    """When it runs: by a clock, by what others publish, or, without any of them, by hand."""
+    """When it runs: at times, when others publish, or, with neither, by hand."""
 
     cron: str | None = Field(
         default=None, description=f"Five fields, as in 0 6 * * 1-5, or one of {', '.join(PRESETS)}."
@@ -117,7 +117,7 @@ class ScheduleForm(Form):
     )
 
     def arguments(self) -> dict[str, Any]:
-        """Return what was written, as Schedule takes it."""
+        """Return the written values as arguments of Schedule."""
         return {
             key: tuple(value) if isinstance(value, list) else value
             for key, value in self.given().items()

@@ -1,4 +1,4 @@
-"""The JSON Schema of a pipeline's file, by which editors complete and check."""
+"""The JSON Schema of a pipeline's file, for completion and checks in editors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def schema_json() -> str:
 
 
 def _shared(schema: dict[str, Any]) -> dict[str, Any]:
-    """Say once what many steps have: a key with one meaning becomes a definition of the key's name."""
+    """Share what many steps have: a key with one meaning becomes a definition with the key's name."""
     found = Counter(
         (key, json.dumps(value))
         for form in schema["$defs"].values()
@@ -44,14 +44,14 @@ def _shared(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(option: dict[str, Any]) -> dict[str, Any]:
-    """Take durations as they are written, `10 s`."""
+    """Accept durations as text: `10 s`."""
     if option.get("format") != "duration":
         return option
     return {"type": ["string", "integer"], "description": option.get("description")}
 
 
 def _tidied(schema: Any) -> Any:
-    """Leave out titles, which say the key again, and defaults that only say that a key may be left out."""
+    """Leave out titles, which repeat the key, and defaults that only mean that a key is optional."""
     if isinstance(schema, list):
         return [_tidied(item) for item in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""What stands for a type of the Python API in YAML: pydantic types whose errors are sentences of ours.
+"""The YAML forms of types of the Python API: pydantic types with our error messages.
 
 Lists of names may be one name; a function is `module:name`; a stream is the name of a step.
 """
@@ -25,24 +25,24 @@ TAG = "<"
 
 
 class Form(BaseModel):
-    """Common shape of what stands in a file: nothing unknown, nothing converted."""
+    """The base class of forms: no unknown keys, no conversions."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     def given(self) -> dict[str, Any]:
-        """Return what was written, by the field's name."""
+        """Return the written values, by field name."""
         return {name: getattr(self, name) for name in sorted(self.model_fields_set)}
 
 
 def shown(value: object) -> str:
-    """Write a value for a message, a long one in part."""
+    """Return a value as text for a message, shortened if it is long."""
     plain = {None: "empty", True: "true", False: "false"}
     text = plain[value] if value is None or isinstance(value, bool) else repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def refused(message: str, allowed: str) -> PydanticCustomError:
-    """Make the error of a value in our words."""
+    """Return the error of a value with our message."""
     return PydanticCustomError("refused", "{message}", {"message": message, "allowed": allowed})
 
 
@@ -123,7 +123,7 @@ Cells = list[list[bool | int | float | str | None]]
 
 
 class SqlFile(Form):
-    """A query in a file of its own, beside the pipeline's."""
+    """A query in a separate file, beside the pipeline's."""
 
     file: str = Field(description="Path from the folder of this YAML file.")
 
@@ -139,7 +139,7 @@ class SecretForm(Form):
 
 
 class BoundParameter(Form):
-    """A parameter of the pipeline in the place of a value."""
+    """A parameter of the pipeline in place of a value."""
 
     param: str = Field(description="The name of one of the params, or run_date.")
 

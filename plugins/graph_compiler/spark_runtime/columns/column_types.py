@@ -1,6 +1,6 @@
-"""What a format cannot hold, said before anything is written; Spark says it too, once it is writing.
+"""Types that a format cannot hold, refused before anything is written; Spark only refuses them while writing.
 
-`tests/spark/connectors/test_connectors.py` writes every type of Spark to every format, so that both say the same.
+`tests/spark/connectors/test_connectors.py` writes every type of Spark to every format, so that both agree.
 """
 
 from __future__ import annotations
@@ -158,5 +158,5 @@ def _within(data_type: DataType, refused: tuple[type[DataType], ...]) -> bool:
 
 
 def _is_nowhere(data_type: DataType) -> bool:
-    """Whether no format has it: calendar intervals, times of day."""
+    """Whether no format supports it: calendar intervals, times of day."""
     return data_type.simpleString().partition("(")[0] in _NOWHERE

@@ -1,4 +1,4 @@
-"""Columns in words: declared schemas are Spark DDL, which Spark alone can read, and types as messages say them."""
+"""Columns as text: declared schemas are Spark DDL, which only Spark can read, and types as messages show them."""
 
 from __future__ import annotations
 

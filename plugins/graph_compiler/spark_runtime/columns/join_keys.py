@@ -10,7 +10,7 @@ from pyspark.sql.types import DataType, StringType, StructType
 def cast_keys(
     on: tuple[tuple[str, str], ...], left: StructType, right: StructType
 ) -> Iterator[str]:
-    """Yield a sentence for each pair of keys of which one alone is text."""
+    """Yield a warning for each pair of keys of which only one is text."""
     for one, other in on:
         types = _type(left, one), _type(right, other)
         texts = [isinstance(type, StringType) for type in types]

@@ -1,4 +1,4 @@
-"""What differs between the columns that are expected and those that are found, and what is made of it.
+"""Differences between expected and found columns, and how each policy handles them.
 
     expected  carrier STRING, delay INT        found  carrier STRING, delay BIGINT, gate STRING
     →  delay WIDENED, gate ADDED               fail: refused   evolve: as found   ignore: carrier, delay (as INT)
@@ -37,7 +37,7 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaChange:
-    """One column that differs; `expected` and `found` are None where there is no such column."""
+    """One column that differs; `expected` or `found` is None if there is no such column."""
 
     kind: ChangeKind
     column: str
@@ -56,7 +56,7 @@ class SchemaChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """What is expected of a DataFrame: by whom, and what may differ under EVOLVE."""
+    """The expected columns of a DataFrame: by whom, and what may differ under EVOLVE."""
 
     schema: StructType
     whose: str
@@ -134,7 +134,7 @@ def _of_column(expected: StructField, found: StructField) -> Iterator[SchemaChan
 def _renamed(
     expected: StructField, position: int, added: list[StructField], found: StructType
 ) -> StructField | None:
-    """Guess what a column is called now: the new one of its type in its place, or the only new one of its type."""
+    """Guess the new name of a column: the new one of its type in its place, or the only new one of its type."""
     alike = [field for field in added if field.dataType == expected.dataType]
     in_place = [field for field in alike if found.fields.index(field) == position]
     return next(iter(in_place or (alike if len(alike) == 1 else ())), None)
@@ -187,5 +187,5 @@ def _type(field: StructField | None) -> str:
 
 
 def _same_but_null(one: DataType, other: DataType) -> bool:
-    """Whether nested types differ in nothing but what may be NULL inside: Spark's readers make all of it so."""
+    """Whether nested types differ only in what may be NULL inside: Spark's readers make all of it nullable."""
     return one.simpleString() == other.simpleString()

@@ -1,4 +1,4 @@
-"""What connectors do on Spark: `read_source` gives rows, `open_sink` takes them.
+"""Connectors on Spark: `read_source` returns rows, `open_sink` writes them.
 
 A kind of connector names the modules that register how it is read (`source.read`) and written (`sink.claim_target`);
 they are imported when the first of its kind is met. Those of our own:

@@ -1,4 +1,4 @@
-"""A database as the driver sees it: through Spark's own JDBC connections, whose class path has the JDBC driver."""
+"""A database for the driver: through Spark's JDBC connections, whose class path has the JDBC driver."""
 
 from __future__ import annotations
 
@@ -33,19 +33,18 @@ class Database:
 
     @property
     def url(self) -> str:
-        """Return its url, with what may be secret in it."""
+        """Return its url, including secrets."""
         return reveal(self.connector.url)
 
     @property
     def properties(self) -> dict[str, str]:
-        """Return Spark's JDBC options, with what is secret in them."""
+        """Return Spark's JDBC options, including secrets."""
         return reveal_all(self.connector.connection_properties())
 
     def name(self, table: str) -> str:
         """Return a table's name in this database's SQL: each part quoted, a plain one in the case it is kept in.
 
-        What is not a name (a subquery) is SQL already; so are plain names where it is not known how the database folds
-        case.
+        Other texts (a subquery) are SQL already; so are plain names if it is not known how the database folds case.
         """
         parts, kind = parse_table_name(table), database_kind(self.url)
         if parts is None or not all(part.is_quoted or part.is_plain for part in parts):
@@ -54,15 +53,15 @@ class Database:
         return ".".join(text if folded is None else self.quote(folded) for text, folded in written)
 
     def exists_query(self, table: str) -> str:
-        """Return a query that fails where there is no such table, or none that can be read."""
+        """Return a query that fails if there is no such table, or it cannot be read."""
         return str(self._dialect().getTableExistsQuery(table))
 
     def schema(self, table: str) -> StructType:
-        """Return a table's columns as Spark reads them; NOT NULL is for the database to hold."""
+        """Return a table's columns as Spark reads them; the database checks NOT NULL."""
         return self.spark.read.jdbc(self.url, table, properties=self.properties).schema
 
     def never_null(self, table: str) -> frozenset[str]:
-        """Return the columns the database lets hold no NULL; Spark does not ask."""
+        """Return the NOT NULL columns of the database; Spark does not read that."""
         with self.connection() as connection:
             statement = connection.createStatement()
             columns = statement.executeQuery(f"SELECT * FROM {table} WHERE 1 = 0").getMetaData()
@@ -74,7 +73,7 @@ class Database:
 
     @property
     def keeps_definitions_in_transactions(self) -> bool:
-        """Whether CREATE and DROP are part of a transaction, as rows are; elsewhere each commits what came before."""
+        """Whether CREATE and DROP are part of a transaction, like rows; otherwise each commits what came before."""
         with self.connection() as connection:
             about = connection.getMetaData()
             return bool(
@@ -84,7 +83,7 @@ class Database:
             )
 
     def execute(self, statements: Sequence[str], *, is_kept: bool = True) -> list[int]:
-        """Run statements in one transaction; return how many rows each says it has changed.
+        """Run statements in one transaction; return how many rows each has changed.
 
         Raises Py4JJavaError, having changed nothing, unless it was the answer to COMMIT that was lost: then nobody but
         the database knows. With `is_kept` unset all is undone again: it would have been allowed.
@@ -95,13 +94,13 @@ class Database:
                 counts = [self.run(connection, statement) for statement in statements]
                 connection.commit() if is_kept else connection.rollback()
             except BaseException:
-                with suppress(Py4JError):  # what went wrong first is what counts
+                with suppress(Py4JError):  # the first error counts
                     connection.rollback()
                 raise
             return counts
 
     def run(self, connection: Any, sql: str) -> int:
-        """Run a statement; return how many rows it says it has changed, -1 where it does not say."""
+        """Run a statement; return how many rows it has changed, -1 if unknown."""
         statement = connection.createStatement()
         try:
             return -1 if statement.execute(sql) else int(statement.getUpdateCount())
@@ -141,7 +140,7 @@ class Database:
 
     @contextmanager
     def connection(self) -> Iterator[Any]:
-        """Open a connection for a while."""
+        """Yield an open connection, and close it."""
         connection = self.open_connection()
         try:
             yield connection

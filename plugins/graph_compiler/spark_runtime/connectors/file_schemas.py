@@ -1,4 +1,4 @@
-"""Which columns the files below a path hold, as far as they tell.
+"""The columns of the files below a path, as far as files contain them.
 
 A format tells names and types (Parquet, ORC), names (a CSV header) or nothing. What it does not tell is taken to be as
 expected: the types of CSV columns, and of partition folders, whose names are text.
@@ -65,7 +65,7 @@ def held_schema(
 
 @singledispatch
 def _never_null(connector: FileConnector, rows: DataFrame) -> frozenset[str]:
-    """Return the columns that files say hold no NULL; only Parquet's do."""
+    """Return the columns without NULL according to the files; only Parquet records this."""
     return frozenset()
 
 

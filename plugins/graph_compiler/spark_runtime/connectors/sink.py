@@ -1,7 +1,7 @@
-"""What every sink goes through, whatever it writes to.
+"""The steps of every sink, for any target.
 
-    open      claim the target; refuse what the driver can tell before any row moves
-    check     give the rows as they will be written; refuse what the target cannot take
+    open      claim the target; refuse what the driver can check before any row moves
+    check     return the rows as they will be written; refuse what the target cannot take
     prepare   write them where no reader looks
     publish   make them visible, once
 
@@ -63,7 +63,7 @@ class SinkContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedSink:
-    """Rows that are written and not visible; `publish` makes them so."""
+    """Rows that are written and not yet visible; `publish` makes them visible."""
 
     location: str
     rows: int
@@ -78,7 +78,7 @@ class OpenSink(Protocol):
         """Return the rows as they will be written, without writing; raises SchemaChangedError or PublicationError."""
 
     def prepares(self) -> PreparedPlace | None:
-        """Say where rows will be prepared, None where nothing outside the run's folder is made."""
+        """Return where rows will be prepared, None if nothing outside the run's folder is created."""
 
     def prepare(self, rows: DataFrame, /) -> PreparedSink:
         """Write checked rows; nothing is visible yet."""
@@ -89,7 +89,7 @@ class OpenSink(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What rows are compared with: the columns of what stays in the target, None where nothing does.
+    """What rows are compared with: the columns of rows that stay in the target, None if none do.
 
     `evolves` and `follows` say what EVOLVE may change (see `Expectation`).
     """
@@ -123,7 +123,7 @@ def conform_to_target(rows: DataFrame, connector: Connector, target: Target) -> 
 def open_sink(
     connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext
 ) -> OpenSink:
-    """Claim the target of a sink; raises PublicationError where it cannot be written as it is.
+    """Claim the target of a sink; raises PublicationError if it cannot be written as it is.
 
     Raises ExtensionError for another package's connector whose Spark half is not installed.
     """

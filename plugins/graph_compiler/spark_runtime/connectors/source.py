@@ -1,4 +1,4 @@
-"""Read what a connector describes, with the columns its declared schema makes of it."""
+"""Read the rows of a connector, with the columns of its declared schema."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Found:
 def read_source(
     connector: Connector, spark: SparkSession, parallelism: int | None = None
 ) -> DataFrame:
-    """Return the rows of a source; nothing is read yet but what tells the columns.
+    """Return the rows of a source; only what is needed for the columns is read yet.
 
     Raises SchemaChangedError where a declared schema does not hold, ExtensionError for another package's connector
     whose Spark half is not installed; Spark raises PATH_NOT_FOUND for a missing path.
@@ -63,5 +63,5 @@ def as_declared(connector: Connector, found: Found) -> DataFrame:
 
 @singledispatch
 def read(connector: Connector, reading: Reading) -> Found:
-    """Return what a source holds, whatever is declared; a kind of connector registers how."""
+    """Return the rows of a source without its declared schema; a kind of connector registers how."""
     raise AssertionError(f"no reader for {type(connector).__name__}")

@@ -1,1 +1,1 @@
-"""How rows get from one operator to the next: in as many partitions as asked for, each where its edge says."""
+"""How rows get from one operator to the next: the requested partitions, distributed as the edge declares."""

@@ -1,6 +1,6 @@
-"""Send each row to the partition that the user's expression or function gives.
+"""Send each row to the partition that the user's expression or function returns.
 
-What is no partition fails the task in words. Spark alone would take any number modulo, and NULL for 0.
+An invalid partition fails the task with a message. Spark alone would take any number modulo, and NULL as 0.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What went wrong: its cause, its operator, what it means for a retry, and how it is said."""
+"""Failures: their cause, their operator, their effect on retries, and their messages."""

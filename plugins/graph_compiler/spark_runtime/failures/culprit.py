@@ -18,7 +18,7 @@ Chain = tuple[OperatorDescriptor, ...]
 
 
 def find_culprit(cause: Cause, chain: Chain) -> OperatorDescriptor | None:
-    """Return the one operator of a chain that failed; None where nothing, or more than one, points to it."""
+    """Return the operator of a chain that failed; None if it cannot be determined."""
     by_id = {operator.node_id: operator for operator in chain}
     ids = {context.operator_id for context in cause.contexts} & set(by_id)
     if len(ids) == 1:

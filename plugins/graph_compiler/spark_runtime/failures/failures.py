@@ -1,4 +1,4 @@
-"""Turn what went wrong into words: the operator, what was found, what its inputs are, and what it was meant to be."""
+"""Build the message of a failure: the operator, what was found, its inputs, and suggestions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class OperatorFailedError(GraphCompilerError):
 
 
 def root_cause(error: BaseException) -> BaseException:
-    """Return what an operator raised; any other error as it is."""
+    """Return what an operator raised; any other error unchanged."""
     is_ours = isinstance(error, OperatorFailedError) and error.__cause__ is not None
     return error.__cause__ if is_ours and error.__cause__ is not None else error
 
@@ -97,7 +97,7 @@ def _explained(error: BaseException) -> Failure:
 
 
 def _before_any_data_moved(error: InitializeOnMasterError) -> Failure:
-    """Blame the operator if it is one; name each where there are several."""
+    """Return a failure with the operator of the only problem; several problems are listed with theirs."""
     first, *others = error.problems
     listed = "\n".join(f"  {line}" for line in str(error).splitlines())
     return Failure(
@@ -113,14 +113,14 @@ def _before_any_data_moved(error: InitializeOnMasterError) -> Failure:
 def _culprit(
     error: OperatorFailedError, exception: BaseException, cause: Cause
 ) -> OperatorDescriptor | None:
-    """Blame the operator the cause names; else the one at hand, unless Spark was running all of the chain for it."""
+    """Return the operator of the cause; else the current one, unless Spark was running its whole chain."""
     ran_all = error.writes and isinstance(exception, PySparkException | Py4JError)
     found = find_culprit(cause, error.chain) or _misrouted(exception, error.chain)
     return found if found is not None or ran_all else error.chain[-1]
 
 
 def _misrouted(exception: BaseException, chain: Chain) -> OperatorDescriptor | None:
-    """Return the one operator to which an edge could not send a row."""
+    """Return the operator to which an edge could not send a row."""
     found = misrouting(exception)
     named = [operator for operator in chain if found and operator.name == found[0]]
     return named[0] if len(named) == 1 else None
@@ -141,7 +141,7 @@ def _lines(
         chain = " → ".join(operator.name for operator in error.chain)
         yield f"in the chain of {chain}; Spark does not say in which of them"
         return
-    # Of a JVM that is gone, or full, no schema can be asked.
+    # A JVM that has ended, or is out of memory, cannot return a schema.
     is_known = kind is not ThrowableType.ENVIRONMENT_ERROR and (
         bool(cause.condition) or isinstance(exception, ColumnsError)
     )
@@ -181,7 +181,7 @@ def _description(
 
 
 def _own_words(exception: BaseException, inputs: tuple[InputSchema, ...]) -> list[str]:
-    """Return the lines of what this package found out itself; none for what Spark or a function raised."""
+    """Return the message lines of this package's own errors; none for those of Spark or a function."""
     if isinstance(exception, ColumnsError):
         hint = [f"hint: {exception.hint}"] if exception.hint else []
         return [exception.message, *_found(inputs), *hint]
@@ -249,7 +249,7 @@ def _headline(exception: BaseException, cause: Cause) -> str:
 
 
 def _of_kind(cause: Cause) -> list[str]:
-    """Return the lines for kinds of failure that say too little of themselves; none for others."""
+    """Return additional lines for failures with too short messages; none for others."""
     if cause.kind == "SystemExit":
         return [
             f"its function ended the program, as sys.exit({cause.message}) does",

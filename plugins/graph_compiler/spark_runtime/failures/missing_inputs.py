@@ -1,4 +1,4 @@
-"""Messages for an input that is not there, or that is where this Spark cannot read."""
+"""Messages for an input that does not exist, or that this Spark cannot read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST = 10_000
 
 
 def missing_input(cause: Cause) -> list[str]:
-    """Return the lines for an input that cannot be read because of its place; none for other causes."""
+    """Return the message lines for an input that is missing or unreachable; none for other causes."""
     if cause.condition == "PATH_NOT_FOUND":
         return does_not_exist(str(cause.parameters.get("path"))).split("\n  ")
     texts = (cause.message, *cause.chain)
@@ -36,7 +36,7 @@ def missing_input(cause: Cause) -> list[str]:
 
 
 def does_not_exist(path: str) -> str:
-    """Say that an input is not there, and what beside the first part that is missing has a similar name."""
+    """Return the message for a missing input, with a name similar to its first missing part."""
     hint = _similar(path)
     return f"its input {path} does not exist" + (f"\n  hint: {hint}" if hint else "")
 

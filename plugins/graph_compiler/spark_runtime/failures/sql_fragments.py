@@ -1,4 +1,4 @@
-"""The piece of a person's SQL that an error is about, and where in it: what is put around expressions is not shown.
+"""The part of the user's SQL that caused an error, and where: SQL that we add around expressions is not shown.
 
 v > > 1
 ^

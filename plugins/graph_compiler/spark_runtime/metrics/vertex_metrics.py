@@ -1,4 +1,4 @@
-"""Put together what is known of each vertex. Pure.
+"""Combine the metrics of each vertex. Pure.
 
 Footers come first: what a sink or a staged result holds is what its producer gave, to the row. Spark's counts are for
 the operators in between.

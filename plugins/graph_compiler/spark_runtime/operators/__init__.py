@@ -1,4 +1,4 @@
-"""What an operator makes of its inputs: one DataFrame expression, nothing is run (`iterate` runs its rounds)."""
+"""Evaluate operators: each becomes one DataFrame expression, nothing is run (`iterate` runs its rounds)."""
 
 from collections.abc import Mapping
 

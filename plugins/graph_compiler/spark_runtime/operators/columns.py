@@ -1,4 +1,4 @@
-"""Columns that must be there, and columns that must not be there twice."""
+"""Checks for missing and duplicate columns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ColumnsError(GraphCompilerError):
 
 
 def require_columns(rows: DataFrame, names: Iterable[str], of: str = "its input") -> None:
-    """Raise ColumnsError where a column is not there; names that differ only in case are the same."""
+    """Raise ColumnsError if a column is missing; names that differ only in case are the same."""
     known = {name.lower() for name in rows.columns}
     missing = [name for name in names if name.lower() not in known]
     if missing:
@@ -45,5 +45,5 @@ def require_new_columns(known: Iterable[str], new: Iterable[str], verb: str) -> 
 
 
 def has_column(rows: DataFrame, name: str) -> bool:
-    """Whether a column is there."""
+    """Whether a column exists, ignoring case."""
     return name.lower() in (column.lower() for column in rows.columns)

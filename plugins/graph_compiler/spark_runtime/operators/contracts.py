@@ -1,4 +1,4 @@
-"""What data contracts have counted, and whether any of them forbids going on.
+"""The counts of data contracts, and whether a violation fails the task.
 
 Counts come from the action that computes the rows (Spark's `observe`), not from a pass of their own. They are of the
 rows that passed the contract in that action: an operator behind it that stops early (`limit`) makes them fewer.
@@ -24,7 +24,7 @@ _LISTENERS_TIMEOUT_MS = 60_000
 
 
 class ContractViolatedError(GraphCompilerError):
-    """Rows break a contract that may not be broken."""
+    """Rows violate a contract with `on_violation="fail"`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

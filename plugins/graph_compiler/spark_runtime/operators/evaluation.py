@@ -1,4 +1,4 @@
-"""The two questions an operator answers: its main output, and its side outputs.
+"""The two functions of an operator: its main output, and its side outputs.
 
 Each is a `singledispatch` over the operator's type; the modules beside this one register the kinds.
 """

@@ -1,1 +1,1 @@
-"""Rows on their way into a target of files: written, compared with what was counted, published once."""
+"""Publish rows to a target of files: written, compared with their counts, published once."""

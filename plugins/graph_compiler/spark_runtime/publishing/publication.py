@@ -67,7 +67,7 @@ class Ticket:
 
     @property
     def old_files(self) -> tuple[str, ...]:
-        """List what readers of the target see now, but for what this run itself has added."""
+        """Return the files that readers of the target see now, without those that this run has added."""
         return tuple(sorted(data_files(Path(self.target)) - self.own))
 
 
@@ -216,7 +216,7 @@ class Publisher:
 def _files_to_remove(
     ticket: Ticket, replaces: tuple[str, ...], markers: frozenset[str]
 ) -> frozenset[str]:
-    """Return what goes when the new files come: by the mode, and what this run's earlier attempts have added."""
+    """Return the files that the new ones replace: by the mode, and those of earlier attempts of this run."""
     there = data_files(Path(ticket.target))
     if ticket.mode in _REPLACES_ALL:
         return there
@@ -238,7 +238,7 @@ def _folders_to_replace(ticket: Ticket, written: tuple[WrittenFile, ...]) -> tup
 
 
 def _renew(publisher: Publisher, ticket: Ticket, intent: Intent, others: Others) -> Intent:
-    """Return the intent as it must be behind others: what it removes is looked for again."""
+    """Return the intent after publications of others: the files to remove are determined again."""
     columns = {other.columns for other in others if isinstance(other, Intent)}
     if marker_files(intent.add, intent.markers) or columns - {intent.columns}:
         raise DecisionLostError(

@@ -1,4 +1,4 @@
-"""What in a target can be replaced, and what stands in the way; said before anything is decided.
+"""What in a target can be replaced, and what is in the way; checked before anything is decided.
 
 Nothing behind a link inside a target is replaced or deleted, but what this run itself has put there: others may own
 it, and who may write the target may lead a link anywhere. Where its rows go, the link does.
@@ -18,7 +18,7 @@ from graph_compiler.staging.publications.preparations import NAME_BYTES
 
 
 def why_no_folder(target: Path) -> str | None:
-    """Return why a target cannot be a folder of files, None where it can."""
+    """Return why a target cannot be a folder of files, None if it can."""
     if not target.name:
         return "is the root of the file system"
     if any(len(os.fsencode(part)) > NAME_BYTES for part in target.parts):

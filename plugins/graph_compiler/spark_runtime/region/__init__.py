@@ -1,1 +1,1 @@
-"""One region from its descriptor to its result: what runs, in which order, what is computed again."""
+"""One region from its descriptor to its result: what runs, in which order, and what is recomputed."""

@@ -42,13 +42,13 @@ LOG = program_log.logger(__name__)
 
 
 class OperatorCoordinator:
-    """The life of a coordinator; a kind has what it needs of it."""
+    """The lifecycle of a coordinator; each kind implements what it needs."""
 
     def start(self) -> None:
-        """Begin, before any data moves; what earlier executions left open is settled here."""
+        """Start, before any data moves; what earlier executions left open is settled here."""
 
     def execution_attempt_started(self, attempt_number: int) -> None:
-        """Take note that an attempt at the region begins; the first is 0."""
+        """Record that an attempt at the region starts; the first is 0."""
 
     def execution_attempt_failed(self, attempt_number: int, reason: BaseException) -> None:
         """Undo what was prepared for the attempt (in Flink, `executionAttemptFailed` and `subtaskReset`)."""
@@ -79,7 +79,7 @@ class SplitEnumerator(OperatorCoordinator):
             )
 
     def execution_attempt_started(self, attempt_number: int) -> None:  # noqa: ARG002  # one signature for all kinds
-        """Say in the log how many there are."""
+        """Log how many there are."""
         if self.assigner is not None:
             splits = counted(len(self.assigner.splits), "input split")
             subtasks = counted(self._parallelism, "subtask")

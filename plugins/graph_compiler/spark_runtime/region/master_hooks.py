@@ -1,6 +1,6 @@
-"""What the driver sees to before any data moves: inputs that must be there, targets that can be made.
+"""The driver's checks before any data moves: inputs must exist, targets must be creatable.
 
-All vertices of the region are asked, and all that is wrong is told at once: three missing inputs are one failure.
+All vertices of the region are checked, and all problems are reported at once: three missing inputs are one failure.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Look = Callable[[str, SparkSession], str | None]
 def initialize_on_master(
     vertices: tuple[VertexDescriptor, ...], spark: SparkSession, blaming: Blaming
 ) -> None:
-    """See to the hooks of all vertices; raises InitializeOnMasterError with everything that is wrong."""
+    """Run the hooks of all vertices; raises InitializeOnMasterError with all problems."""
     problems = []
     for vertex in vertices:
         by_id = {operator.operator_id: operator for operator in vertex.operators}

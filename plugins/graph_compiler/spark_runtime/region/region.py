@@ -46,7 +46,7 @@ from graph_compiler.staging.store.staging_store import StagingStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionResult:
-    """What came out of a region."""
+    """The outputs of a region."""
 
     outputs: tuple[Output, ...]
     contracts: tuple[ContractCount, ...]
@@ -150,7 +150,7 @@ def _run(
 
 
 def _check_current(task: TaskDeploymentDescriptor, store: StagingStore) -> None:
-    """Raise SupersededError where a later attempt at the region has begun: this one hung, and commits nothing."""
+    """Raise SupersededError if a later attempt at the region has started: this one hung, and commits nothing."""
     region_id, execution_id = task.region.region_id, task.attempt.execution_id
     if is_superseded(store, task.layout, region_id, execution_id):
         raise SupersededError(

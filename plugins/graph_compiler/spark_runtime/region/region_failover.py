@@ -1,4 +1,4 @@
-"""A staged result that is lost is computed again by anyone who needs it (decision 11; Flink's region failover).
+"""A lost staged result is recomputed by the task that needs it (decision 11; Flink's region failover).
 
     find the producer's descriptor  →  the vertices on the paths to the result  →  run them  →  commit the next epoch
 
@@ -63,7 +63,7 @@ _NOT_DETERMINISTIC = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostCopy:
-    """A staged result that is lost, and what is known of it."""
+    """A lost staged result, and what is known about it."""
 
     staged: StagedInput
     lost: PartitionNotFoundError
@@ -72,12 +72,12 @@ class LostCopy:
 
     @property
     def can_be_compared(self) -> bool:
-        """Whether another copy can be told to be the same."""
+        """Whether another copy can be compared with it."""
         known = self.manifest
         return known is not None and (known.checksum is not None or known.deterministic)
 
     def cannot(self, reason: str) -> PartitionNotFoundError:
-        """Say why it cannot be computed again by this application."""
+        """Return the error that this application cannot recompute it, with the reason."""
         return PartitionNotFoundError(
             f"{self.words}\n  it cannot be recomputed here: {reason}\n"
             f"  hint: clear the task '{self.staged.producer}', with its downstream tasks"
@@ -85,7 +85,7 @@ class LostCopy:
 
     @property
     def words(self) -> str:
-        """Say what is lost, in one line."""
+        """Return what is lost, in one line."""
         return str(self.lost).splitlines()[0]
 
 
@@ -129,7 +129,7 @@ class RegionFailover:
         return manifest, rows
 
     def check_reads(self) -> None:
-        """Raise StaleReadError where what was read has been computed again since, and has other rows, or may have."""
+        """Raise StaleReadError if an input was recomputed after it was read, and has, or may have, other rows."""
         for result_id, manifest in self._manifests.items():
             newest = self.area.log.epochs(result_id)[-1]
             latest = None if newest == manifest.epoch else self.area.log.latest(result_id)
@@ -224,7 +224,7 @@ class RegionFailover:
         )
 
     def _check_resources(self, part: RegionDescriptor, copy: LostCopy) -> None:
-        """Raise PartitionNotFoundError where the producer has what this application has not."""
+        """Raise PartitionNotFoundError if the producer has resources or secrets that this application does not have."""
         if part.resource_profile != self.task.region.resource_profile:
             raise copy.cannot("that task has other resources than this one")
         own = set(values_within(self.task.region, Secret))
@@ -233,7 +233,7 @@ class RegionFailover:
             raise copy.cannot(f"that task reads with {secrets}, which this one is not given")
 
     def _check(self, manifest: Manifest, copy: LostCopy, *, is_free: bool) -> None:
-        """Refuse a new copy that does not go with what is left of the old one."""
+        """Refuse a new copy that does not match what others have read of the old one."""
         is_same = copy.manifest is not None and manifest.replaces(copy.manifest)
         if not is_free and not is_same:
             raise copy.cannot(_NOT_DETERMINISTIC)

@@ -1,4 +1,4 @@
-"""Who reads whom inside one application: the region's operators and the edges between them that are not staged."""
+"""The graph of one application: the region's operators and the edges between them that are not staged."""
 
 from __future__ import annotations
 

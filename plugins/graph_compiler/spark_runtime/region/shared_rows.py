@@ -2,7 +2,7 @@
 
 Spark computes a plan anew for every action. Where that would give other rows each time (`rand()`, a limit without an
 order, a function declared non-deterministic), two readers would see two results, and rows would be in both or in
-neither: they are staged first. Caching is no cure, since lost blocks are computed anew.
+neither: they are staged first. Caching does not help, since lost blocks are recomputed.
 """
 
 from __future__ import annotations

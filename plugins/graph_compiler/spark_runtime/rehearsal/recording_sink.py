@@ -1,4 +1,4 @@
-"""A sink that keeps what it is given, and writes nothing unless a real one stands behind it."""
+"""A sink that keeps its rows, and writes nothing unless it wraps a real one."""
 
 from __future__ import annotations
 

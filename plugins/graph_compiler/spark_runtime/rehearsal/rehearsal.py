@@ -1,4 +1,4 @@
-"""Run a pipeline with rows in the place of its sources, and keep what its sinks are given: what a test looks at.
+"""Run a pipeline with given rows for its sources, and keep the rows of its sinks, for tests.
 
 Regions run one after the other in one session, by the code that runs them in production (`main.execute`), with a
 staging root of the rehearsal's own. Every output may be read again, so what is not deterministic is fixed, as it is

@@ -55,7 +55,7 @@ class Variation:
         return self.row.treatment is Treatment.SPLIT
 
     def __str__(self) -> str:
-        """Say what was found, and why it matters."""
+        """Return what was found, and why it matters."""
         if self.row is varying_rows.DECLARED:
             return self.found
         return f"{self.found}: {self.row.reason}"

@@ -1,1 +1,1 @@
-"""The executions of a run: its record, their order, claims, attempts and progress."""
+"""The executions of a run: its marker, their order, claims, attempts and progress."""

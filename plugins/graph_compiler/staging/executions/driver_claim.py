@@ -1,4 +1,4 @@
-"""One execution has one driver: a second one, of a supervisor or queue that starts things twice, commits nothing."""
+"""One execution has one driver: a second one, started by a supervisor or a queue, commits nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class DriverClaim:
 
 
 def claim_execution(store: StagingStore, task: TaskDeploymentDescriptor) -> None:
-    """Put this process' claim; raises ExecutionClaimedError where another one has."""
+    """Write this process's claim; raises ExecutionClaimedError if another process has one."""
     key = task.layout.driver(task.region.region_id, task.attempt.execution_id)
     mine = DriverClaim(host=socket.gethostname(), process_id=os.getpid(), time=time.time())
     if store.put_if_absent(key, to_json(mine).encode()):
@@ -42,7 +42,7 @@ def claim_execution(store: StagingStore, task: TaskDeploymentDescriptor) -> None
 
 
 def _claimed_by(store: StagingStore, key: str, mine: DriverClaim) -> str | None:
-    """Return who has put a claim, None where it is this process: its answer was lost, and asked for again."""
+    """Return who has written a claim, None if it is this process, whose answer was lost and which asked again."""
     try:
         other = get_document(store, key, DriverClaim)
     except (DamagedDocumentError, OtherVersionError) as error:

@@ -1,10 +1,9 @@
-"""The order in which the executions of a region began: put, one number each, and never read off a clock.
+"""The order in which the executions of a region started: one number each, independent of clocks.
 
     descriptor.json   →   order/<n>.json      the first free number is its own
 
-Airflow's try numbers grow while a run lives, and begin again where it is deleted and created again; a clock may be set
-back. Executions that have a descriptor and no number (of an earlier version, or dead in between) come before all
-others.
+Airflow's try numbers grow during a run, and start again if it is deleted and created again; a clock may be set back.
+Executions with a descriptor and no number (of an earlier version, or dead in between) come before all others.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ _NAME = re.compile(r"(0|[1-9][0-9]*)\.json", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """Which execution has a number."""
+    """The execution that has a number."""
 
     execution_id: str
 
 
 def begin(store: StagingStore, task: TaskDeploymentDescriptor) -> bool:
-    """Leave an execution's descriptor, and its number; False where this very execution has begun before."""
+    """Write an execution's descriptor, and its number; False if this execution has already started."""
     region_id, execution_id = task.region.region_id, task.attempt.execution_id
     if not store.put_if_absent(
         task.layout.descriptor(region_id, execution_id), task.to_json().encode()
@@ -49,15 +48,15 @@ def begin(store: StagingStore, task: TaskDeploymentDescriptor) -> bool:
 
 
 def in_order(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> list[str]:
-    """Return the folders of a region's executions that have a descriptor, in the order in which they began.
+    """Return the folders of a region's executions that have a descriptor, in the order in which they started.
 
-    Raises DamagedDocumentError where a number cannot be read: a guess could let an execution commit that was given up.
+    Raises DamagedDocumentError if a number cannot be read: a guess could let a superseded execution commit.
     """
     turns = _turns(store, layout.order(region_id))
     begun: list[tuple[int, float, str]] = []
     for name in store.folders(layout.executions(region_id)):
         folder = f"{layout.executions(region_id)}/{name}"
-        # What has no number was begun by an earlier version, which went by the time of this file.
+        # One without a number was started by an earlier version, which used the time of this file.
         if (time := store.written(f"{folder}/{DESCRIPTOR}")) is not None:
             begun.append((turns[name], 0, folder) if name in turns else (-1, time, folder))
     return [folder for _, _, folder in sorted(begun)]
@@ -73,7 +72,7 @@ def _turns(store: StagingStore, folder: str) -> dict[str, int]:
             raise error.hinting(
                 "remove it, and clear the task: its execution then counts as begun before all others"
             ) from None
-        if turn is not None:  # else a collection removes the run
+        if turn is not None:  # otherwise a collection is removing the run
             turns.setdefault(path_segment(turn.execution_id), number)
     return turns
 

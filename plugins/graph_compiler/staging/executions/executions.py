@@ -6,7 +6,7 @@
     report.json       the driver ended         FINISHED or FAILED
     outcome.json      the task ended           FINISHED, FAILED or CANCELED
 
-An attempt is that of every subtask of the region: its ExecutionVertices share one state (`folded_state.py`).
+An attempt includes every subtask of the region: its ExecutionVertices share one state (`folded_state.py`).
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class RegionExecution:
     """One attempt at a region.
 
     Times are seconds since the epoch; `ended` None while it runs. `host` is the worker's, None before spark-submit.
-    `reason` says why it did not finish. `report` is the driver's, None while it runs, or if it died; `progress` is what
-    the driver told last, None where there is a report, which says more. `logical_date` is the run's, None where it has
+    `reason` says why it did not finish. `report` is the driver's, None while it runs, or if it died; `progress` is the
+    driver's last, None if there is a report, which has more. `logical_date` is the run's, None where it has
     none.
     """
 
@@ -81,17 +81,17 @@ class RegionExecution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
-    """A document that is there, and that nobody can read any more."""
+    """A document that exists but cannot be read."""
 
     reason: str
 
 
 class ExecutionNotFoundError(GraphCompilerError):
-    """There is no such run, task or attempt in the staging root."""
+    """The staging root does not have this run, task or attempt."""
 
 
 def find_run(store: StagingStore, layout: StagingLayout) -> None:
-    """Raise ExecutionNotFoundError, naming what there is, where a run has left nothing."""
+    """Raise ExecutionNotFoundError, which names the existing runs, if there is no such run."""
     if store.is_there(layout.run):
         return
     wanted = layout.identity
@@ -104,7 +104,7 @@ def find_run(store: StagingStore, layout: StagingLayout) -> None:
 
 
 def identity_of(store: StagingStore, run: str) -> RunIdentity | None:
-    """Return the run whose folder this is, None where neither its name nor the record in it says that.
+    """Return the run of a folder, None if neither its name nor the record in it identifies one.
 
     Raises OSError.
     """
@@ -119,7 +119,7 @@ def identity_of(store: StagingStore, run: str) -> RunIdentity | None:
 
 
 def regions_of(store: StagingStore, layout: StagingLayout) -> tuple[RegionId, ...]:
-    """Return the regions of which a run has attempts, by when the first began as far as clocks tell."""
+    """Return the regions of which a run has attempts, by the start of their first attempts according to clocks."""
     begun: dict[RegionId, float] = {}
     for name in store.folders(layout.tasks):
         region_id = RegionId(name_of_segment(name) or name)
@@ -150,7 +150,7 @@ def logical_date_of(attempts: Iterable[RegionExecution]) -> str | None:
 
 
 def history_size(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> int:
-    """Return how many earlier attempts the pipeline wants shown, as the last attempt was told."""
+    """Return how many earlier attempts to show, according to the last attempt's descriptor."""
     begun = in_order(store, layout, region_id)
     try:
         told = _descriptor(store, begun[-1]) if begun else None
@@ -163,14 +163,14 @@ def history_size(store: StagingStore, layout: StagingLayout, region_id: RegionId
 def last_execution(
     store: StagingStore, layout: StagingLayout, region_id: RegionId
 ) -> RegionExecution | None:
-    """Return the current attempt at a region, None where there is none."""
+    """Return the current attempt at a region, None if there is none."""
     return next(iter(executions(store, layout, region_id, size=0)), None)
 
 
 def last_descriptor(
     store: StagingStore, layout: StagingLayout, region_id: RegionId
 ) -> TaskDeploymentDescriptor | None:
-    """Return what a region's last attempt was told to do, None where there is none.
+    """Return the descriptor of a region's last attempt, None if there is none.
 
     Raises DamagedDocumentError where nobody can read it any more.
     """
@@ -179,9 +179,9 @@ def last_descriptor(
 
 
 def told(store: StagingStore, descriptor: str) -> TaskDeploymentDescriptor | None:
-    """Return what the attempt of a descriptor was told to do, None where it was told nothing.
+    """Return the descriptor of an attempt, None if it has none.
 
-    Raises DamagedDocumentError where nobody can read it any more, and OtherVersionError.
+    Raises DamagedDocumentError and OtherVersionError.
     """
     try:
         return get_document(store, descriptor, TaskDeploymentDescriptor, version=DESCRIPTOR_VERSION)
@@ -192,7 +192,7 @@ def told(store: StagingStore, descriptor: str) -> TaskDeploymentDescriptor | Non
 def is_superseded(
     store: StagingStore, layout: StagingLayout, region_id: RegionId, execution_id: str
 ) -> bool:
-    """Whether another attempt at a region began after an execution; one that left no descriptor is not superseded."""
+    """Whether another attempt at a region started after an execution; one without a descriptor is not superseded."""
     names = [folder.rpartition("/")[2] for folder in in_order(store, layout, region_id)]
     return path_segment(execution_id) in names[:-1]
 
@@ -200,7 +200,7 @@ def is_superseded(
 def failure_times(
     store: StagingStore, layout: StagingLayout, region_id: RegionId, *, but: str
 ) -> tuple[float, ...]:
-    """Return when a region's attempts failed, first to last, but for one execution; of one that died, when it began."""
+    """Return when a region's attempts failed, in order, without one execution; for one that died, when it started."""
     return tuple(
         one.ended or one.started
         for one in executions(store, layout, region_id, size=ALL)
@@ -209,7 +209,7 @@ def failure_times(
 
 
 def _execution(store: StagingStore, folder: str, *, is_last: bool) -> RegionExecution | None:
-    """Return an attempt, None where the descriptor does not say which, or is gone meanwhile."""
+    """Return an attempt, None if its descriptor does not identify it, or no longer exists."""
     started = store.written(f"{folder}/{DESCRIPTOR}")
     try:
         told = _descriptor(store, folder)
@@ -248,7 +248,7 @@ def _execution(store: StagingStore, folder: str, *, is_last: bool) -> RegionExec
 
 
 def _progress(store: StagingStore, key: str) -> ExecutionProgress | None:
-    """Read what is told of an attempt while it runs; nothing depends on it, so whatever cannot be read is not there."""
+    """Read the progress of an attempt; nothing depends on it, so that an unreadable document counts as missing."""
     try:
         return get_document(store, key, ExecutionProgress, version=PROGRESS_VERSION)
     except (OSError, DamagedDocumentError, OtherVersionError):
@@ -256,7 +256,7 @@ def _progress(store: StagingStore, key: str) -> ExecutionProgress | None:
 
 
 def _descriptor(store: StagingStore, folder: str) -> dict[str, Json] | None:
-    """Return what an attempt was told, undecoded: of another version too, it says which attempt it is."""
+    """Return the undecoded descriptor of an attempt: in any version, it identifies the attempt."""
     key = f"{folder}/{DESCRIPTOR}"
     content = store.get(key)
     return None if content is None else decode_object(content, key)

@@ -1,12 +1,12 @@
-"""What the documents of an attempt say of its state: each is an event, and Flink's `Execution` takes it in.
+"""The state of an attempt, from its documents: each is an event for Flink's `Execution`.
 
     descriptor.json   CREATED → SCHEDULED → DEPLOYING
     submission.json   → INITIALIZING → RUNNING
-    report.json       the driver's end; the attempt's, where its task has left no word
+    report.json       the driver's end; the attempt's, if its task has left no outcome
     outcome.json      the task's end
     a later attempt   without a report the attempt has died: FAILED
 
-A history that no execution can have is not believed: it is shown as a failure, with what contradicts what.
+An impossible history is shown as a failure, with the contradiction.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DIED = "it died without a report: its worker was killed or lost"
 
 @dataclass(frozen=True, slots=True)
 class FoldedState:
-    """Where an attempt is; `reason` says why it did not finish."""
+    """The state of an attempt; `reason` says why it did not finish."""
 
     state: ExecutionState
     reason: str | None = None
@@ -37,7 +37,7 @@ class FoldedState:
 def folded_state(
     report: ExecutionReport | None, outcome: Outcome | None, *, was_submitted: bool, is_last: bool
 ) -> FoldedState:
-    """Return the state that an attempt's documents lead to, one after the other."""
+    """Return the state that follows from an attempt's documents, one after the other."""
     state = transition(ExecutionState.CREATED, ExecutionState.SCHEDULED)
     state = transition(state, ExecutionState.DEPLOYING)
     if was_submitted:
@@ -66,7 +66,7 @@ def _end(
 def _why_impossible(
     state: ExecutionState, end: ExecutionState, report: ExecutionReport | None
 ) -> str | None:
-    """Say why an attempt in this state cannot end so, None where it can."""
+    """Return why an attempt in this state cannot end like this, None if it can."""
     if end is ExecutionState.FINISHED and report is not None and report.failure is not None:
         return f"its task has FINISHED, but its driver has FAILED: {report.failure.message}"
     try:

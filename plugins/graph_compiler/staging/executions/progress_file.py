@@ -1,6 +1,6 @@
-"""Keep a document of an execution's progress beside its descriptor, about a second behind.
+"""Write an execution's progress beside its descriptor, with about a second of delay.
 
-A thread of its own writes it: a staging root that is slow or full holds nothing up, and fails nothing.
+A separate thread writes it: a slow or full staging root delays nothing, and causes no failure.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Tells = Callable[[ExecutionProgress], None]
 
 @contextmanager
 def told_in(store: StagingStore, key: str, *, every: float = EVERY) -> Iterator[Tells]:
-    """Yield what is told of an execution's progress; only the last that was told in a while is written."""
+    """Yield a function that takes an execution's progress; of frequent updates only the last is written."""
     file = _ProgressFile(store, key)
     writer = threading.Thread(target=file.write_on, args=(every,), name="progress", daemon=True)
     writer.start()
@@ -36,9 +36,7 @@ def told_in(store: StagingStore, key: str, *, every: float = EVERY) -> Iterator[
         yield file.tell
     finally:
         file.ended.set()
-        writer.join(
-            every
-        )  # it may be stuck: anyone who waits for this execution need not wait for that
+        writer.join(every)  # it may hang, and the execution must not wait for it
 
 
 @dataclass(slots=True)
@@ -52,7 +50,7 @@ class _ProgressFile:
         self._latest = progress
 
     def write_on(self, every: float) -> None:
-        """Write what is new until the execution has ended, or it cannot be written."""
+        """Write new progress until the execution has ended, or a write fails."""
         written, pause = None, every
         while not self.ended.wait(pause):
             if (latest := self._latest) is not written and latest is not None:

@@ -1,8 +1,8 @@
-"""The record a run's first task leaves in its folder; a worker that does not see it does not share the staging root.
+"""The marker of a run's first task in its folder; a worker that does not see it does not share the staging root.
 
-A task that reads no staged result may be the first: it puts the record if there is none. One that reads some is never
-the first: record and documents of the tasks it reads from must be there. Data may be lost, and is computed again;
-documents lie apart from it.
+A task that reads no staged result may be the first: it writes the marker if there is none. One that reads some is never
+the first: the marker and the documents of its producers must exist. Data may be lost, and is recomputed; documents are
+kept apart from it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ VERSION = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunMarker:
-    """What the first task knew: where it was, when (seconds since the epoch), and which plan it ran.
+    """The first task's host, time (seconds since the epoch) and plan.
 
     `time` is what `current_timestamp()` is in all tasks of the run (`run_time.py`). `ttl` is the pipeline's
     `staging.ttl` in seconds.
@@ -54,7 +54,7 @@ class RunMarker:
 
     @classmethod
     def of(cls, task: TaskDeploymentDescriptor, *, host: str, time: float) -> Self:
-        """Return what a task knows of its run."""
+        """Return the marker that a task would write."""
         return cls(
             version=VERSION,
             root=task.staging_root,
@@ -67,13 +67,13 @@ class RunMarker:
 
 
 def _upgraded(document: dict[str, Json]) -> dict[str, Json]:
-    """Return a marker of version 1, which knew the pipeline's own Dag only, as one of this version."""
+    """Return a marker of version 1, which knew only the pipeline's own Dag, as one of this version."""
     is_first = document.get("version") == 1
     return {**with_identity(document), "version": VERSION} if is_first else document
 
 
 def find_marker(store: StagingStore, layout: StagingLayout) -> RunMarker | None:
-    """Return a run's marker, None where it has none here.
+    """Return a run's marker, None if this worker sees none.
 
     Raises DamagedDocumentError for one that cannot be read, StagingError for that of another run.
     """
@@ -83,7 +83,7 @@ def find_marker(store: StagingStore, layout: StagingLayout) -> RunMarker | None:
         raise error.hinting(
             "remove it, and clear a task of the run that reads no staged result: it puts it again"
         ) from None
-    # Where a file system does not tell upper from lower case, two run ids may name one folder.
+    # On a file system that ignores case, two run ids may name one folder.
     if marker and marker.identity != layout.identity:
         theirs, ours = marker.identity, layout.identity
         raise StagingError(
@@ -95,25 +95,25 @@ def find_marker(store: StagingStore, layout: StagingLayout) -> RunMarker | None:
 
 
 def same_root(store: StagingStore, layout: StagingLayout) -> Callable[[], bool]:
-    """Return whether the staging root is the one that is there now, whenever it is asked later.
+    """Return a function that checks whether the staging root is still the current one.
 
-    A root that is unmounted in mid-run leaves an empty folder behind, which takes documents as well. Without a marker
-    by now (a test, a preview) nothing is told.
+    A root that is unmounted during a run leaves an empty folder, which would accept documents. Without a marker (a
+    test, a preview) nothing is checked.
     """
     began = store.get(layout.marker)
     return lambda: began is None or store.get(layout.marker) == began
 
 
 def mark_run(store: StagingStore, marker: RunMarker) -> None:
-    """Put a run's marker, if it has none."""
+    """Write a run's marker, if it has none."""
     layout = StagingLayout(root=marker.root, identity=marker.identity)
     store.put_if_absent(layout.marker, to_json(marker).encode())
 
 
 def see_marker(store: StagingStore, region: RegionDescriptor, mine: RunMarker) -> None:
-    """Put the marker, if a task may be its run's first and there is none, and see that the run is here.
+    """Write the marker, if a task may be its run's first and there is none, and check that the run is here.
 
-    Raises StagingRootNotSharedError where another worker must have put what is not to be seen, StaleResultError where
+    Raises StagingRootNotSharedError if documents that another worker must have written are missing, StaleResultError if
     another version of the pipeline may have had other tasks.
     """
     layout = StagingLayout(root=mine.root, identity=mine.identity)
@@ -135,7 +135,7 @@ def see_marker(store: StagingStore, region: RegionDescriptor, mine: RunMarker) -
 
 
 def check_marker(store: StagingStore, layout: StagingLayout, host: str) -> RunMarker:
-    """Return a run's marker; raises StagingRootNotSharedError where it is not to be seen, or names another root."""
+    """Return a run's marker; raises StagingRootNotSharedError if it is missing, or names another root."""
     marker = find_marker(store, layout)
     if marker is None:
         raise not_shared(layout.root, host, f"no {layout.marker}")
@@ -157,7 +157,7 @@ def _has_documents(store: StagingStore, layout: StagingLayout, region_id: Region
 
 
 def not_shared(root: str, host: str, found: str) -> StagingRootNotSharedError:
-    """Return the error in words."""
+    """Return the error with its message."""
     return StagingRootNotSharedError(
         f"staging root {root} is not shared with this worker ({host})\n"
         f"  found: {found}\n"

@@ -1,8 +1,8 @@
-"""The one "now" of a run (decision 22): the time in the record that the run's first task puts.
+"""The one "now" of a run (decision 22): the time in the marker that the run's first task writes.
 
-Clocks of hosts differ, and Spark looks at its own for every action. `run.json` is put if absent, so one clock has
-spoken once; every task has to see it before it starts, every retry, cleared task and recomputation finds it in the same
-place, and a replay takes it along. A document of its own would be a second thing to lose, and would say no more.
+Clocks of hosts differ, and Spark reads its own for every action. `run.json` is put if absent, so one clock is read
+once; every task has to see it before it starts, every retry, cleared task and recomputation finds it in the same place,
+and a replay copies it. A separate document could be lost separately, and would contain no more.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What the clock of a host says: seconds since the epoch."""
+    """A reading of a host's clock: seconds since the epoch."""
 
     host: str
     time: float
@@ -28,7 +28,7 @@ class Reading:
 def run_time(store: StagingStore, task: TaskDeploymentDescriptor, mine: Reading) -> datetime:
     """Return the run's now, to the microsecond, in UTC.
 
-    `mine` counts only where the run has no record yet, as in a test or a preview: then this task is its first.
+    `mine` counts only if the run has no marker yet, as in a test or a preview: then this task is its first.
     """
     marker = find_marker(store, task.layout)
     if marker is None:

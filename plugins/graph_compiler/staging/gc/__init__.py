@@ -1,1 +1,1 @@
-"""What in a staging root can go: read, decided, removed."""
+"""Garbage collection of a staging root: survey, decision, removal."""

@@ -1,12 +1,12 @@
-"""Decide what `graph-compiler staging gc` removes; nothing is touched here.
+"""Decide what `graph-compiler staging gc` removes; nothing is changed here.
 
     a run that is not live and old enough      all of it, once nothing outside its folder is left
-    any other run that is not live             what nobody can read: losers' data, superseded epochs, prepared rows
+    any other run that is not live             what nobody reads: losers' data, superseded epochs, prepared rows
     a live run                                 nothing
 
-Kept in any case: the ledgers of targets; and of every run what an undone publication needs, since the next execution
-that writes the target carries it out. A table can only be dropped by someone who may connect: its run is kept, without
-its rows.
+Always kept: the ledgers of targets; and of every run the rows of unfinished publications, since the next execution that
+writes the target carries them out. A table can only be dropped by someone with access to the database: its run is kept,
+without its rows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from graph_compiler.staging.publications.preparations import PlaceKind, is_besid
 
 
 class Waste(StrEnum):
-    """Why something goes."""
+    """Why something is removed."""
 
     RUN = "the run is old"
     EXPIRED = "the run is old, and kept for its records only"
@@ -50,7 +50,7 @@ class Waste(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
-    """Something to remove. `run` is None for what belongs to no run; `changed` is the run's."""
+    """Something to remove. `run` is None if it belongs to no run; `changed` is the run's."""
 
     waste: Waste
     path: str
@@ -61,7 +61,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftTable:
-    """A table a sink prepared in a database, as the document `record` says: who may connect drops it."""
+    """A table that a sink prepared in a database, according to the document `record`; it is dropped by hand."""
 
     record: str
     run: RunIdentity
@@ -72,13 +72,13 @@ class LeftTable:
 
     @property
     def statement(self) -> str:
-        """Return what drops it."""
+        """Return the SQL statement that drops it."""
         return f"DROP TABLE IF EXISTS {self.table}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptRun:
-    """A run that stays, and why."""
+    """A run that is kept, and why."""
 
     run: RunIdentity
     state: RunState
@@ -88,7 +88,7 @@ class KeptRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """What goes, what only a person can remove, or says to have removed, and what stays."""
+    """What is removed, what only a person can remove or has removed, and what is kept."""
 
     removals: tuple[Removal, ...]
     tables: tuple[LeftTable, ...]
@@ -97,15 +97,15 @@ class Collection:
 
     @property
     def bytes(self) -> int:
-        """Add up what goes."""
+        """Return how many bytes are removed."""
         return sum(removal.bytes for removal in self.removals)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What is asked for. `older_than` in seconds, None for each run's own ttl; `airflow` is its word on runs it knows.
+    """What to remove. `older_than` in seconds, None for each run's own ttl; `airflow` has the states of runs it knows.
 
-    `tables_dropped`: somebody says of all tables that were left that they are gone.
+    `tables_dropped`: the caller confirms that all leftover tables are dropped.
     """
 
     now: float
@@ -115,13 +115,13 @@ class Policy:
 
 
 def verdict(run: StagedRun, policy: Policy) -> Verdict:
-    """Whether a run is live, by the one rule."""
+    """Return whether a run is live, and why, by the rule in `liveness`."""
     word = policy.airflow.get(run.identity)
     return judge(run.facts, word, silent=policy.now - run.changed, ttl=run.ttl)
 
 
 def collect(inventory: StagingInventory, policy: Policy) -> Collection:
-    """Decide about everything in a staging root."""
+    """Decide what to remove of everything in a staging root."""
     removals = [Removal(waste=Waste.TRASH, path=path, bytes=0) for path in inventory.trash]
     removals += [
         Removal(waste=Waste.STRAY, path=document.path, bytes=document.bytes)
@@ -161,7 +161,7 @@ def _collect_run(run: StagedRun, undone: frozenset[str], policy: Policy) -> Coll
     prepared = tuple(_prepared_folders(run, undone))
     if is_old and not undone and not tables:
         whole = _removal(run, Waste.RUN, run.path, run.bytes)
-        # The records of what lies elsewhere go last: a collection that is interrupted finds them again.
+        # Records of places outside the root go last: an interrupted collection finds them again.
         return Collection(removals=(*prepared, whole), tables=(), kept=())
     reason = found.reason
     if is_old:
@@ -178,7 +178,7 @@ def _collect_run(run: StagedRun, undone: frozenset[str], policy: Policy) -> Coll
 
 
 def _age_limit(run: StagedRun, policy: Policy) -> float:
-    """Return the age from which a run goes: what was asked for, but not below an hour without Airflow's word."""
+    """Return the age from which a run is removed: the requested one, but at least an hour without Airflow's state."""
     asked = run.ttl if policy.older_than is None else policy.older_than
     is_known = run.identity in policy.airflow
     return asked if is_known else max(asked, MINIMUM_SILENCE)

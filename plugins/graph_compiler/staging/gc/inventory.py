@@ -1,4 +1,4 @@
-"""What lies in a staging root, as values: `staging_survey` reads them, `staging_collection` decides about them.
+"""The contents of a staging root, as values: `survey` reads them, `collection` decides about them.
 
 Sizes are bytes on disk, times seconds since the epoch.
 """
@@ -27,7 +27,7 @@ class DataFolder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedEpoch:
-    """A committed epoch; `folder` is the name of its data, `bytes` what its manifest names."""
+    """A committed epoch; `folder` is the name of its data folder, `bytes` the size of the files in its manifest."""
 
     epoch: int
     execution_id: str
@@ -43,8 +43,8 @@ class StagedEpoch:
 class StagedResult:
     """A result with its epochs, first to last, of which readers read the last.
 
-    `owner` is the task that stages it, None where rows were only fixed for one execution (decision 9). `consumers` read
-    it by the plan, `readers` have read it.
+    `owner` is the task that stages it, None if rows were only staged for one execution (decision 9). `consumers` read
+    it according to the plan, `readers` have read it.
     """
 
     id: IntermediateDataSetId
@@ -56,9 +56,9 @@ class StagedResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedRows:
-    """What a sink prepared outside the run's folder, as the document `record` says.
+    """Rows that a sink prepared outside the run's folder, according to the document `record`.
 
-    `is_there`: of a folder, whether it exists; of a table, whether nothing says that it was dropped.
+    `is_there`: whether the folder exists; for a table, whether no record says that it was dropped.
     """
 
     record: str
@@ -69,7 +69,7 @@ class PreparedRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrayDocument:
-    """A document that has no name yet: it is being written, or its writer was killed."""
+    """A temporary file of a document: it is being written, or its writer was killed."""
 
     path: str
     bytes: int
@@ -98,8 +98,8 @@ class StagedRun:
 class StagingInventory:
     """A staging root.
 
-    `undone` was decided and not carried out. `trash` is what an earlier collection has not finished removing; `stray`
-    are documents of ledgers.
+    `undone` are publications that were decided and not carried out. `trash` is what an earlier collection has not
+    finished removing; `stray` are temporary files of ledgers.
     """
 
     root: str

@@ -1,9 +1,9 @@
-"""Whether a run may still read or write what it staged: the one rule.
+"""Whether a run may still read or write its staged results: the only rule.
 
     Airflow has it queued or running                          LIVE, whatever its age
     Airflow says it ended, and an attempt has no end          LIVE until silent for an hour: its driver may still write
     Airflow says it ended                                     FINISHED or FAILED
-    nobody can ask, and
+    Airflow's state is unknown, and
         an attempt has no end, or documents cannot be read    LIVE until silent for its ttl, then FAILED
         the last attempt at a task failed                     FAILED
         a task that reads from others has not begun           LIVE until silent for its ttl, then FAILED
@@ -25,7 +25,7 @@ MINIMUM_SILENCE = 3600.0
 
 
 class RunState(StrEnum):
-    """What became of a run."""
+    """The state of a run."""
 
     LIVE = "LIVE"
     FINISHED = "FINISHED"
@@ -33,7 +33,7 @@ class RunState(StrEnum):
 
 
 class AirflowRunState(StrEnum):
-    """Airflow's word (its DagRunState)."""
+    """The state of a run in Airflow (its DagRunState)."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -42,13 +42,13 @@ class AirflowRunState(StrEnum):
 
     @property
     def is_live(self) -> bool:
-        """Whether the run will go on."""
+        """Whether the run may continue."""
         return self in (AirflowRunState.QUEUED, AirflowRunState.RUNNING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
-    """What a run's documents say: attempts without an end, last attempts that failed, readers that have not begun.
+    """Facts from a run's documents: attempts without an end, last attempts that failed, readers that have not started.
 
     `unreadable` says why its documents cannot be read, as after an update of this program.
     """
@@ -70,7 +70,7 @@ class Verdict:
 def judge(
     facts: RunFacts, airflow: AirflowRunState | None, *, silent: float, ttl: float
 ) -> Verdict:
-    """Apply the rule; `airflow` None means that nobody could ask, or that Airflow does not know the run."""
+    """Apply the rule; `airflow` None means that Airflow could not be asked, or does not know the run."""
     if airflow is not None and airflow.is_live:
         return Verdict(state=RunState.LIVE, reason=f"Airflow has it {airflow}")
     if airflow is not None:

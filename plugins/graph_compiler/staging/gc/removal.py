@@ -1,8 +1,8 @@
-"""Carry out a collection: a run's folder gets a name in `.trash` first, in one step, and is removed there.
+"""Carry out a collection: a run's folder is first renamed into `.trash`, in one step, and removed there.
 
-Killed in between, the next collection finds the trash. Two collections at once: the second finds nothing to rename. A
-run that has changed since it was looked at is left alone, and so is one of which something else could not be removed.
-What a sink prepared stays if it has been decided meanwhile to publish it: ledgers are looked at again before each run.
+If it is killed in between, the next collection finds the trash. Of two concurrent collections, the second finds nothing
+to rename. A run that has changed since the survey is kept, and so is one of which another part could not be removed.
+Prepared rows are kept if their publication was decided in the meantime: ledgers are read again before each run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from graph_compiler.staging.store.staging_store import StagingStore
 
 
 def remove(store: StagingStore, collection: Collection, root: str) -> Iterator[Removal]:
-    """Remove what a collection names, and yield what was removed."""
+    """Remove what a collection lists, and yield what was removed."""
     spared: dict[RunIdentity | None, bool] = {}
     undone: frozenset[Publication] = frozenset()
     for removal in collection.removals:
@@ -44,7 +44,7 @@ def remove(store: StagingStore, collection: Collection, root: str) -> Iterator[R
 
 
 def forget(store: StagingStore, tables: Iterable[LeftTable]) -> None:
-    """Record of tables that they are gone, where the record of them is still there."""
+    """Record that tables are dropped, if their preparations are still recorded."""
     for table in tables:
         if store.is_there(table.record):
             folder = table.record.rpartition("/")[0]
@@ -56,7 +56,7 @@ def _has_changed(store: StagingStore, run: RunIdentity, changed: float, root: st
 
 
 def _is_needed(removal: Removal, undone: frozenset[Publication]) -> bool:
-    """Whether an undone publication needs it: what is prepared is in a folder with the execution's name."""
+    """Whether an unfinished publication needs it: prepared rows are in a folder with the execution's name."""
     executions = {intent.execution_id for intent in undone if intent.identity == removal.run}
     if removal.waste is Waste.PREPARED:
         return PurePosixPath(removal.path).name in {path_segment(id) for id in executions}
@@ -64,7 +64,7 @@ def _is_needed(removal: Removal, undone: frozenset[Publication]) -> bool:
 
 
 def _remove(store: StagingStore, removal: Removal, root: str) -> bool:
-    """Remove one thing; False where it is still there, or another collection was first."""
+    """Remove one thing; False if it still exists, or another collection was first."""
     path = removal.path
     if removal.waste is Waste.RUN:
         path = f"{root}/{TRASH}/{uuid.uuid4().hex}"

@@ -1,6 +1,6 @@
 """Read a staging root into an inventory; nothing is changed.
 
-Only folders that hold a run's documents are taken for runs: a root that was named by mistake shows none.
+Only folders with a run's documents count as runs: a root that is named by mistake has none.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _Task(NamedTuple):
 
 
 def survey(store: StagingStore, root: str) -> StagingInventory:
-    """Look at every run of every pipeline."""
+    """Return the inventory of every run of every pipeline."""
     return StagingInventory(
         root=root,
         runs=tuple(survey_run(store, layout) for layout in _runs(store, root)),
@@ -76,7 +76,7 @@ def survey(store: StagingStore, root: str) -> StagingInventory:
 
 
 def survey_run(store: StagingStore, layout: StagingLayout) -> StagedRun:
-    """Look at one run."""
+    """Return one run."""
     files = list(store.files(layout.run))
     tasks, unreadable = _tasks(store, layout)
     results, prepared, ttl = list[StagedResult](), list[PreparedRows](), DEFAULT_TTL
@@ -108,13 +108,13 @@ def last_change(store: StagingStore, layout: StagingLayout) -> float:
 
 
 def _changed(files: Iterable[StoredFile]) -> float:
-    """Return the time of the last change; to record that nothing is left of what a sink prepared is none."""
+    """Return the time of the last change; records that prepared rows were removed do not count."""
     times = (file.written for file in files if not file.key.endswith(REMOVED))
     return max(times, default=0.0)
 
 
 def _runs(store: StagingStore, root: str) -> Iterator[StagingLayout]:
-    """Yield the runs of a root; one that neither its folder's name nor a document names cannot be asked about."""
+    """Yield the runs of a root, if their folder's name or a document identifies them."""
     for folder in store.folders(root):
         if folder.startswith("."):
             continue
@@ -131,7 +131,7 @@ def _is_run(store: StagingStore, run: str) -> bool:
 
 
 def _tasks(store: StagingStore, layout: StagingLayout) -> tuple[dict[RegionId, _Task], str | None]:
-    """Return what can be read of a run's tasks, and why not all of it can be."""
+    """Return the readable tasks of a run, and why others are not readable."""
     found, unreadable = dict[RegionId, _Task](), None
     for region_id in regions_of(store, layout):
         try:
@@ -188,7 +188,7 @@ def _epoch(store: StagingStore, layout: StagingLayout, manifest: Manifest) -> St
     return StagedEpoch(
         epoch=manifest.epoch,
         execution_id=manifest.attempt.execution_id,
-        # By its name alone: the root may be called otherwise here than where it was written.
+        # Only by its name: the root may have another path here than where it was written.
         folder=PurePosixPath(manifest.location).name,
         location=manifest.location,
         rows=manifest.rows,
@@ -220,7 +220,7 @@ def _data(
 
 
 def _folder_of(layout: StagingLayout, file: StoredFile) -> str:
-    """Return the folder of an epoch or a sink that a file is in, whatever is above it where it is in none."""
+    """Return the folder of the epoch or the sink of a file, or the folder above it if there is none."""
     parts = file.key.removeprefix(f"{layout.results}/").split("/")
     return "/".join([layout.results, *parts[:2]])
 
@@ -230,7 +230,7 @@ def _prepared(
 ) -> Iterator[PreparedRows]:
     for key in sorted(file.key for file in files if _is_preparation(file.key)):
         record = get_document(store, key, Preparation)
-        if record is None:  # another collection removes the run
+        if record is None:  # another collection is removing the run
             continue
         place = record.prepared
         if place.kind is PlaceKind.FOLDER:
@@ -256,7 +256,7 @@ def _is_preparation(key: str) -> bool:
 
 
 def _stray(folder: str, files: Iterable[StoredFile]) -> Iterator[StrayDocument]:
-    """Yield the documents that a store was writing: `.<name>.json.<letters>`."""
+    """Yield temporary files of documents: `.<name>.json.<letters>`."""
     for file in sorted(files, key=lambda found: found.key):
         path = PurePosixPath(file.key)
         is_data = path.relative_to(folder).parts[0] == "data"

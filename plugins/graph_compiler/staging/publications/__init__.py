@@ -1,1 +1,1 @@
-"""Publications to targets: ledger, intents, files brought to their place, places that must not meet."""
+"""Publications to targets: ledger, intents, moving files into place, and places that must not overlap."""

@@ -1,4 +1,4 @@
-"""Bring an execution's prepared files into their target, no matter who does it, or how often it was begun before.
+"""Move an execution's prepared files into their target, whichever execution does it, however often it was started.
 
     claim      rename the folder with the files to a name of this carrier's own; of several carriers one succeeds
     bring in   exchange it for the folder it replaces, in one step; where the target's store does not promise that, or
@@ -88,7 +88,7 @@ def steps(intent: Intent, carrier: str) -> Iterator[None]:
 
 
 def _rooms(intent: Intent) -> tuple[Path, ...]:
-    """Return the folders that carriers claim: what is prepared, and what is copied to where it cannot be renamed to."""
+    """Return the folders that carriers claim: the prepared one, and the copy on another mount."""
     target, prepared = Path(intent.target), Path(intent.prepared)
     places = sorted({(target / name).parent for name in intent.add})
     copied = (room_in(place, prepared.name) for place in places)
@@ -96,7 +96,7 @@ def _rooms(intent: Intent) -> tuple[Path, ...]:
 
 
 def remove_empty(prepared: Path) -> None:
-    """Remove an execution's folder, and the one around it when nobody else prepares anything there."""
+    """Remove an execution's folder, and its parent if no other execution prepares rows there."""
     for folder in (prepared, prepared.parent):
         with suppress(OSError):
             folder.rmdir()
@@ -112,7 +112,7 @@ def _folders(room: Path) -> Iterator[Path]:
 
 
 def _empty(store: StagingStore, claimed: Path, target: Path, intent: Intent) -> Iterator[None]:
-    """Bring in the new files of a claimed folder, or delete it if it has none."""
+    """Move the new files of a claimed folder into place, or delete it if it has none."""
     if not any((claimed / name).exists() for name in intent.add):
         yield
         yield from _clear(claimed, target, intent)
@@ -156,16 +156,14 @@ def _clear(claimed: Path, target: Path, intent: Intent) -> Iterator[None]:
     yield
     shutil.rmtree(claimed, ignore_errors=True)
     yield
-    with suppress(
-        FileNotFoundError
-    ):  # it is deleted, as it should be, or another has claimed the rest
+    with suppress(FileNotFoundError):  # it is deleted, or another carrier has claimed the rest
         left = claimed.rename(claimed.with_name(f"{_LEFT}{claimed.name}"))
         words = "%s came out of %s and cannot be deleted by this user: left for `staging gc`"
         LOG.warning(words, left, target)
 
 
 def _put_in_place(store: StagingStore, new: Path, place: Path, *, is_target: bool) -> None:
-    """Let a folder take the place of another, or come where none is; leave both where that cannot be.
+    """Put a folder in the place of another, or of none; leave both unchanged if that fails.
 
     A target that is a link stays one; in the place of a link inside it comes the folder.
     """
@@ -184,26 +182,26 @@ def _put_in_place(store: StagingStore, new: Path, place: Path, *, is_target: boo
 
 
 def _exchange(store: StagingStore, new: Path, place: Path) -> bool:
-    """Exchange two folders if their store promises to; False where their files must be moved one by one."""
+    """Exchange two folders if their store promises to; False if their files must be moved one by one."""
     return store.promises.atomic_exchange and store.exchange(str(new), str(place))
 
 
 def _clear_the_way(target: Path, name: str, remove: tuple[str, ...]) -> None:
-    """Take away what stands where a folder must be, if it goes anyway: a link, or a file."""
+    """Remove a link or a file in the place of a folder, if it is to be removed anyway."""
     for folder in list(reversed(Path(name).parents))[1:]:
         if str(folder) in remove:
             _unlink(target / folder)
 
 
 def _unlink(path: Path) -> None:
-    """Remove a file or a link; a folder that has come in its place stays."""
+    """Remove a file or a link; a folder that has replaced it is kept."""
     if path.is_symlink() or not path.is_dir():
         with suppress(NotADirectoryError):  # a file is where its folder was
             path.unlink(missing_ok=True)
 
 
 def _rename(new: Path, place: Path) -> bool:
-    """Rename a folder to a name that is free; False if it is not any more, or on another mount."""
+    """Rename a folder to a free name; False if it is no longer free, or on another mount."""
     try:
         new.rename(place)
     except OSError as error:
@@ -214,7 +212,7 @@ def _rename(new: Path, place: Path) -> bool:
 
 
 def _make_alike(new: Path, place: Path) -> None:
-    """Set on a folder the owner, mode and access list of the one it replaces, as far as this process may."""
+    """Copy owner, mode and access list from the replaced folder, as far as this process may."""
     there = place.stat()
     for owner in ((there.st_uid, -1), (-1, there.st_gid)):
         with suppress(PermissionError):

@@ -1,4 +1,4 @@
-"""What an execution is about to do to a folder, as its ledger keeps it."""
+"""A publication to a folder, as recorded in its ledger."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Intent(Publication):
 
 
 def marker_files(add: Iterable[str], markers: Iterable[str] | None) -> frozenset[str]:
-    """Return which of an intent's files only say which columns there are.
+    """Return the files of an intent that only contain the columns.
 
     Of an intent that does not list them, those that such files were called: it names no files but its own execution's.
     """

@@ -1,4 +1,4 @@
-"""The publications of a target, in order, whichever run or pipeline makes them.
+"""The publications of a target, in order, from all runs and pipelines.
 
     settle    carry out what others decided about this target and did not finish, or give up what cannot be; give
               the next number
@@ -8,9 +8,9 @@
 Two executions that took the same number cannot both decide: the loser changes nothing, and is tried again. Where what
 it would do does not depend on what others did, it takes the next number instead.
 
-An intent that nobody can read any more (empty, torn, of another kind) stops nobody for good. Once it is done, its order
-is over, and only whose it was matters. Before that no task whose state is success needs it, so it is given up, but not
-while an attempt lives that may have it in its memory. In both cases a run that may have published it itself is told so.
+An unreadable intent (empty, truncated, of another kind) blocks nobody forever. Once it is done, its order no longer
+matters, but only whose it was. Before that no successful task needs it, so it is given up, but not while an attempt
+lives that may have it in memory. In both cases a run that may have published it itself gets an error.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Ledger:
 
     @property
     def records(self) -> LedgerRecords:
-        """Return what was decided, as it is recorded."""
+        """Return the records of decided publications."""
         return LedgerRecords(store=self.store, layout=self.layout)
 
     def settle(
@@ -71,13 +71,13 @@ class Ledger:
         carry_out: Callable[[Publication], None],
         mine: str | None = None,
     ) -> int:
-        """Finish what others began with the target, and give the next number; `mine` is the execution that asks.
+        """Finish the target's unfinished publications, and return the next number; `mine` is the calling execution.
 
         Raises PublicationError for a target that another sink of this run and plan wrote last, and where a publication
         cannot be read that this run may have made; PublicationConflictError while an attempt lives that may have.
         """
         intents, ended = self.records.numbers(target)
-        # Behind all that is known: a number whose intent somebody has removed is never taken again.
+        # After all known numbers: one whose intent was removed is not reused.
         number = max(intents | ended, default=-1) + 1
         for earlier in sorted(intents - ended):
             self._settle(target, earlier, carry_out, mine)
@@ -95,7 +95,7 @@ class Ledger:
         since: int = 0,
         given_up: bool = False,
     ) -> tuple[Publication, ...]:
-        """Return what attempts of this run have published to the target, in order, by this plan or an earlier one.
+        """Return the publications of this run's attempts to the target, in order, by this plan or an earlier one.
 
         With `given_up` also what they decided and was given up, of which parts may be there. Raises
         PublicationError where another sink of this plan has.
@@ -117,7 +117,7 @@ class Ledger:
         return tuple(found)
 
     def others_since(self, target: str, own: Publication, before: int) -> bool:
-        """Whether others than this run have published to the target since it has, or may have: not all can be read."""
+        """Whether other runs have published to the target after this one, or may have, if a record is unreadable."""
         since = own.number + 1 if own.target == target else 0
         for number in range(since, before):
             try:
@@ -132,20 +132,20 @@ class Ledger:
         return False
 
     def documents(self, target: str, before: int) -> Iterator[Mapping[str, object]]:
-        """Yield what was decided to publish to the target, in order, as it was recorded; not what nobody can read."""
+        """Yield the readable records of decided publications to the target, in order."""
         for number in range(before):
             with suppress(DamagedDocumentError):
                 yield self.records.document(target, number)
 
     def decide(self, publication: Publication) -> None:
-        """Record what will be done.
+        """Record a publication that will be made.
 
         Raises DecisionLostError if another execution was first, StagingRootNotSharedError where the record is not in
         the staging root that this execution began in: then nobody else would ever see it.
         """
         key = self.layout.intent(publication.target, publication.number)
         content = to_json(publication).encode()
-        # In this order: however the root is exchanged for another in between, one of the two is not there.
+        # In this order: if the root is replaced in between, one of the two is missing.
         was_put = self.store.put_if_absent(key, content)
         is_same_root, found = self.is_same_root(), self.store.get(key)
         if not is_same_root or (was_put and found is None):
@@ -154,7 +154,7 @@ class Ledger:
                 f"  found: no {self.layout.marker if not is_same_root else key}\n"
                 "  hint: mount it again; nothing of this execution is visible"
             )
-        if found != content:  # else it is this one's, though the answer said otherwise
+        if found != content:  # otherwise it is this execution's, whose answer was lost
             raise DecisionLostError(
                 f"another execution has published {publication.target} since this one began; "
                 "nothing of this one is visible"
@@ -166,7 +166,7 @@ class Ledger:
         carry_out: Callable[[Publication], None],
         renew: Callable[[Decided, tuple[Publication, ...]], Decided] = lambda own, others: own,  # noqa: ARG005  # most need no look
     ) -> Decided:
-        """Decide, under the next number if other runs were first; return what was decided.
+        """Decide, with the next number if other runs were first; return the decided publication.
 
         `renew` gives the publication as it must be behind what others have decided meanwhile. Raises
         DecisionLostError where an execution of this run was first: that one counts.
@@ -185,11 +185,11 @@ class Ledger:
                 publication = replace(renew(publication, known), number=number)
 
     def confirm(self, confirmation: Confirmation, carry_out: Callable[[Publication], None]) -> None:
-        """Record that what this run has published stays; raises DecisionLostError as `decide_behind_others` does."""
+        """Record that this run's publication stays; raises DecisionLostError like `decide_behind_others`."""
         self.finish(self.decide_behind_others(confirmation, carry_out))
 
     def finish(self, publication: Publication) -> None:
-        """Record that it has been done; raises PublicationConflictError where it was given up, as it cannot be read."""
+        """Record that it is done; raises PublicationConflictError if it was given up since its record is unreadable."""
         key = self.layout.done(publication.target, publication.number)
         if self.store.put_if_absent(key, b"{}"):
             return
@@ -200,18 +200,18 @@ class Ledger:
             )
 
     def give_up(self, publication: Publication) -> None:
-        """Record that it will not be done: the target refuses it for good, or its rows are lost."""
+        """Record that it will not be done: the target refuses it permanently, or its rows are lost."""
         key = self.layout.done(publication.target, publication.number)
         self.store.put_if_absent(key, GIVEN_UP)
 
     def _carry_out(
         self, publication: Publication, carry_out: Callable[[Publication], None]
     ) -> None:
-        """Carry out what another execution decided, or give it up where its rows are in no place any more."""
+        """Carry out another execution's publication, or give it up if its rows are lost."""
         try:
             carry_out(publication)
         except PublicationConflictError as error:
-            # Nobody publishes behind an intent that is not done: without the record, they were taken away by hand.
+            # Nobody publishes after an unfinished intent: without its record, the rows were removed by hand.
             key = self.layout.done(publication.target, publication.number)
             if ending(self.store, key) is Ending.OPEN:
                 LOG.warning(
@@ -229,7 +229,7 @@ class Ledger:
         carry_out: Callable[[Publication], None],
         mine: str | None,
     ) -> None:
-        """Carry out what another execution decided; give it up where nobody can read it, or has its rows."""
+        """Carry out another execution's publication; give it up if it is unreadable, or its rows are lost."""
         try:
             publication = self.records.publication(target, number)
         except DamagedDocumentError as error:
@@ -267,7 +267,7 @@ class Ledger:
     def _refuse_own(
         self, target: str, error: DamagedDocumentError, explained: Collection[str]
     ) -> None:
-        """Raise PublicationError where this run may have made a publication that cannot be read."""
+        """Raise PublicationError if this run may have made an unreadable publication."""
         if found := unexplained_attempts.of_run(self.store, self.layout, target, explained):
             ids = [attempt.execution_id for attempt in found]
             commands = " && ".join(attempt.way_out for attempt in found)

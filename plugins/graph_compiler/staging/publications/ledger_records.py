@@ -1,4 +1,4 @@
-"""The records of a target's ledger, as they lie in the staging root: numbered, and readable or not."""
+"""The numbered records of a target's ledger in the staging root, some of which may be unreadable."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COMMON: Mapping[str, type] = {"identity": dict} | dict.fromkeys(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRecords:
-    """What was decided about targets, by number.
+    """The decided publications of targets, by number.
 
     Reading a record raises DamagedDocumentError where nobody can read it any more (`why` is GONE where it is not
     there), OtherVersionError where another version of this program can.
@@ -36,12 +36,12 @@ class LedgerRecords:
     layout: StagingLayout
 
     def numbers(self, target: str) -> tuple[frozenset[int], frozenset[int]]:
-        """Return the numbers under which something was decided, and those under which it has ended."""
+        """Return the numbers of decided publications, and those of ended ones."""
         names = [PurePath(key).name for key in self.store.keys(self.layout.publications(target))]
         return _numbered(names, INTENT), _numbered(names, DONE)
 
     def publication(self, target: str, number: int) -> Publication:
-        """Return what was decided, with what only its kind of target has."""
+        """Return a publication as its own type."""
         key = self.layout.intent(target, number)
         try:
             found = get_document(self.store, key, Publication, upgrade=with_identity)
@@ -52,7 +52,7 @@ class LedgerRecords:
         return found
 
     def document(self, target: str, number: int) -> Mapping[str, object]:
-        """Return a publication undecoded: what every kind and version of them has."""
+        """Return the fields of a publication that all kinds and versions have."""
         key = self.layout.intent(target, number)
         content = self.store.get(key)
         if content is None:
@@ -67,7 +67,7 @@ class LedgerRecords:
         return document
 
     def explained(self, target: str, before: int) -> frozenset[str]:
-        """Return the executions whose publications to a target can be read."""
+        """Return the executions whose publications to a target are readable."""
         found = set()
         for number in range(before):
             with suppress(DamagedDocumentError):
@@ -75,7 +75,7 @@ class LedgerRecords:
         return frozenset(found)
 
     def holds(self, publication: Publication) -> bool:
-        """Whether the record of a publication is still what was decided."""
+        """Whether the record of a publication is still the decided one."""
         try:
             content = self.store.get(self.layout.intent(publication.target, publication.number))
         except DamagedDocumentError:

@@ -1,6 +1,6 @@
-"""Which files of a folder Spark's readers see; the one place that says so.
+"""Which files of a folder Spark's readers see.
 
-Spark follows links to folders and to files. Links that lead nowhere, and folders inside themselves, are passed over.
+Spark follows links to folders and to files. Broken links, and folders inside themselves, are skipped.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ _BEING_COPIED = "._COPYING_"
 
 
 def is_hidden(name: str) -> bool:
-    """Whether Spark's listings pass over a file or folder (`HadoopFSUtils.shouldFilterOutPathName`).
+    """Whether Spark's listings skip a file or folder (`HadoopFSUtils.shouldFilterOutPathName`).
 
-    `_x` is hidden and `_x=1` is not: a partition column may be called so. Parquet's summaries are listed.
+    `_x` is hidden and `_x=1` is not: it may be a partition column. Parquet's summaries are listed.
     """
     if name.startswith(_SUMMARIES):
         return False
@@ -25,22 +25,22 @@ def is_hidden(name: str) -> bool:
 
 
 def has_rows(name: str) -> bool:
-    """Whether Spark reads rows from a file of this name: it lists Parquet's summaries, and takes no rows from them."""
+    """Whether Spark reads rows from a file of this name: it lists Parquet's summaries, but reads no rows from them."""
     return not is_hidden(name) and not (name.startswith(_SUMMARIES) and "=" not in name)
 
 
 def data_files(folder: Path) -> frozenset[str]:
-    """Return the files that readers of a folder see, those of partition folders too, by their names in it."""
+    """Return the files that readers of a folder see, including those of partition folders, by relative name."""
     return frozenset(_walk(folder, "", is_hidden, _identity(folder)))
 
 
 def files_with_rows(folder: Path) -> frozenset[str]:
-    """Return the files that readers take rows from."""
+    """Return the files from which readers read rows."""
     return frozenset(name for name in data_files(folder) if has_rows(os.path.basename(name)))
 
 
 def first_link(target: Path, name: str) -> str | None:
-    """Return the outermost folder of `name` that is a link inside the target, None where none is."""
+    """Return the outermost folder of `name` that is a link inside the target, None if there is none."""
     inside = list(reversed(Path(name).parents))[1:]
     return next((str(folder) for folder in inside if (target / folder).is_symlink()), None)
 

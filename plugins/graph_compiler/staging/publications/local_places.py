@@ -1,4 +1,4 @@
-"""Folders as the disk knows them: whether one is, contains, or lies in another, by whatever names they go.
+"""Folders on disk: whether two are equal, or one contains the other, under any name.
 
     /out/a   /out//a/   file:/out/a   /out/link-to-a   /mnt/bound-to-out/a   and, where case does not count, /out/A
 
@@ -21,9 +21,9 @@ _GLOB = re.compile(r"[*?\[{]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalPlace:
-    """A path without links; `inodes` are of those folders on it that exist, from the root on, `rest` is what does not.
+    """A path without links; `inodes` are those of its existing folders, from the root, `rest` is the missing part.
 
-    Of a pattern, it is the folder above the first name with a wildcard, and `pattern` are the names from there.
+    For a pattern, it is the folder above the first name with a wildcard, and `pattern` are the names from there.
     """
 
     path: PurePosixPath
@@ -33,13 +33,13 @@ class LocalPlace:
 
     @classmethod
     def at(cls, path: PurePosixPath) -> Self:
-        """Look at a path."""
+        """Return the place of a path."""
         real = PurePosixPath(os.path.realpath(path))
         inodes = []
         for folder in (*reversed(real.parents), real):
             try:
                 found = os.stat(folder)
-            except OSError:  # not there, or not ours to see: then its name has to do
+            except OSError:  # missing, or not accessible: then its name counts
                 break
             inodes.append((found.st_dev, found.st_ino))
         rest = real.parts[len(inodes) :]
@@ -47,7 +47,7 @@ class LocalPlace:
 
     @classmethod
     def matching(cls, path: PurePosixPath) -> Self:
-        """Look at a path that Spark reads, which may be a pattern."""
+        """Return the place of a path that Spark reads, which may be a pattern."""
         names = path.parts
         first = next((at for at, name in enumerate(names) if _GLOB.search(name)), len(names))
         found = cls.at(PurePosixPath(*names[:first]))
@@ -56,7 +56,7 @@ class LocalPlace:
         )
 
     def contains(self, other: LocalPlace) -> bool:
-        """Whether the other is this folder, or lies in it, at any depth."""
+        """Whether the other is this folder, or is inside it, at any depth."""
         if self.pattern:
             return False
         if other.path.is_relative_to(self.path):
@@ -67,7 +67,7 @@ class LocalPlace:
         return is_beside and other.rest[: len(self.rest)] == self.rest
 
     def meets(self, other: LocalPlace) -> bool:
-        """Whether one is, contains, or lies in the other; a pattern meets what its names fit as far as they go."""
+        """Whether both are equal, or one contains the other; a pattern overlaps the paths that match its names."""
         if not other.pattern:
             return self.contains(other) or other.contains(self)
         folder = LocalPlace(path=other.path, inodes=other.inodes, rest=other.rest)
@@ -90,10 +90,10 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def _holds(folder: PurePosixPath, pattern: tuple[str, ...]) -> bool:
-    """Whether a folder holds something that fits."""
+    """Whether a folder contains a match."""
     return any(True for _ in iglob("/".join(map(_as_glob, pattern)), root_dir=folder))
 
 
 def _as_glob(pattern: str) -> str:
-    """Write a name of Hadoop's pattern as Python does; braces hold alternatives, which may be anything here."""
+    """Return a name of Hadoop's pattern as a Python glob; alternatives in braces may be anything here."""
     return re.sub(r"\{.*", "*", pattern).replace("[^", "[!")

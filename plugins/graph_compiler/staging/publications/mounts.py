@@ -13,7 +13,7 @@ _ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 
 def preparation_folder(target: Path) -> Path:
-    """Return the folder of what executions prepare for a target: beside it, or in it where that is another mount.
+    """Return the folder for prepared rows of a target: beside it, or in it if that is another mount.
 
     A target may be a mount point, or a link to another disk; nothing can be renamed from one mount to another.
     """
@@ -23,7 +23,7 @@ def preparation_folder(target: Path) -> Path:
 
 
 def has_mount_inside(folder: Path) -> bool:
-    """Whether something is mounted below a folder; if it took another's place, the mount would go with it."""
+    """Whether something is mounted below a folder; the mount would move with the folder."""
     if not _MOUNTS.exists():  # not Linux, which alone can exchange folders
         return False
     below = os.fsencode(os.path.realpath(folder)) + b"/"
@@ -36,7 +36,7 @@ def _letter(found: re.Match[bytes]) -> bytes:
 
 
 def _mount(folder: Path) -> tuple[int, str]:
-    """Return what tells mounts apart: the device, and Linux's number of the mount (one device may have several)."""
+    """Return the identity of a mount: the device, and Linux's mount id (one device may have several)."""
     descriptor = os.open(folder, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY)
     try:
         device, known = os.fstat(descriptor).st_dev, Path(f"/proc/self/fdinfo/{descriptor}")

@@ -1,4 +1,4 @@
-"""Move a file to its place, also from one mount to another.
+"""Move a file to its place, even from one mount to another.
 
     mine/                  a folder of this carrier's own, in the room beside the file's place
     look for the file      in the folder this carrier has claimed: if another has claimed it since, it is not there
@@ -21,14 +21,14 @@ from graph_compiler.staging.publications.preparations import inside
 
 
 def room_in(folder: Path, execution: str) -> Path:
-    """Return where carriers of an execution's files copy them to, if they must: hidden in the folder they go to."""
+    """Return where carriers copy an execution's files to, if needed: a hidden folder in the target."""
     return inside(folder) / execution
 
 
 def move(file: Path, place: Path, mine: Path) -> Iterator[None]:
-    """Rename a file, or copy it where it cannot be renamed; `mine` is named by the claim, and made only then.
+    """Rename a file, or copy it if that fails; `mine` has the name of the claim, and is created only then.
 
-    Each yield is a step. Raises FileNotFoundError where another carrier has claimed the file.
+    Each yield is a step. Raises FileNotFoundError if another carrier has claimed the file.
     """
     try:
         file.rename(place)

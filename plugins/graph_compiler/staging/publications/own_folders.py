@@ -1,7 +1,7 @@
-"""Folders that no sink may write over: the staging root, the project's own, and those that everybody needs.
+"""Folders that no sink may overwrite: the staging root, those of the project, and system folders.
 
-A sink replaces files, and makes a folder beside its target: a target that is or contains such a folder takes it away
-with its first overwrite; one that lies in the staging root overwrites what other pipelines staged.
+A sink replaces files, and creates a folder beside its target: a target that is or contains such a folder removes it
+with its first overwrite; one inside the staging root overwrites what other pipelines staged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from graph_compiler.staging.publications.local_places import LocalPlace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnFolder:
-    """A folder, and what it is for people. `takes_targets`: a target may lie in it, and may not be it or contain it."""
+    """A folder, and its description. `takes_targets`: a target may be inside it, but may not be it or contain it."""
 
     path: str
     what: str
@@ -51,7 +51,7 @@ class SinkPlace:
 def own_folders(
     staging_root: str, declared: Iterable[SourceLocation | None] = ()
 ) -> tuple[OwnFolder, ...]:
-    """Return the folders that are known wherever a task runs; `declared` is where its operators were."""
+    """Return the folders that are known on every worker; `declared` are the locations of a task's operators."""
     files = dict.fromkeys(Path(place.file) for place in declared if place is not None)
     folders = dict.fromkeys(file.parent for file in files if file.is_absolute() and file.exists())
     packages = [
@@ -79,7 +79,7 @@ def own_folders(
 def find_own_folder_problems(
     sinks: Iterable[SinkPlace], folders: Iterable[OwnFolder]
 ) -> Iterator[Problem]:
-    """Find targets that are, contain, or lie in a folder that no sink may write over; one problem for each sink."""
+    """Find targets that are, contain, or are inside a folder that no sink may overwrite; one problem per sink."""
     known = [
         (folder, LocalPlace.at(path)) for folder in folders if (path := local_path(folder.path))
     ]
@@ -98,7 +98,7 @@ def find_own_folder_problems(
 
 
 def _words(target: LocalPlace, folder: OwnFolder, place: LocalPlace) -> str | None:
-    """Return what a target is to a folder, None where it is far from it."""
+    """Return how a target relates to a folder, as text, None if they do not overlap."""
     is_root = target.path == PurePosixPath("/")
     if target.contains(place):
         is_it = place.contains(target)

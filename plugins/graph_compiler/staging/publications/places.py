@@ -1,4 +1,4 @@
-"""What must hold between the rendered places of a run's tasks, before any row moves."""
+"""Checks of the rendered places of a run's tasks, before any row moves."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from graph_compiler.staging.store.stores import store_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """A source or a sink, rendered; `region_id` None where it is of the task that asks."""
+    """A rendered source or sink; `region_id` None if it belongs to the checking task."""
 
     operator: OperatorDescriptor
     region_id: RegionId | None
 
     @property
     def words(self) -> str:
-        """Name it for a message."""
+        """Return its name for a message."""
         of_task = "" if self.region_id is None else f" of task '{self.region_id}'"
         return f"'{self.operator.name}'{of_task}"
 
@@ -53,17 +53,16 @@ def endpoints_of(region: RegionDescriptor) -> tuple[Endpoint, ...]:
 
 
 def sources_of(region: RegionDescriptor) -> tuple[Endpoint, ...]:
-    """Return the sources alone: where each sink asks, two sinks that meet are told once."""
+    """Return only the sources: each sink is checked, so two sinks that overlap are reported once."""
     return tuple(end for end in endpoints_of(region) if isinstance(end.operator.operator, Source))
 
 
 def recorded_endpoints(
     layout: StagingLayout, region: RegionDescriptor, others: Iterable[RegionId]
 ) -> tuple[Endpoint, ...]:
-    """Return the places that the last attempts at other tasks of a run were told, by the plan that this task has.
+    """Return the places of the last attempts at other tasks of a run with the same plan as this task.
 
-    A task of another plan wrote elsewhere for another reason, and is cleared with the next deployment; one that nobody
-    can read says nothing.
+    A task of another plan may write elsewhere, and is cleared with the next deployment; an unreadable one is skipped.
     """
     found: list[Endpoint] = []
     for region_id in others:
@@ -82,10 +81,10 @@ def find_place_problems(
     others: Sequence[Endpoint] = (),
     folders: Sequence[OwnFolder] = (),
 ) -> tuple[Problem, ...]:
-    """Return the problems with a region's rendered places.
+    """Return the problems of a region's rendered places.
 
-    Targets we cannot publish to, targets that meet another place of this task or of `others`, targets that no sink may
-    write over (`folders`), and what only a rendered connector can get wrong (bounds that turn out to be no numbers).
+    Targets we cannot publish to, targets that overlap another place of this task or of `others`, targets that no sink
+    may overwrite (`folders`), and problems that only a rendered connector has (bounds that are no numbers).
     """
     operators = region.operators
     own = [Endpoint(operator=operator, region_id=None) for operator in operators]
@@ -108,7 +107,7 @@ def task_problems(
     others: Sequence[Endpoint] = (),
     folders: Sequence[OwnFolder] = (),
 ) -> tuple[Problem, ...]:
-    """Return the problems with a task's places, beside the folders that are known wherever it runs."""
+    """Return the problems of a task's places, also with the folders that are known on every worker."""
     declared = [operator.declared_at for operator in task.region.operators]
     known = own_folders(task.staging_root, declared)
     return find_place_problems(task.region, others=others, folders=(*known, *folders))
@@ -152,7 +151,7 @@ def _sink_problems(sink: OperatorDescriptor, endpoints: Sequence[Endpoint]) -> I
 
 
 def _meet(sink: Connector, other: Connector, *, is_read: bool) -> bool:
-    """Whether a target meets another place: folders as the disk knows them, all else by name."""
+    """Whether a target overlaps another place: folders are compared on disk, other places by name."""
     target, there = _path(sink), _path(other)
     if target is None or there is None:
         return sink.meets(other)

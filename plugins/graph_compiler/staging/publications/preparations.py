@@ -1,9 +1,9 @@
-"""What sinks make outside their run's folder: recorded before it is made, and again when nothing of it is left.
+"""What sinks prepare outside their run's folder: recorded before it is created, and again when it is removed.
 
-    tasks/<region>/<execution>/prepared/<operator>.json           about to be made
-    tasks/<region>/<execution>/prepared/<operator>.removed.json   published, or taken away
+    tasks/<region>/<execution>/prepared/<operator>.json           about to be created
+    tasks/<region>/<execution>/prepared/<operator>.removed.json   published, or removed
 
-Without the second record something may be left, and `graph-compiler staging gc` looks.
+Without the second record something may be left, and `graph-compiler staging gc` checks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DIGEST = 16
 
 
 class PlaceKind(StrEnum):
-    """What a sink prepares its rows as: files in a FOLDER beside its target, or a TABLE in the target's database."""
+    """Where a sink prepares its rows: files in a FOLDER beside its target, or a TABLE in the target's database."""
 
     FOLDER = "FOLDER"
     TABLE = "TABLE"
@@ -31,7 +31,7 @@ class PlaceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedPlace:
-    """Where rows are prepared. `target` is what they are for, as publications name it."""
+    """Where rows are prepared. `target` is their target, as publications name it."""
 
     kind: PlaceKind
     place: str
@@ -40,7 +40,7 @@ class PreparedPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparation:
-    """The record: who is about to make what."""
+    """The record of what an execution is about to prepare."""
 
     operator_id: OperatorId
     execution_id: str
@@ -48,7 +48,7 @@ class Preparation:
 
 
 def beside(target: Path) -> Path:
-    """Return the folder of what executions prepare for a target that is a folder."""
+    """Return the folder in which executions prepare rows for a target that is a folder."""
     name = f".{target.name}{_ENDING}"
     if len(os.fsencode(name)) > NAME_BYTES:
         encoded = os.fsencode(target.name)
@@ -59,17 +59,17 @@ def beside(target: Path) -> Path:
 
 
 def inside(folder: Path) -> Path:
-    """Return the folder of what executions prepare in the folder it goes to, where beside it is another mount."""
+    """Return the folder in which executions prepare rows inside their target, if beside it is another mount."""
     return folder / _ENDING
 
 
 def is_folder_beside(folder: PurePath) -> bool:
-    """Whether a folder is one that `beside` or `inside` names."""
+    """Whether a folder is one that `beside` or `inside` returns."""
     return folder.name.startswith(".") and folder.name.endswith(_ENDING)
 
 
 def is_beside(preparation: Preparation) -> bool:
-    """Whether a record names a folder that only its execution has: nothing else may be removed for it."""
+    """Whether a record has a folder that belongs only to its execution: nothing else may be removed for it."""
     prepared = preparation.prepared
     execution, target = path_segment(preparation.execution_id), Path(prepared.target)
     allowed = (beside(target) / execution, inside(target) / execution)

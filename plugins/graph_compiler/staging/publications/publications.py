@@ -1,6 +1,6 @@
-"""What is published to a target, whatever its kind, and what the ledgers below `.targets` say of it.
+"""Publications to targets of any kind, and their records in the ledgers below `.targets`.
 
-`staging/publications/ledger.py` writes them. Each kind of target has a leaf of its own, which only its sink knows.
+`staging/publications/ledger.py` writes them. Each kind of target has a subclass, which only its sink knows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GIVEN_UP = b'{"given_up": true}'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
-    """What one execution is about to do to a target; the leaves say what."""
+    """A change that one execution is about to make to a target; the subclasses have the details."""
 
     number: int
     identity: RunIdentity
@@ -39,16 +39,16 @@ class Publication:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation(Publication):
-    """That what execution `earlier` of the same run has published stays as it is.
+    """A record that the publication of execution `earlier` of the same run stays.
 
-    Nothing is done to the target. Its number is taken, so that no attempt that began before publishes behind it.
+    The target is not changed. Its number is taken, so that no attempt that started earlier publishes after it.
     """
 
     earlier: str
 
     @classmethod
     def of(cls, earlier: Publication, instead_of: Publication) -> Self:
-        """Return the confirmation of what the run has published, in the place of what an execution was about to do."""
+        """Return the confirmation of the run's publication, instead of what an execution was about to do."""
         common = {field.name: getattr(instead_of, field.name) for field in fields(Publication)}
         kept = {"rows": earlier.rows, "bytes": earlier.bytes}
         first = earlier.earlier if isinstance(earlier, Confirmation) else earlier.execution_id
@@ -56,9 +56,9 @@ class Confirmation(Publication):
 
 
 def undone_intents(store: StagingStore, root: str) -> Iterator[Publication]:
-    """Yield what was decided and not carried out, of all targets: the next execution that writes one needs its rows.
+    """Yield unfinished publications of all targets: the next execution that writes one needs their rows.
 
-    What nobody can read any more, nobody can carry out. Raises OtherVersionError for what another version can.
+    Unreadable ones cannot be carried out, and are skipped. Raises OtherVersionError for those of another version.
     """
     for name in store.folders(f"{root}/{TARGETS}"):
         folder = f"{root}/{TARGETS}/{name}"
@@ -84,7 +84,7 @@ def is_published(
 
 
 def read_publication(store: StagingStore, key: str) -> Publication:
-    """Read what publications of all kinds have in common; raises DamagedDocumentError and OtherVersionError."""
+    """Return the common fields of a publication of any kind; raises DamagedDocumentError and OtherVersionError."""
     content = store.get(key)
     if content is None:
         raise DamagedDocumentError(key, "is gone")
@@ -96,7 +96,7 @@ def read_publication(store: StagingStore, key: str) -> Publication:
 
 
 class Ending(StrEnum):
-    """What became of a publication that was decided."""
+    """The outcome of a decided publication."""
 
     OPEN = "OPEN"
     CARRIED_OUT = "CARRIED_OUT"
@@ -104,7 +104,7 @@ class Ending(StrEnum):
 
 
 def ending(store: StagingStore, key: str) -> Ending:
-    """Return what the record of an end says; raises DamagedDocumentError, with both ways out."""
+    """Return the outcome in the record of an end; raises DamagedDocumentError with both possible fixes."""
     try:
         content = store.get(key)
         document = {} if content is None else decode_object(content, key)

@@ -1,8 +1,8 @@
-"""Attempts that may have decided a publication whose record nobody can read any more.
+"""Attempts that may have decided a publication whose record is unreadable.
 
-What a sink is about to make is recorded with its target before anything is made, and so before anything is decided. So
-a publication that cannot be read was decided by one of the attempts that recorded its target, and whose publications
-cannot be found among those that can be read; or by one whose run has been removed since.
+A sink records its target before it prepares anything, and so before anything is decided. So an unreadable publication
+was decided by one of the attempts that recorded its target, and whose publications are not among the readable ones; or
+by one whose run has been removed since.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PUBLISHED, TAKEN_AWAY = '{"published": true}', '{"published": false}'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnexplainedAttempt:
-    """An attempt that recorded a target, or whose record of it cannot be read; `record` says that nothing is left."""
+    """An attempt with a recorded or unreadable target; `record` is the path of the record that nothing is left."""
 
     execution_id: str
     record: str
@@ -37,21 +37,21 @@ class UnexplainedAttempt:
 
     @property
     def way_out(self) -> str:
-        """Return the command that says that nothing of the attempt is in the target."""
+        """Return the command to record that nothing of the attempt is in the target."""
         return f"echo '{TAKEN_AWAY}' > '{self.record}'"
 
 
 def of_run(
     store: StagingStore, layout: StagingLayout, target: str, explained: Collection[str]
 ) -> tuple[UnexplainedAttempt, ...]:
-    """Return the attempts of a run that may have published to a target, but for those that are `explained`."""
+    """Return the attempts of a run that may have published to a target, without the `explained` ones."""
     return tuple(_in_run(store, layout.run, target, explained))
 
 
 def alive(
     store: StagingStore, root: str, target: str, explained: Collection[str]
 ) -> tuple[UnexplainedAttempt, ...]:
-    """Return the attempts of any run that may be carrying out a publication to a target right now."""
+    """Return the attempts of any run that may currently carry out a publication to a target."""
     runs = (
         f"{root}/{pipeline}/{run}"
         for pipeline in store.folders(root)
@@ -89,7 +89,7 @@ def _in_run(
 
 
 def _names(store: StagingStore, record: str, target: str) -> str | None:
-    """Return whose record of a target this is; empty where it cannot be read, None where it is of another target."""
+    """Return the owner of a record of a target; empty if it is unreadable, None if it is of another target."""
     try:
         found = get_document(store, record, Preparation)
     except DamagedDocumentError:
@@ -98,7 +98,7 @@ def _names(store: StagingStore, record: str, target: str) -> str | None:
 
 
 def _is_taken_away(store: StagingStore, removed: str) -> bool:
-    """Whether a record says that what was prepared never came into the target; earlier versions did not say."""
+    """Whether a record says that prepared rows never reached the target; earlier versions did not record it."""
     try:
         content = store.get(removed)
         document = {} if content is None else decode_object(content, removed)

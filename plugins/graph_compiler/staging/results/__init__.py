@@ -1,1 +1,1 @@
-"""Staged results: manifests in order, who has finished reading, what is damaged or released."""
+"""Staged results: manifests in order, finished readers, damage and release."""

@@ -1,7 +1,7 @@
-"""The record that the data of a committed epoch was found damaged: from then on the epoch counts as lost (decision 11).
+"""The record that the data of a committed epoch is damaged: from then on the epoch counts as lost (decision 11).
 
-What is missing or has another size, anyone who reads it sees before Spark does. Changed bytes show in the middle of an
-action, on an executor: that attempt fails and leaves this record, and the next one computes the result again.
+Missing files, and files of another size, are found before Spark reads them. Changed bytes are found during an action,
+on an executor: that attempt fails and leaves this record, and the next one recomputes the result.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from graph_compiler.staging.store.staging_store import StagingStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DamagedResult:
-    """Which file of an epoch is damaged and how, found by which execution, and when (seconds since the epoch)."""
+    """A damaged file of an epoch: why, which execution found it, and when (seconds since the epoch)."""
 
     result_id: IntermediateDataSetId
     epoch: int
@@ -36,16 +36,16 @@ class DamagedResult:
 
 
 def record_damage(store: StagingStore, layout: StagingLayout, damaged: DamagedResult) -> None:
-    """Put the record; the first one has said it already."""
+    """Write the record, unless there is one."""
     store.put_if_absent(layout.damaged(damaged.result_id, damaged.epoch), to_json(damaged).encode())
 
 
 def find_damage(
     store: StagingStore, layout: StagingLayout, result_id: IntermediateDataSetId, epoch: int
 ) -> DamagedResult | None:
-    """Return the record of an epoch's damage, None where none was found.
+    """Return the record of an epoch's damage, None if there is none.
 
-    Raises PartitionNotFoundError where there is one that cannot be read: somebody has found damage.
+    Raises PartitionNotFoundError if it is unreadable: it shows that damage was found.
     """
     try:
         return get_document(store, layout.damaged(result_id, epoch), DamagedResult)

@@ -1,7 +1,7 @@
-"""Tasks that have finished from a staged result, and whether what they left goes with its latest epoch.
+"""Tasks that have finished after reading a staged result, and whether their outputs match its latest epoch.
 
-Flink restarts the consumers of a partition that is computed again, unless it is known to be the same (the third rule of
-its region failover). Here consumers are Airflow tasks: they are named, and cleared by anyone who can.
+Flink restarts the consumers of a recomputed partition, unless it is known to be equal (the third rule of its region
+failover). Here consumers are Airflow tasks: they are reported, and cleared if possible.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from graph_compiler.staging.results.manifest_log import ManifestLog
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedReader:
-    """A task that has finished from epochs of a result, and left something that still counts."""
+    """A task that has read epochs of a result and finished, and whose outputs still count."""
 
     region_id: RegionId
     epochs: tuple[int, ...]
@@ -36,9 +36,9 @@ def finished_readers(
     *,
     recomputing: Collection[IntermediateDataSetId] = (),
 ) -> tuple[FinishedReader, ...]:
-    """Return those of a result's consumers whose last execution finished from it.
+    """Return the consumers of a result whose last execution has read it and finished.
 
-    `recomputing` are results that will not count as left.
+    `recomputing` are results that do not count as outputs.
     """
     found = []
     for region_id in consumers:
@@ -51,7 +51,7 @@ def finished_readers(
 def differing_readers(
     log: ManifestLog, manifest: Manifest, readers: Collection[FinishedReader]
 ) -> tuple[RegionId, ...]:
-    """Return those of a result's readers that have read other rows than a manifest holds, or may have."""
+    """Return the readers of a result that have read, or may have read, other rows than those of a manifest."""
     return tuple(
         reader.region_id
         for reader in readers
@@ -60,7 +60,7 @@ def differing_readers(
 
 
 def is_read_again(log: ManifestLog, manifest: Manifest, epoch: int) -> bool:
-    """Whether who has read an epoch of a result has read the rows of a manifest; a lost one may have held others."""
+    """Whether the readers of an epoch have read the rows of a manifest; a lost epoch may have had other rows."""
     if epoch == manifest.epoch:
         return True
     read = log.find(manifest.result_id, epoch)
@@ -70,7 +70,7 @@ def is_read_again(log: ManifestLog, manifest: Manifest, epoch: int) -> bool:
 def stale_readers(
     log: ManifestLog, consumers: Mapping[IntermediateDataSetId, Collection[RegionId]]
 ) -> tuple[RegionId, ...]:
-    """Return the consumers that finished from other rows than the latest epochs of these results hold, or may have."""
+    """Return the consumers that have read, or may have read, other rows than the latest epochs of these results."""
     found: dict[RegionId, None] = {}
     for result_id, readers_of_it in consumers.items():
         if manifest := log.latest(result_id):
@@ -85,7 +85,7 @@ def epochs_read(
     result_id: IntermediateDataSetId,
     recomputing: Collection[IntermediateDataSetId] = (),
 ) -> tuple[int, ...]:
-    """Return the epochs of a result that the sinks of a consumer came from, and its results from any task."""
+    """Return the epochs of a result from which a consumer's sinks were computed, and its results by any task."""
     task = last_descriptor(log.store, log.layout, region_id)
     last = last_execution(log.store, log.layout, region_id)
     if task is None or last is None:
@@ -99,7 +99,7 @@ def epochs_read(
         if result.id in recomputing or not log.epochs(result.id):
             continue
         manifest = log.latest(result.id)
-        if manifest is None:  # lost: what it was made from was read by the last that finished
+        if manifest is None:  # lost: its inputs are those that the last finished execution has read
             reads += _reads_of(log, last, result_id) if has_finished else ()
         elif has_finished or manifest.attempt.execution_id != last.execution_id:
             reads += manifest.inputs
@@ -109,7 +109,7 @@ def epochs_read(
 def _reads_of(
     log: ManifestLog, last: RegionExecution, result_id: IntermediateDataSetId
 ) -> tuple[StagedRead, ...]:
-    """Return what a finished execution has read; where its report cannot be read any more, that may be any epoch."""
+    """Return what a finished execution has read; if its report is unreadable, that may be any epoch."""
     if last.report is not None:
         return last.report.reads
     return tuple(StagedRead(result_id=result_id, epoch=epoch) for epoch in log.epochs(result_id))

@@ -1,8 +1,8 @@
-"""The manifests of one run, in the order of their epochs; who commits an epoch is decided here (decision 10).
+"""The manifests of one run, in the order of their epochs, and who commits an epoch (decision 10).
 
-    begin    an execution looks which epoch comes next, before it reads anything
-    write    it writes its data, in a folder of its own
-    commit   its manifest is put under that epoch, if no other has been
+    begin    an execution determines the next epoch, before it reads anything
+    write    it writes its data, in its own folder
+    commit   its manifest is put under that epoch, if there is none
 
 An execution that hangs and wakes after a later one was begun therefore has the same epoch as that one, or an earlier
 one that is taken: it can win it or lose it, and never adds an epoch behind the back of who has read the other.
@@ -37,29 +37,29 @@ class ManifestLog:
     layout: StagingLayout
 
     def next_epoch(self, result_id: IntermediateDataSetId) -> int:
-        """Return the epoch an execution that begins now may commit."""
+        """Return the epoch that an execution which starts now may commit."""
         return max(self.epochs(result_id), default=-1) + 1
 
     def epochs(self, result_id: IntermediateDataSetId) -> tuple[int, ...]:
-        """Return the epochs that were committed, first to last, whether their manifests can be read or not."""
+        """Return all committed epochs in order, with readable and unreadable manifests."""
         keys = self.store.keys(self.layout.manifests(result_id))
         names = (_NAME.fullmatch(PurePath(key).name) for key in keys)
         return tuple(sorted(int(name[1]) for name in names if name))
 
     def latest(self, result_id: IntermediateDataSetId) -> Manifest | None:
-        """Return the manifest of the highest epoch, None where there is none, or where it counts as lost."""
+        """Return the manifest of the highest epoch, None if there is none, or if it counts as lost."""
         try:
             return self.latest_or_why_not(result_id)
         except DamagedDocumentError:
             return None
 
     def latest_or_why_not(self, result_id: IntermediateDataSetId) -> Manifest | None:
-        """Return the manifest of the highest epoch; raises DamagedDocumentError where it counts as lost."""
+        """Return the manifest of the highest epoch; raises DamagedDocumentError if it counts as lost."""
         epochs = self.epochs(result_id)
         return self.manifest(result_id, epochs[-1]) if epochs else None
 
     def find(self, result_id: IntermediateDataSetId, epoch: int) -> Manifest | None:
-        """Return the manifest of a committed epoch, None where it counts as lost."""
+        """Return the manifest of a committed epoch, None if it counts as lost."""
         try:
             return self.manifest(result_id, epoch)
         except DamagedDocumentError:
@@ -68,7 +68,7 @@ class ManifestLog:
     def manifest(self, result_id: IntermediateDataSetId, epoch: int) -> Manifest:
         """Return the manifest of an epoch that is committed.
 
-        Raises DamagedDocumentError where it counts as lost, OtherVersionError for one of another version.
+        Raises DamagedDocumentError if it counts as lost, OtherVersionError for one of another version.
         """
         key = self.layout.manifest(result_id, epoch)
         found = get_document(self.store, key, Manifest, version=VERSION, upgrade=upgraded)
@@ -79,9 +79,9 @@ class ManifestLog:
         return found
 
     def commit(self, manifest: Manifest) -> Manifest:
-        """Commit an epoch, and return the manifest that holds: this one, or that of an equal winner.
+        """Commit an epoch, and return its valid manifest: this one, or that of an equal winner.
 
-        Raises StagingError where the epoch was committed by another plan, or its manifest cannot be read.
+        Raises StagingError if the epoch was committed by another plan, or its manifest is unreadable.
         """
         key = self.layout.manifest(manifest.result_id, manifest.epoch)
         if self.store.put_if_absent(key, to_json(manifest).encode()):
@@ -100,7 +100,7 @@ class ManifestLog:
 
 
 def _why_damaged(manifest: Manifest, result_id: IntermediateDataSetId, epoch: int) -> str | None:
-    """Return why a manifest of the right form cannot be that of this epoch, None where it can."""
+    """Return why a manifest of the right form cannot be that of this epoch, None if it can."""
     if (manifest.result_id, manifest.epoch) != (result_id, epoch):
         return f"is of epoch {manifest.epoch} of {manifest.result_id}"
     counts = [count for file in manifest.files for count in (file.rows, file.bytes)]

@@ -1,7 +1,7 @@
 """Every plan that ran a task of a run is recorded in the run's folder.
 
-A pipeline may be edited, and deployed, while a run of it is on the way. A task of the new plan goes on where what it
-reads has the fingerprint it was compiled for. Where it has not, both plans are compared, and what changed is named.
+A pipeline may be edited, and deployed, during a run. A task of the new plan continues if its inputs have the
+fingerprints it was compiled for. Otherwise both plans are compared, and the changes are reported.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from graph_compiler.staging.store.staging_store import StagingStore
 
 
 def record_plan(store: StagingStore, layout: StagingLayout, plan: PlanRecord) -> None:
-    """Put a plan into the folder of a run, if it is not there."""
+    """Write a plan into the folder of a run, if it is missing."""
     key = layout.plan(plan.plan_id)
     try:
         is_there = store.get(key) is not None
@@ -35,22 +35,22 @@ def record_plan(store: StagingStore, layout: StagingLayout, plan: PlanRecord) ->
 
 
 def find_plan(store: StagingStore, layout: StagingLayout, plan_id: str) -> PlanRecord | None:
-    """Return a plan that ran a task of a run, None where there is no record of it that can be read."""
+    """Return a plan that ran a task of a run, None if it has no readable record."""
     try:
         found = get_document(store, layout.plan(plan_id), PlanRecord, version=VERSION)
-    except (DamagedDocumentError, OtherVersionError):  # it only serves to name what has changed
+    except (DamagedDocumentError, OtherVersionError):  # it is only used to report what has changed
         return None
     return found if found and found.is_whole else None
 
 
 def check_inputs(log: ManifestLog, task: TaskDeploymentDescriptor, plan: PlanRecord) -> None:
-    """Raise StaleResultError where a staged result was computed otherwise than the task was compiled for.
+    """Raise StaleResultError if a staged result does not match what the task was compiled for.
 
-    What no task has run for is not looked at: anyone who reads it says so.
+    Results whose task has not run are not checked: their readers report them as missing.
     """
     for staged in dict.fromkeys(values_within(task.region, StagedInput)):
         if staged.producer == task.region.region_id:
-            continue  # what it stages and reads back it computes anew
+            continue  # results that it stages and reads back are recomputed
         found = _found(log, staged)
         if found is not None and staged.fingerprint not in found.fingerprints:
             before = find_plan(log.store, log.layout, found.plan_id)
@@ -60,7 +60,7 @@ def check_inputs(log: ManifestLog, task: TaskDeploymentDescriptor, plan: PlanRec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """What is there in place of a staged result: of which plan, by which attempt."""
+    """The existing copy of a staged result: its plan and its attempt."""
 
     plan_id: str
     attempt_number: int
@@ -69,9 +69,9 @@ class _Found:
 
 
 def _found(log: ManifestLog, staged: StagedInput) -> _Found | None:
-    """Return the latest commit of a result; where there is none, what its producer has been told to compute.
+    """Return the latest commit of a result; if there is none, what its producer's descriptor has.
 
-    Flink's automatic ids move with operators that are added before them: the same result had another id then.
+    Flink's automatic ids change with operators that are added before them: the same result may have had another id.
     """
     if manifest := log.latest(staged.id):
         return _Found(

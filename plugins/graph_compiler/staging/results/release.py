@@ -1,6 +1,6 @@
-"""The last consumer of a staged result releases it (decision 13), where `staging.release` says so.
+"""The last consumer of a staged result releases it (decision 13), if `staging.release` says so.
 
-    report.json of this execution  →  have all that read it finished?  →  record  →  data goes
+    report.json of this execution  →  have all its readers finished?   →  record  →  data is removed
 
 Every reader's report is written before it asks, so of two that finish at once at least one sees both. A reader counts
 if what it has left is of the last epoch: one that was cleared, and has not begun again, has finished from one before.
@@ -40,7 +40,7 @@ from graph_compiler.staging.store.staging_store import StagingStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedResult:
-    """The record of a release: which epoch, by whom, and when (seconds since the epoch). `bytes` were its data."""
+    """The record of a release: which epoch, by whom, and when (seconds since the epoch). `bytes` was its size."""
 
     result_id: IntermediateDataSetId
     epoch: int
@@ -50,7 +50,7 @@ class ReleasedResult:
     bytes: int
 
     def words(self) -> str:
-        """Say it in one line."""
+        """Return it as one line."""
         return (
             f"epoch {self.epoch} of {self.result_id} was released by its last consumer, "
             f"'{self.region_id}' (execution {self.execution_id})"
@@ -60,7 +60,7 @@ class ReleasedResult:
 def release_inputs(
     task: TaskDeploymentDescriptor, report: ExecutionReport, store: StagingStore
 ) -> Iterator[ReleasedResult]:
-    """Release what this execution has read or computed again, and all others have finished with."""
+    """Release the results that this execution has read or recomputed, and that no other reader needs."""
     if task.region.retention.release is not StagingRelease.LAST_CONSUMER or report.failure:
         return
     log = ManifestLog(store=store, layout=task.layout)
@@ -73,9 +73,9 @@ def release_inputs(
 def find_release(
     store: StagingStore, layout: StagingLayout, result_id: IntermediateDataSetId, epoch: int
 ) -> ReleasedResult | None:
-    """Return the record of a release, None where there was none.
+    """Return the record of a release, None if there is none.
 
-    Raises PartitionNotFoundError where there is one that cannot be read: its data are gone, or on their way.
+    Raises PartitionNotFoundError if it is unreadable: the data are removed, or being removed.
     """
     try:
         return get_document(store, layout.released(result_id, epoch), ReleasedResult)
@@ -86,7 +86,7 @@ def find_release(
 
 
 def _remove_fixed_rows(task: TaskDeploymentDescriptor, store: StagingStore) -> None:
-    """Remove what this execution staged for itself (decision 9): no other reads it, and it has ended."""
+    """Remove what this execution staged for itself (decision 9): no other reads it, and this one has ended."""
     for name in store.folders(task.layout.results):
         if name.endswith(f"-{task.attempt.execution_id}"):
             store.delete(f"{task.layout.results}/{name}")
@@ -95,9 +95,9 @@ def _remove_fixed_rows(task: TaskDeploymentDescriptor, store: StagingStore) -> N
 def _releasable(
     log: ManifestLog, task: TaskDeploymentDescriptor, recomputed: tuple[RecomputedResult, ...]
 ) -> tuple[IntermediateDataSetId, ...]:
-    """Ask, as Flink does of a region that has finished, which results it has read or made again nobody needs any more.
+    """Return the results that this region has read or recomputed and that nobody needs any more, by Flink's rule.
 
-    Who computed a result again ran as its producer, so it has finished as that, too.
+    An execution that recomputed a result ran as its producer, so it has finished as that, too.
     """
     own = task.region
     told = (last_descriptor(log.store, task.layout, again.producer) for again in recomputed)
@@ -124,7 +124,7 @@ def _releasable(
 def _finished(
     log: ManifestLog, consumers: Mapping[IntermediateDataSetId, Collection[RegionId]]
 ) -> frozenset[ExecutionVertexId]:
-    """Return the consumers of which all that they have left is of the latest epochs, and no attempt is on its way."""
+    """Return the consumers whose outputs are all of the latest epochs, and that have no running attempt."""
     ids = {region_id for readers in consumers.values() for region_id in readers}
     last = {region_id: last_execution(log.store, log.layout, region_id) for region_id in ids}
     ended = {id for id, one in last.items() if one and one.state is ExecutionState.FINISHED}
@@ -134,7 +134,7 @@ def _finished(
 def _release(
     task: TaskDeploymentDescriptor, latest: Manifest, log: ManifestLog
 ) -> Iterator[ReleasedResult]:
-    """Record the release of the last epoch, then remove the data of all: earlier ones nobody reads any more."""
+    """Record the release of the last epoch, then remove the data of all epochs: earlier ones are never read."""
     record = ReleasedResult(
         result_id=latest.result_id,
         epoch=latest.epoch,

@@ -1,9 +1,9 @@
-"""Who must run again where a staged result is lost (decision 11).
+"""Which tasks must run again when a staged result is lost (decision 11).
 
-    Flink's restart set over deployment regions  −  who has not seen the lost rows, or has read the same
+    Flink's restart set over deployment regions  −  regions that did not read the lost rows, or read equal ones
 
-Flink restarts every consumer of what is produced again: a new copy may differ from the one it has read. Here the copies
-can be compared, so a region may stay, and there is a reason for each that does.
+Flink restarts every consumer of a recomputed result: a new copy may differ from the one it has read. Here the copies
+can be compared, so a region may be spared, with a reason.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from graph_compiler.staging.results.manifest_log import ManifestLog
 
 
 class Spared(StrEnum):
-    """Why a region that Flink restarts stays as it is."""
+    """Why a region that Flink restarts is not repeated."""
 
     COMPUTED_AGAIN = "what is lost of it is computed again by its reader"
     READS_ANOTHER = "it reads nothing of the lost result"
@@ -45,9 +45,9 @@ class Spared(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestartSet:
-    """The regions that Flink restarts where `asking` needs `lost`, and all of `unavailable` is lost.
+    """The regions that Flink restarts if `asking` needs `lost`, and all of `unavailable` is lost.
 
-    `producers` have made what is unavailable. `upstream` are the regions that `asking` reads from, directly or not.
+    `producers` have computed what is unavailable. `upstream` are the regions that `asking` reads from, directly or not.
     """
 
     asking: RegionId
@@ -59,15 +59,15 @@ class RestartSet:
 
     @property
     def others(self) -> tuple[RegionId, ...]:
-        """Those besides the one that asks."""
+        """The regions without the asking one."""
         return tuple(region_id for region_id in self.regions if region_id != self.asking)
 
     def readers(self, log: ManifestLog) -> tuple[FinishedReader, ...]:
-        """Return those that have finished from the lost result by now, and have left more than what is unavailable."""
+        """Return the regions that have read the lost result and finished, and have outputs that are available."""
         return finished_readers(log, self.lost.id, self.others, recomputing=self.unavailable)
 
     def verdicts(self, log: ManifestLog, manifest: Manifest) -> Mapping[RegionId, Spared | None]:
-        """Return for each region why it stays where `manifest` takes the place of the lost copy; None runs again."""
+        """Return for each region why it is spared if `manifest` replaces the lost copy; None if it runs again."""
         readers = self.readers(log)
         differing = differing_readers(log, manifest, readers)
         finished = {reader.region_id for reader in readers}
@@ -89,7 +89,7 @@ def restarts(
     lost: StagedInput,
     unavailable: Sequence[IntermediateDataSetId],
 ) -> RestartSet:
-    """Ask what Flink would restart where `region` finds results lost; `lost` is the one that it is about to replace."""
+    """Return what Flink would restart if `region` finds results lost; `lost` is the one that it is about to replace."""
     topology = region_topology((region, *_upstream(log, region)))
     partitions = {staged_partition(id) for id in unavailable}
     return RestartSet(
@@ -110,7 +110,7 @@ def restarts(
 
 
 def _upstream(log: ManifestLog, region: RegionDescriptor) -> Iterator[RegionDescriptor]:
-    """Find what the regions that a region reads from were told last; one that cannot be read is known by name only."""
+    """Return the last descriptors of the regions upstream of a region; an unreadable one is only known by name."""
     seen, waiting = {region.region_id}, _producers(region)
     while waiting:
         region_id = waiting.pop()

@@ -1,1 +1,1 @@
-"""Documents that many may write and anybody may damage: put if absent, and read within bounds."""
+"""Documents that several processes write and that may be damaged: put if absent, and read within limits."""

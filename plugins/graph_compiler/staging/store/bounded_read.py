@@ -1,4 +1,4 @@
-"""Read files and folders that others can write: a regular file of a bounded size, a folder of a bounded length.
+"""Read files and folders that others can write: only regular files of limited size, and folders of limited length.
 
 a name that is not there            None, or no names
 a FIFO, device, socket, folder,     DamagedDocumentError, without being opened
@@ -26,7 +26,7 @@ _KINDS = (
 
 
 def read_bytes(path: str, *, most: int = MOST_BYTES) -> bytes | None:
-    """Return the content of a regular file, None where nothing has this name.
+    """Return the content of a regular file, None if it does not exist.
 
     Raises DamagedDocumentError for anything but a regular file of at most so many bytes, OSError where it cannot be
     told.
@@ -44,7 +44,7 @@ def read_bytes(path: str, *, most: int = MOST_BYTES) -> bytes | None:
 def open_regular(path: str, *, most: int) -> int | None:
     """Return a file descriptor to read a regular file by; the rest is as `read_bytes` says.
 
-    What is looked at is what is opened: a name that is exchanged in between is refused, and no open waits for a writer.
+    The checked file is the opened one: a name that is replaced in between is refused, and opening never blocks.
     """
     try:
         _check(path, os.lstat(path), most)
@@ -62,14 +62,14 @@ def open_regular(path: str, *, most: int) -> int | None:
 def names_in(folder: str, *, most: int = MOST_ENTRIES) -> list[str]:
     """Return the names in a folder, none where there is no such folder, without those that begin with a dot.
 
-    Raises DamagedDocumentError where there are too many, OSError where it cannot be told.
+    Raises DamagedDocumentError if there are too many, OSError if it is unknown.
     """
     names = (entry.name for entry in _entries(folder, most))
     return [name for name in names if not name.startswith(".")]
 
 
 def folders_in(folder: str, *, most: int = MOST_ENTRIES) -> list[str]:
-    """Return the names of the folders in a folder, hidden ones too, and no links; the rest is as `names_in` says."""
+    """Return the names of the folders in a folder, with hidden ones and without links; otherwise like `names_in`."""
     return sorted(
         entry.name for entry in _entries(folder, most) if entry.is_dir(follow_symlinks=False)
     )

@@ -1,4 +1,4 @@
-"""Two folders take each other's place in one step: a path never leads to nothing, nor to a mixture of both."""
+"""Exchange two folders in one step: a path is never missing, nor a mixture of both."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _RENAME_EXCHANGE = 2
 _CANNOT = (
     *(errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP),  # an old kernel, or NFS and others
     *(errno.EXDEV, errno.EBUSY),  # one of them is mounted, or in the lower layer of an overlay
-    *(errno.EPERM, errno.EACCES),  # somebody else's, in a folder where only owners may rename
+    *(errno.EPERM, errno.EACCES),  # another user's, in a folder where only owners may rename
 )
 
 
 def can_exchange_folders() -> bool:
-    """Whether the system has a call for it at all (Linux: `renameat2`)."""
+    """Whether the system has a call for it (Linux: `renameat2`)."""
     return hasattr(ctypes.CDLL(None), "renameat2")
 
 
 def exchange_folders(one: Path, other: Path) -> bool:
-    """Exchange two folders of one file system; False, having changed nothing, where the file system cannot.
+    """Exchange two folders of one file system; return False without a change if the file system cannot.
 
-    Raises FileNotFoundError where one of them is not there.
+    Raises FileNotFoundError if one of them is missing.
     """
     renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
     paths = (_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other))

@@ -24,12 +24,12 @@ _HEADER = struct.Struct(">4sI")
 
 
 def checksum_file(path: Path) -> Path:
-    """Return where the checksums of a file are."""
+    """Return the path of a file's checksum file."""
     return path.with_name(f".{path.name}.crc")
 
 
 def checksums_digest(path: Path) -> str | None:
-    """Return the SHA-256 of a file's checksums, 64 hexadecimal digits; None where it has none."""
+    """Return the SHA-256 of a file's checksums, 64 hexadecimal digits; None if it has none."""
     try:
         opened = open_regular(str(checksum_file(path)), most=path.stat().st_size + _LEAST)
     except (
@@ -44,7 +44,7 @@ def checksums_digest(path: Path) -> str | None:
 
 
 def why_checksums_differ(path: Path, digest: str) -> str | None:
-    """Return in what a file's checksums are not those of this digest; None where they are. Reads no data."""
+    """Return how a file's checksums differ from this digest; None if they do not. Reads no data."""
     found = checksums_digest(path)
     if found is None:
         return f"its checksum file {checksum_file(path).name} is missing"
@@ -52,7 +52,7 @@ def why_checksums_differ(path: Path, digest: str) -> str | None:
 
 
 def why_damaged(path: Path) -> str | None:
-    """Return where a file differs from its checksums, None where it does not; reads all of it."""
+    """Return where a file differs from its checksums, None if it does not; reads all of it."""
     try:
         content = checksum_file(path).read_bytes()
     except FileNotFoundError:

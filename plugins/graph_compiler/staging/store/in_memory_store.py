@@ -1,4 +1,4 @@
-"""A store of one process, for tests; a subclass may let every call meet a fate."""
+"""A store of one process, for tests; a subclass may make every call fail."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Answer = TypeVar("Answer")
 
 
 class InMemoryStore:
-    """What was put, by its key. Listings come in any order but the right one, so that nobody relies on it."""
+    """Contents by key. Listings are never in the expected order, so that nobody relies on it."""
 
     promises = Promises(conditional_put=True, atomic_move=True, atomic_exchange=True)
 
@@ -26,11 +26,11 @@ class InMemoryStore:
         self._lock = threading.Lock()
 
     def put_if_absent(self, key: str, content: bytes) -> bool:
-        """Keep the content, unless the key has some."""
+        """Store the content, unless the key exists."""
         return self._step(f"put {_name(key)}", lambda: self._put(key, content, over=False))
 
     def put(self, key: str, content: bytes) -> None:
-        """Keep the content, whatever the key has."""
+        """Store the content, even if the key exists."""
         self._step(f"put {_name(key)}", lambda: self._put(key, content, over=True))
 
     def get(self, key: str, *, most: int = MOST_BYTES) -> bytes | None:
@@ -41,7 +41,7 @@ class InMemoryStore:
         return content
 
     def written(self, key: str) -> float | None:
-        """Return when a key was put."""
+        """Return when a key was written."""
         return self._step(f"stat {_name(key)}", lambda: self._times.get(key))
 
     def keys(self, folder: str) -> list[str]:
@@ -75,36 +75,36 @@ class InMemoryStore:
         return None if content is None else hashlib.sha256(content).hexdigest()
 
     def why_differs(self, key: str, digest: str) -> str | None:
-        """Return in words that the content has another digest, None where it has this one."""
+        """Return a message if the content has another digest, None if it has this one."""
         return None if self.digest(key) == digest else "it was changed"
 
     def why_damaged(self, key: str) -> str | None:
-        """Return None: nothing vouches for what is kept."""
+        """Return None: there are no checksums."""
 
     def make_folder(self, folder: str) -> None:
-        """Do nothing: a folder is what keys have in common."""
+        """Do nothing: a folder is a common prefix of keys."""
 
     def is_there(self, key: str) -> bool:
-        """Whether a key, or one below it, was put."""
+        """Whether a key, or one below it, exists."""
         return self._step(
             f"stat {_name(key)}", lambda: key in self.content or bool(self._below(key))
         )
 
     def move(self, folder: str, to: str) -> bool:
-        """Put everything below another name."""
+        """Move all keys below a folder."""
         return self._step(f"move {_name(folder)}", lambda: self._move(folder, to))
 
     def exchange(self, one: str, other: str) -> bool:
-        """Put everything below one name below the other, and the other way round."""
+        """Exchange all keys below two folders."""
         return self._step(f"exchange {_name(one)}", lambda: self._exchange(one, other))
 
     def delete(self, key: str) -> bool:
-        """Forget a key, and all below it."""
+        """Delete a key, and all keys below it."""
         self._step(f"delete {_name(key)}", lambda: self._forget([key, *self._below(key)]))
         return True
 
     def discard_empty(self, folder: str) -> None:
-        """Do nothing: a folder is what keys have in common."""
+        """Do nothing: a folder is a common prefix of keys."""
 
     def _step(self, what: str, do: Callable[[], Answer]) -> Answer:  # noqa: ARG002  # for subclasses
         with self._lock:

@@ -43,7 +43,7 @@ class LocalStore:
         return True
 
     def put(self, key: str, content: bytes) -> None:
-        """Exchange a document for another."""
+        """Replace a document."""
         unlinked = self._written_aside(key, content, lasts=False)
         try:
             os.replace(unlinked, key)
@@ -52,11 +52,11 @@ class LocalStore:
             raise
 
     def get(self, key: str, *, most: int = MOST_BYTES) -> bytes | None:
-        """Return the content, None when there is none; raises DamagedDocumentError for what is no document."""
+        """Return the content, None if there is none; raises DamagedDocumentError for anything but a document."""
         return read_bytes(key, most=most)
 
     def written(self, key: str) -> float | None:
-        """Return when a file was written, None where there is none."""
+        """Return when a file was written, None if there is none."""
         try:
             return os.lstat(key).st_mtime
         except FileNotFoundError:
@@ -71,7 +71,7 @@ class LocalStore:
         return folders_in(folder)
 
     def files(self, folder: str, *, most: int | None = None) -> Iterator[StoredFile]:
-        """Yield every file below a folder, links among them; what they lead to is not looked at."""
+        """Yield every file below a folder, including links, which are not followed."""
         waiting, seen = [folder], 0
         while waiting:  # one open folder at a time, however deep and however many names it has
             try:
@@ -95,15 +95,15 @@ class LocalStore:
         return checksums_digest(Path(key))
 
     def why_differs(self, key: str, digest: str) -> str | None:
-        """Describe the problem with a file's checksum file."""
+        """Return how a file's checksum file differs from a digest."""
         return why_checksums_differ(Path(key), digest)
 
     def why_damaged(self, key: str) -> str | None:
-        """Hold a file against its checksum file."""
+        """Return where a file differs from its checksum file."""
         return why_damaged(Path(key))
 
     def make_folder(self, folder: str) -> None:
-        """Make a folder with mode 0700, and so every one above it that is missing."""
+        """Create a folder with mode 0700, and its missing parents, too."""
         make_private_folder(Path(folder))
 
     def is_there(self, key: str) -> bool:
@@ -115,7 +115,7 @@ class LocalStore:
         return True
 
     def move(self, folder: str, to: str) -> bool:
-        """Rename a folder; the one it goes to is made, for its owner only."""
+        """Rename a folder; missing parents are created, for their owner only."""
         make_private_folder(Path(to).parent)
         try:
             os.rename(folder, to)
@@ -124,11 +124,11 @@ class LocalStore:
         return True
 
     def exchange(self, one: str, other: str) -> bool:
-        """Exchange two folders where their file system can."""
+        """Exchange two folders if their file system can."""
         return exchange_folders(Path(one), Path(other))
 
     def delete(self, key: str) -> bool:
-        """Delete a file, or a folder with all below it."""
+        """Delete a file, or a folder with everything in it."""
         if os.path.isdir(key) and not os.path.islink(key):
             shutil.rmtree(key, ignore_errors=True)
         else:
@@ -137,8 +137,8 @@ class LocalStore:
         return not os.path.lexists(key)
 
     def discard_empty(self, folder: str) -> None:
-        """Remove a folder if nothing is in it."""
-        with suppress(OSError):  # others have put something there
+        """Remove a folder if it is empty."""
+        with suppress(OSError):  # others have written something there
             os.rmdir(folder)
 
     def _written_aside(self, key: str, content: bytes, *, lasts: bool) -> Path:
@@ -162,7 +162,7 @@ class LocalStore:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make new names in a folder survive a power cut."""
+    """Sync a folder, so that new names in it survive a power failure."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

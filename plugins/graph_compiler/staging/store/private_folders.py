@@ -1,4 +1,4 @@
-"""Folders that only their owner may enter: staged rows are data, and a staging root is often shared by many users."""
+"""Folders that only their owner may access: staged rows are data, and a staging root is often shared by many users."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder with mode 0700, and so every one above it that is missing.
+    """Create a folder with mode 0700, and its missing parents, too.
 
-    `Path.mkdir` gives its mode to the last one only. What Spark makes below has Hadoop's mode, and is shut by these.
+    `Path.mkdir` gives its mode to the last one only. Folders that Spark creates below have Hadoop's mode, and are
+    protected by these.
     """
     missing = []
     while not folder.is_dir():

@@ -6,7 +6,7 @@
     a kind of a package that is not installed            PackageNotInstalledError, which is one
     denied, I/O error                                    OSError: nothing is known
 
-A damaged document may be given up, by rules of its own kind. One of another version never is.
+A damaged document may be given up, by the rules of its kind. One of another version never is.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def get_document(
     upgrade: Upgrade = _as_it_is,
     most: int = MOST_BYTES,
 ) -> Document | None:
-    """Return the document under a key of a store, None where there is none; raises as the table above says."""
+    """Return the document under a key of a store, None if there is none; raises according to the table above."""
     content = store.get(key, most=most)
     return None if content is None else decode(kind, content, key, version=version, upgrade=upgrade)
 

@@ -1,6 +1,6 @@
-"""What all that lies below a staging root is kept in, whatever its scheme: documents, and the data they speak of.
+"""The interface to everything below a staging root, for any scheme: documents, and their data.
 
-    documents   small, put by at most one writer under a key; what commits stand on (decision 10)
+    documents   small, put by at most one writer under a key; commits depend on this (decision 10)
     data        files that Spark writes and reads by itself; here they are listed, moved and deleted
 
 Keys and folders are absolute paths or URIs, as `StagingLayout` gives them. Every call raises OSError where the store
@@ -21,7 +21,7 @@ MOST_ENTRIES = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promises:
-    """What a store can do in one step; a publication picks its protocol by these, and not by a scheme.
+    """What a store can do in one step; a publication chooses its protocol by these, and not by a scheme.
 
     `conditional_put`: of several writers of a key one wins; no staging root is without it. `atomic_move`: a folder is
     under one name or the other; nothing is published to files without it. `atomic_exchange`: two folders take each
@@ -43,7 +43,7 @@ class StoredFile:
 
 
 class StagingStore(Protocol):
-    """Everything that a store must do; `staging/store/stores.py` makes the one of a root."""
+    """The operations of a store; `staging/store/stores.py` creates the one of a root."""
 
     @property
     def promises(self) -> Promises:
@@ -53,19 +53,19 @@ class StagingStore(Protocol):
         """Write all of `content` or nothing; False when the key already exists."""
 
     def put(self, key: str, content: bytes) -> None:
-        """Write a document over another, so that readers see all of one; a power cut may take it away."""
+        """Replace a document, so that readers see one of both completely; a power failure may lose it."""
 
     def get(self, key: str, *, most: int = MOST_BYTES) -> bytes | None:
-        """Return the content, None when there is none.
+        """Return the content, None if there is none.
 
-        Raises DamagedDocumentError for what is no document, or has more bytes than `most`.
+        Raises DamagedDocumentError for anything but a document of at most `most` bytes.
         """
 
     def written(self, key: str) -> float | None:
-        """Return when a document was written, in seconds since the epoch, None where there is none."""
+        """Return when a document was written, in seconds since the epoch, None if there is none."""
 
     def keys(self, folder: str) -> list[str]:
-        """Return the keys directly below a folder, in no promised order, but for hidden ones.
+        """Return the keys directly below a folder, in any order, without hidden ones.
 
         On a disk folders are among them: anyone who reads one as a document finds it damaged.
         """
@@ -74,37 +74,37 @@ class StagingStore(Protocol):
         """Return the names of the folders directly below a folder, sorted, hidden ones too."""
 
     def files(self, folder: str, *, most: int | None = None) -> Iterator[StoredFile]:
-        """Yield every file below a folder, however deep, hidden ones too; what vanishes meanwhile is left out.
+        """Yield every file below a folder, at any depth, with hidden ones; files that disappear meanwhile are left out.
 
-        Raises DamagedDocumentError where there are more than `most` names, those of folders among them.
+        Raises DamagedDocumentError if there are more than `most` names, including those of folders.
         """
 
     def digest(self, key: str) -> str | None:
-        """Return what the store keeps to vouch for a file's bytes, None where it has nothing; no data are read."""
+        """Return the digest that the store keeps for a file's bytes, None if it has none; no data are read."""
 
     def why_differs(self, key: str, digest: str) -> str | None:
-        """Say why what vouches for a file is not this digest any more, None where it is; no data are read."""
+        """Return how a file's kept checksums differ from this digest, None if they do not; no data are read."""
 
     def why_damaged(self, key: str) -> str | None:
-        """Say where a file differs from what vouches for it, None where nothing tells; all of it is read."""
+        """Return where a file differs from its kept checksums, None if it does not; all of it is read."""
 
     def make_folder(self, folder: str) -> None:
-        """Make a folder that only its owner may enter, where a store has folders of their own."""
+        """Create a folder that only its owner may access, if the store has real folders."""
 
     def is_there(self, key: str) -> bool:
         """Whether there is a document under a key, or a folder of this name."""
 
     def move(self, folder: str, to: str) -> bool:
-        """Rename a folder, in one step where that is promised; False where it is not there."""
+        """Rename a folder, in one step if promised; False if it is missing."""
 
     def exchange(self, one: str, other: str) -> bool:
-        """Let two folders take each other's place in one step; asked only where that is promised.
+        """Exchange two folders in one step; called only if that is promised.
 
-        False, having changed nothing, where these two cannot: they lie on two mounts, or are somebody else's.
+        Return False without a change if these two cannot be exchanged: they are on two mounts, or another user's.
         """
 
     def delete(self, key: str) -> bool:
-        """Delete a document, or a folder with all below it; False where something of it could not be deleted."""
+        """Delete a document, or a folder with everything in it; False if a part of it could not be deleted."""
 
     def discard_empty(self, folder: str) -> None:
-        """Remove a folder if nothing is in it, where a store has folders of their own."""
+        """Remove a folder if it is empty, if the store has real folders."""

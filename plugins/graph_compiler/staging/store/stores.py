@@ -1,6 +1,6 @@
-"""The store of a staging root, and of a target: the one place that makes stores.
+"""The store of a staging root, and of a target: the only module that creates stores.
 
-Which places have one, `declaration/connectors/file_uris.py` says: a declaration is checked against it, too.
+`declaration/connectors/file_uris.py` has the places with a store: a declaration is checked against it, too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from graph_compiler.staging.store.staging_store import StagingStore
 def store_of(place: str) -> StagingStore:
     """Return the store of a root, or of anything below one.
 
-    Raises StagingError for a scheme that has none, and for a store that no commit can stand on.
+    Raises StagingError for a scheme without one, and for a store without put-if-absent.
     """
     return committing(_store_at(place), place)
 
@@ -22,13 +22,13 @@ def store_of(place: str) -> StagingStore:
 def target_store(target: str) -> StagingStore:
     """Return the store of a folder that sinks publish files to.
 
-    Raises StagingError for a scheme that has none, PublicationError for a store that nothing can be published to.
+    Raises StagingError for a scheme without one, PublicationError for a store without atomic moves.
     """
     return publishing(_store_at(target), target)
 
 
 def committing(store: StagingStore, root: str) -> StagingStore:
-    """Return the store; raises StagingError where it cannot hold a staging root."""
+    """Return the store; raises StagingError if it cannot have a staging root."""
     if not store.promises.conditional_put:
         raise StagingError(
             f"'{root}' is in a store that nothing can be staged in: several writers of one "
@@ -39,7 +39,7 @@ def committing(store: StagingStore, root: str) -> StagingStore:
 
 
 def publishing(store: StagingStore, target: str) -> StagingStore:
-    """Return the store; raises PublicationError where files cannot come into a target at once, or not at all."""
+    """Return the store; raises PublicationError if it cannot move folders in one step."""
     if not store.promises.atomic_move:
         raise PublicationError(
             f"its target {target} is in a store that cannot rename a folder in one step: readers would see a part of "

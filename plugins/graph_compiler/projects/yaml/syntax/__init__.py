@@ -1,1 +1,1 @@
-"""YAML text as nodes that know their places, within limits."""
+"""YAML text as nodes with their places, within limits."""

@@ -1,4 +1,4 @@
-"""Read a text file that somebody names: a regular file of a bounded size, and where asked, below a folder."""
+"""Read a text file by a user's path: a regular file of limited size, and optionally below a folder."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from graph_compiler.identifiers import PIPELINES
 
 
 def read_bytes(path: Path, *, most: int) -> bytes:
-    """Return a file's content; raises OSError, and ValueError for what is no file, or has more bytes.
+    """Return a file's content; raises OSError, and ValueError for a special or oversized file.
 
-    A FIFO or a device is not waited for.
+    A FIFO or a device does not block.
     """
-    if not stat.S_ISREG(os.stat(path).st_mode):  # to open a device may do something
+    if not stat.S_ISREG(os.stat(path).st_mode):  # opening a device may have effects
         raise ValueError("it is not a regular file")
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         content = file.read(most + 1)
@@ -24,9 +24,9 @@ def read_bytes(path: Path, *, most: int) -> bytes:
 
 
 def file_below(folder: Path, name: str) -> Path:
-    """Return the file that a name in a file of declarations means; raises ValueError for one that lies elsewhere.
+    """Return the path of a name in a file of declarations; raises ValueError for one in another place.
 
-    It lies in the folder of that file, or anywhere in the pipelines folder it is in, links followed.
+    It must be in the folder of that file, or anywhere in its pipelines folder, after following links.
     """
     if name.startswith("~") or Path(name).is_absolute():
         raise ValueError("it is not a relative path")

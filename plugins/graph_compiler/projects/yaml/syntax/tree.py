@@ -1,4 +1,4 @@
-"""YAML text as a tree of nodes that know their places, built from parse events within limits.
+"""YAML text as a tree of nodes with their places, built from parse events within limits.
 
     read_tree("name: sales…", "pipelines/sales.yaml")   →   Node
 
@@ -38,7 +38,7 @@ class Place:
 
 @dataclass(slots=True)
 class Node:
-    """A value and where it stands. `size` counts the nodes below it and itself, `depth` the levels of them."""
+    """A value and its place. `size` counts the nodes below it and itself, `depth` their levels."""
 
     place: Place
     value: Scalar | list[Node] | dict[str, Node]
@@ -84,7 +84,7 @@ class _Builder:
                 self.stop("the file has a second document", place, allowed="one pipeline in a file")
 
     def stop(self, message: str, place: Place, **words: str | None) -> None:
-        """Refuse the file at once: what comes behind this could not be understood, or would cost too much."""
+        """Refuse the file at once: the rest could not be understood, or would cost too much."""
         self.note(message, place, **words)
         raise self.refusal()
 
@@ -97,7 +97,7 @@ class _Builder:
             raise self.refusal()
 
     def refusal(self) -> InvalidPipelineError:
-        """Return all that was noted; a file that cannot be read has no other name than its own."""
+        """Return all recorded problems; an unreadable pipeline has only the file's name."""
         return InvalidPipelineError(Path(self.file).stem, self.problems)
 
     def _begin(self, node: Node, anchor: str | None, text: str | None = None) -> None:
@@ -199,7 +199,7 @@ class _Builder:
 
 
 def read_tree(text: str, file: str) -> Node:
-    """Read one document; raises InvalidPipelineError with what is wrong, duplicate keys all at once."""
+    """Read one document; raises InvalidPipelineError, with all duplicate keys at once."""
     builder = _Builder(file)
     if len(text) > MAX_CHARACTERS:
         builder.stop(
@@ -254,7 +254,7 @@ def plain(node: Node) -> object:
 
 
 def node_at(node: Node, path: tuple[str | int, ...]) -> Node | None:
-    """Return the node at the end of `path`, None where there is none."""
+    """Return the node at the end of `path`, None if there is none."""
     for part in path:
         if isinstance(node.value, dict) and part in node.value:
             node = node.value[str(part)]
@@ -266,7 +266,7 @@ def node_at(node: Node, path: tuple[str | int, ...]) -> Node | None:
 
 
 def place_of(node: Node, path: tuple[str | int, ...]) -> Place:
-    """Return where the key at the end of `path` stands, or the nearest place above it that is there."""
+    """Return the place of the key at the end of `path`, or the nearest existing one above it."""
     place = node.place
     for part in path:
         if isinstance(node.value, dict) and part in node.value:
@@ -280,6 +280,6 @@ def place_of(node: Node, path: tuple[str | int, ...]) -> Place:
 
 
 def written(path: tuple[str | int, ...]) -> str:
-    """Write a path for people: `("steps", 2, "filter")` → `steps[2].filter`."""
+    """Return a path as text: `("steps", 2, "filter")` → `steps[2].filter`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")

@@ -2,8 +2,8 @@
 
     export_pipeline(flights.env.pipeline())   →   "name: flights …"
 
-Each transformation becomes the step whose call makes it; those a call makes beside its operator (a join's two
-partitions) are passed over. So the steps come in the order of the ids, and reading them gives the same ids again.
+Each transformation becomes the step whose call creates it; those that a call creates besides its operator (a join's two
+partitions) are skipped. So the steps are in the order of the ids, and reading them gives the same ids again.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _SCHEMA = "# yaml-language-server: $schema=../schemas/pipeline.schema.json\n"
 
 
 def export_pipeline(pipeline: Pipeline) -> str:
-    """Write a pipeline. Raises InvalidPipelineError for what no call of the API makes (Flink's iterations)."""
+    """Return a pipeline as YAML. Raises InvalidPipelineError for operators without a call (Flink's iterations)."""
     listed = pipeline.transformations
     first, last = _first_sources(listed), _last_sinks(listed)
     export = _Export(pipeline, {t.id for t in first}, {t.id for t in last})
@@ -101,7 +101,7 @@ class _Export:
             self.labels[t.id] = label
 
     def steps(self, listed: Sequence[Transformation]) -> list[Step]:
-        """Write these, without what goes without saying: the step before in `from`, names nobody reads."""
+        """Return steps without redundant keys: the previous step in `from`, names that are never read."""
         own = [t for t in listed if t.id not in self.made_by_others]
         steps = [self.step(t) for t in own]
         kept = [t for t in self.pipeline.transformations if t.id not in self.made_by_others]
@@ -128,7 +128,7 @@ class _Export:
         return {"from": read, **call, **written_settings(transformation)}
 
     def step(self, transformation: Transformation) -> Step:
-        """Write a transformation as a step that says what it reads and what it is called."""
+        """Return a transformation as a step with its input and its name."""
         label = self.labels[transformation.id]
         if isinstance(transformation, SourceTransformation):
             assert isinstance(transformation.operator, Source)
@@ -157,7 +157,7 @@ class _Export:
             raise self._refused(transformation, str(error)) from None
 
     def _read(self, id: int) -> str:
-        """Name what is read, behind the partitions the call makes itself."""
+        """Return the name of an input, without the partitions that the call creates itself."""
         while id in self.made_by_others:
             (id,) = self.by_id[id].inputs
         return self.labels[id]
@@ -181,7 +181,7 @@ class _Export:
 
 
 def _made_with(transformation: Transformation, by_id: dict[int, Transformation]) -> list[int]:
-    """Return the partitions that the call of an operator makes before it: their ids end just below its own."""
+    """Return the partitions that the call of an operator creates before it: their ids end just below its own."""
     if not isinstance(transformation, PhysicalTransformation):
         return []
     operator = transformation.operator
@@ -194,14 +194,14 @@ def _made_with(transformation: Transformation, by_id: dict[int, Transformation])
 
 
 def _first_sources(listed: Sequence[Transformation]) -> list[SourceTransformation]:
-    """Return the sources if they are before everything else, each with a name of its own."""
+    """Return the sources if they come before everything else, each with a unique name."""
     sources = [t for t in listed if isinstance(t, SourceTransformation)]
     are_first = list(listed[: len(sources)]) == sources
     return sources if are_first and len({t.name for t in sources}) == len(sources) else []
 
 
 def _last_sinks(listed: Sequence[Transformation]) -> list[SinkTransformation]:
-    """Return the sinks if they are behind everything else, each with a name of its own."""
+    """Return the sinks if they come after everything else, each with a unique name."""
     sinks = [t for t in listed if isinstance(t, SinkTransformation)]
     are_last = list(listed[len(listed) - len(sinks) :]) == sinks
     return sinks if are_last and len({t.name for t in sinks}) == len(sinks) else []

@@ -1,9 +1,9 @@
-"""Operators as the calls that made them: what `calls.py` reads, the other way round, by the same signatures.
+"""Operators as the calls that create them: the inverse of `calls.py`, by the same signatures.
 
     filter(condition, *, rejects=None)     Filter("a > 1", "rest")     →   {filter: a > 1, rejects: rest}
 
-A parameter is the operator's field of the same name; what is as the parameter's default is left out. The tables below
-say where operator and call differ: a new operator whose fields are called as its parameters needs no line here.
+A parameter is the operator's field of the same name; default values are left out. The tables below list the differences
+between operator and call: a new operator whose fields are named like its parameters needs no line here.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ CALLS: Mapping[type[Operator], str] = {
 FIELDS: Mapping[str, str] = {
     "outputs": "tags",  # the outputs of `process` are the tags of its side outputs
     "sink": "connector",  # PyFlink's name of the parameter
-    "step": "function",  # what `iterate` repeats is called so where it is declared
+    "step": "function",  # the name of the parameter of `iterate`
     "to": "tag",  # `expect(…, to=…)` reads as a sentence
 }
 """Parameters that are another field of their operator."""
 VALUES: Mapping[tuple[type[Operator], str], Callable[[Any], object]] = {
-    # The tag in `to` says it, and to warn is the default.
+    # The tag in `to` implies it, and `warn` is the default.
     (Expect, "on_violation"): lambda operator: (
         None
         if operator.on_violation in (OnViolation.TO, OnViolation.WARN)
@@ -56,7 +56,7 @@ VALUES: Mapping[tuple[type[Operator], str], Callable[[Any], object]] = {
     ),
     # Two fields, one argument.
     (IntervalJoin, "times"): lambda operator: (operator.left_time, operator.right_time),
-    # A column as it is needs no expression: `calls.py` reads both.
+    # An unchanged column needs no expression: `calls.py` reads both.
     (Select, "columns"): lambda operator: [
         name if text == quoted(name) else {name: text} for name, text in operator.columns
     ],
@@ -75,9 +75,9 @@ BEFORE: Mapping[type[Operator], Callable[[Any, list[Any]], Step]] = {
 
 
 def written_operator(operator: Operator, others: list[Any]) -> Step:
-    """Return an operator's call; `others` are the names of the streams it reads beside the first.
+    """Return an operator's call; `others` are the names of its inputs after the first.
 
-    Raises NotImplementedError for an operator that no call makes.
+    Raises NotImplementedError for an operator without a call.
     """
     kind = type(operator)
     if kind in OPERATORS.values():  # another package's
@@ -99,12 +99,12 @@ def written_operator(operator: Operator, others: list[Any]) -> Step:
 
 
 def call_of(kind: type[Operator]) -> str:
-    """Return the key of the call that makes an operator: that of its name, `FlatMap` → `flat_map`."""
+    """Return the key of the call that creates an operator: that of its name, `FlatMap` → `flat_map`."""
     return CALLS.get(kind, snake(kind.__name__))
 
 
 def _argument(operator: Operator, parameter: Parameter, others: list[Any]) -> object:
-    """Return what the call was given for a parameter."""
+    """Return the argument of the call for a parameter."""
     if parameter.annotation is DataStream:
         return others if parameter.kind is Parameter.VAR_POSITIONAL else others[0]
     special = VALUES.get((type(operator), parameter.name))
@@ -124,6 +124,6 @@ def _goes_without_saying(value: object, parameter: Parameter) -> bool:
 
 
 def _same_names(pairs: tuple[tuple[str, str], ...]) -> list[str] | dict[str, str]:
-    """Return columns that are called alike on both sides as a list, others as a mapping."""
+    """Return columns with the same names on both sides as a list, others as a mapping."""
     same = all(left == right for left, right in pairs)
     return [left for left, _ in pairs] if same else dict(pairs)

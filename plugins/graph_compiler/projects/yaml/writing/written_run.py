@@ -13,7 +13,7 @@ from graph_compiler.options.durations import format_duration
 
 
 def written_run(pipeline: Pipeline) -> dict[str, Any]:
-    """Return the sections of a file; those that say nothing are empty or None."""
+    """Return the sections of a file; unset ones are empty or None."""
     model = pipeline.params_model
     return {
         "description": pipeline.description,
@@ -26,7 +26,7 @@ def written_run(pipeline: Pipeline) -> dict[str, Any]:
 
 
 def _schedule(schedule: Schedule) -> dict[str, Any]:
-    """Write what differs from the defaults."""
+    """Return the settings that differ from the defaults."""
     values = {
         field.name: (getattr(schedule, field.name), field.default) for field in fields(schedule)
     }

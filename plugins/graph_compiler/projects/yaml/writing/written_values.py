@@ -1,4 +1,4 @@
-"""Values of the Python API as a file writes them: what `places.py` reads, the other way round."""
+"""Values of the Python API in their YAML form: the inverse of `places.py`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Step = dict[str, Any]
 
 
 def written_value(value: object) -> Any:
-    """Write a value, whatever it is."""
+    """Return the YAML form of any value."""
     if isinstance(value, StrEnum | FunctionRef):
         return str(value)
     if isinstance(value, ParameterReference):
@@ -52,7 +52,7 @@ def _written_collection(value: object) -> Any:
 
 
 def written_call(key: str, value: Any) -> Step:
-    """Write a connector, an operator or a window: its first argument behind the key, the others beside it."""
+    """Return a connector, an operator or a window: its first argument under its key, the others as further keys."""
     kind: Callable[..., object] = type(value)
     main = next(iter(parameters(kind)), None)
     first = True if main is None else written_value(getattr(value, main))
@@ -63,14 +63,14 @@ def written_call(key: str, value: Any) -> Step:
 
 
 _SETTINGS: Mapping[str, Callable[[PhysicalTransformation], object]] = {
-    # An operator that has one partition always has it without a setting.
+    # An operator that always has one partition needs no setting for it.
     "parallelism": lambda t: None if t.operator.is_non_parallel else t.settings.parallelism,
-    # A group that is described, or its name.
+    # A described group, or only its name.
     "slot_sharing_group": lambda t: t.settings.resource_profile or t.settings.slot_sharing_group,
-    # One call sets both; left out, what is preferred is the minimum.
+    # One call sets both; by default, the preferred resources are the minimum.
     "resources": lambda t: t.settings.min_resources,
     "preferred_resources": lambda t: _preferred(t.settings),
-    # Two calls set one field, to something else than what the kind of operator has.
+    # Two calls set one field, to a value other than the operator's default.
     "disable_chaining": lambda t: _chaining(t) is ChainingStrategy.NEVER,
     "start_new_chain": lambda t: _chaining(t) is ChainingStrategy.HEAD,
 }
@@ -81,7 +81,7 @@ _DEFINED = [
 
 
 def written_settings(transformation: PhysicalTransformation) -> Step:
-    """Write what is set on an operator, but for its name, in the order in which the API defines its settings."""
+    """Return the settings of an operator without its name, in the order in which the API defines them."""
     settings = transformation.settings
     found = {
         key: _SETTINGS[key](transformation) if key in _SETTINGS else getattr(settings, key)
@@ -105,7 +105,7 @@ def _chaining(transformation: PhysicalTransformation) -> ChainingStrategy | None
 
 
 def own_name(transformation: PhysicalTransformation) -> str:
-    """Return the name an operator has if nobody gives it one."""
+    """Return the default name of an operator."""
     operator = transformation.operator
     return operator.contract if isinstance(operator, Expect) else operator.default_name
 

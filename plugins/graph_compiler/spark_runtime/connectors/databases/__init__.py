@@ -1,1 +1,1 @@
-"""What the driver asks of a database: its errors, its names, its marks, its transactions, its snapshots."""
+"""Databases on the driver: errors, names, marks, transactions, snapshots."""

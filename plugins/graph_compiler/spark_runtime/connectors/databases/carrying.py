@@ -1,4 +1,4 @@
-"""Carry a decision out: its rows and its mark in one transaction. "Was it done?" is for the mark alone to answer.
+"""Carry out a decision: its rows and its mark in one transaction. Only the mark shows whether it was done.
 
     staged?  mark?                                    (asked in this order: who takes the one away puts the other first)
       any    published     done: another has carried it out
@@ -48,14 +48,14 @@ class TablePublication(Publication):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedPublication(TablePublication):
-    """One whose `mark` is put with its rows; no other decision has that mark."""
+    """A publication whose `mark` is written with its rows; no other decision has that mark."""
 
     mark: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """Why a database will not take the rows, now or later. `is_change`: its table is not what it was when checked."""
+    """Why a database permanently refuses the rows. `is_change`: its table has changed since it was checked."""
 
     words: str
     is_change: bool
@@ -68,7 +68,7 @@ def marks_of(to: TablePublication, database: Database) -> Marks:
 
 
 def carry_out(to: TablePublication, database: Database) -> Refusal | None:
-    """Do what was decided, unless that has been done; return why the database refuses it for good.
+    """Carry out a decision, unless it is done; return why the database permanently refuses it, else None.
 
     Raises PublicationConflictError where the rows are lost, or others have given it up; and what the driver raises,
     where nobody can tell: the decision stands.
@@ -98,7 +98,7 @@ def carry_out(to: TablePublication, database: Database) -> Refusal | None:
 
 
 def give_up(to: TablePublication, database: Database) -> bool:
-    """Decide that it will not be done; return whether that holds, and not that somebody was faster and has done it."""
+    """Decide that it will not be done; return False if another execution has done it already."""
     if isinstance(to, MarkedPublication):
         outcome = marks_of(to, database).give_up(to, to.mark)
         if outcome is MarkOutcome.PUBLISHED:
@@ -108,7 +108,7 @@ def give_up(to: TablePublication, database: Database) -> bool:
 
 
 def drop_staged(to: TablePublication, database: Database) -> None:
-    """Take the table beside the target away if it is there; where that fails, say which statement does."""
+    """Drop the table beside the target if it exists; if that fails, log the statement for it."""
     try:
         discard_staged(to, database)
     except Py4JJavaError as error:
@@ -117,7 +117,7 @@ def drop_staged(to: TablePublication, database: Database) -> None:
 
 
 def discard_staged(to: TablePublication, database: Database) -> None:
-    """Take the table beside the target away if it is there; raises what the driver raises."""
+    """Drop the table beside the target if it exists; raises what the driver raises."""
     if is_there(database, to.staged):
         database.execute([f"DROP TABLE {to.staged}"])
 
@@ -130,7 +130,7 @@ def _carry_out_unmarked(to: TablePublication, database: Database) -> Refusal | N
 
 
 def _refusal(error: Py4JJavaError) -> Refusal:
-    """Return what the database will say again; raises what may pass."""
+    """Return a permanent refusal; raises errors that may be temporary."""
     if not is_refusal(error):
         raise error
     return Refusal(words=database_words(error), is_change=is_change(error))
@@ -162,7 +162,7 @@ def _run(to: TablePublication, mark: list[str], database: Database) -> Refusal |
 
 
 def _create_empty(to: TablePublication, database: Database) -> bool:
-    """Create the target without rows, unless a carrier that died has; return whether it is there and holds none."""
+    """Create the target without rows, unless a dead carrier has; return whether it exists and is empty."""
     columns = ", ".join(map(database.quote, to.columns))
     if is_there(database, to.table):
         return database.count(to.table) == 0

@@ -1,4 +1,4 @@
-"""What has been carried out, written where the rows are: in their transaction, so that both are there or neither.
+"""The record of carried out decisions, written in the transaction of the rows, so that both exist or neither.
 
     graph_compiler_publications     in the schema of the target
     mark          outcome      target  pipeline  run_id  execution_id  marked_at
@@ -34,7 +34,7 @@ _UNUSUAL = re.compile(r"[^\w.:@+/ -]", re.ASCII)
 
 
 class MarkOutcome(StrEnum):
-    """What became of a decision."""
+    """The outcome of a decision."""
 
     PUBLISHED = "published"
     GIVEN_UP = "given up"
@@ -48,7 +48,7 @@ class Marks:
     table: str
 
     def make_ready(self) -> None:
-        """Create the table if need be, and try a mark: rights that are missing are told before any row moves.
+        """Create the table if needed, and try a mark: missing privileges are reported before any row moves.
 
         Raises PublicationError where the database refuses, and what the driver raises for anything else.
         """
@@ -68,19 +68,19 @@ class Marks:
             ) from None
 
     def outcome(self, mark: str) -> MarkOutcome | None:
-        """Return what became of a decision, None where nobody has carried it out; raises what the driver raises."""
+        """Return the outcome of a decision, None if it is not carried out; raises what the driver raises."""
         found = self.database.texts(f"SELECT outcome FROM {self.table} WHERE mark = '{mark}'")
         return MarkOutcome(found[0]) if found else None
 
     def statement(self, publication: Publication, mark: str, outcome: MarkOutcome) -> str:
-        """Return the statement that puts a mark; it fails where there is one."""
+        """Return the statement that inserts a mark; it fails if there is one."""
         target = hashlib.sha256(publication.target.encode()).hexdigest()
         run = publication.identity
         whose = (run.owner, run.run_id, publication.execution_id)
         return _insert(self.table, mark, outcome, (target, *whose))
 
     def give_up(self, publication: Publication, mark: str) -> MarkOutcome:
-        """Decide that it will not be carried out; return PUBLISHED where somebody was faster, who has done it."""
+        """Decide that it will not be carried out; return PUBLISHED if another execution has done it already."""
         try:
             self.database.execute([self.statement(publication, mark, MarkOutcome.GIVEN_UP)])
         except Py4JJavaError:

@@ -1,4 +1,4 @@
-"""Find the table that a name means, by asking the database: every error is an error, none is a "no".
+"""Find the table of a name by asking the database: an error is never taken for a missing table.
 
 orders         ┐
 public.orders  ├─▶  "public"."orders" of shop, there or not     one table, one place in the ledger
@@ -38,7 +38,7 @@ class ResolvedTable:
     exists: bool
 
     def beside(self, name: str) -> str:
-        """Return the SQL name of a table of ours in the same schema."""
+        """Return the SQL name of one of our tables in the same schema."""
         return f"{self.schema}.{name}" if self.schema else name
 
 
@@ -103,7 +103,7 @@ def _in_postgres(
 
 
 def _relation(connection: Any, name: str) -> tuple[str, str, bool] | None:
-    """Return schema and name of what a name means to PostgreSQL, and whether it holds rows."""
+    """Return schema and name of a relation in PostgreSQL, and whether it has rows."""
     statement = connection.prepareStatement(_RELATION)
     statement.setString(1, name)
     row = statement.executeQuery()
@@ -168,7 +168,7 @@ def _is_listed(connection: Any, kept: _Kept) -> bool:
 
 
 def _answers(database: Database, connection: Any, name: str) -> bool:
-    """Whether a name can be read. Only "there is no such table" is a no; all else is raised."""
+    """Whether a name can be read. Only "no such table" counts as no; other errors are raised."""
     try:
         database.run(connection, database.exists_query(name))
     except Py4JJavaError as error:

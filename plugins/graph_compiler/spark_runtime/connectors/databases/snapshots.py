@@ -39,13 +39,13 @@ _WAYS_OUT = (
 
 
 def as_it_is(connector: Connector, _times: int, _parallelism: int | None) -> Connector:
-    """Return a source as it is: its rows are given, or looked at only once."""
+    """Return a source unchanged: its rows are given, or read only once."""
     return connector
 
 
 @contextmanager
 def shared_snapshots(spark: SparkSession) -> Iterator[Pin]:
-    """Return what pins sources; the snapshots end with the block, whatever happens in it."""
+    """Yield the function that pins sources; the snapshots end with the block."""
     snapshots = _Snapshots(spark)
     try:
         yield snapshots.pin
@@ -55,7 +55,7 @@ def shared_snapshots(spark: SparkSession) -> Iterator[Pin]:
 
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
-    """What an open transaction sees, by the name other sessions ask for it; or why there is none."""
+    """The snapshot of an open transaction, by its exported name; or why there is none."""
 
     id: str | None
     why_not: str = ""
@@ -70,7 +70,7 @@ class _Snapshots:
     def pin(self, connector: Connector, times: int, parallelism: int | None) -> Connector:
         """Return the source reading from the region's snapshot of its database.
 
-        Raises RepeatedReadError where it has none and the source is read more than once.
+        Raises RepeatedReadError if it has none and the source is read more than once.
         """
         if not isinstance(connector, Jdbc) or connector.accept_changes_between_reads:
             return connector

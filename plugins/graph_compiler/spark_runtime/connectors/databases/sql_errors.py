@@ -1,4 +1,4 @@
-"""What a database said, out of whatever wraps it: Spark's exceptions, batches, pools.
+"""The error of a database, unwrapped from Spark's exceptions, batches and pools.
 
 SparkException ─cause─▶ BatchUpdateException ─next─▶ PSQLException 23505 "duplicate key …"
 """
@@ -26,13 +26,13 @@ _CHANGED = frozenset({"42P01", "42S02", "42703", "42S22", "42804"})
 
 
 def sql_state(error: Py4JJavaError) -> str:
-    """Return the SQLSTATE of the first SQLException in a chain that has one, empty where none has."""
+    """Return the SQLSTATE of the first SQLException in a chain that has one, empty if none has."""
     states = (str(found.getSQLState() or "") for found in _sql_exceptions(error.java_exception))
     return next((state for state in states if state), "")
 
 
 def database_words(error: Py4JJavaError) -> str:
-    """Return what the database said, each sentence once; where it printed nothing, what the JVM did."""
+    """Return the database's messages, each once; if there are none, those of the JVM."""
     said = [
         str(found.getMessage() or "").strip() for found in _sql_exceptions(error.java_exception)
     ]
@@ -44,7 +44,7 @@ def database_words(error: Py4JJavaError) -> str:
 
 
 def is_refusal(error: Py4JJavaError) -> bool:
-    """Whether a statement would be refused again, for what it says or for what the rows hold."""
+    """Whether a statement would be refused again, because of its text or the rows."""
     return _FINAL.match(sql_state(error)) is not None
 
 
