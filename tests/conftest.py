@@ -20,6 +20,7 @@ pytest_plugins = ["graph_compiler.testing.pytest_plugin"]
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
+SLOW_FIRST = ("e2e", "spark")
 SHUFFLE_MODES = ("AUTO", "ALL_EXCHANGES_BLOCKING", "ALL_EXCHANGES_PIPELINED")
 
 
@@ -27,6 +28,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="rewrite the expected texts in tests/golden"
     )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with slow tests: what processes take last should be short, so that they end at the same time."""
+    items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in SLOW_FIRST])
 
 
 @pytest.fixture
