@@ -1,6 +1,8 @@
 """Commits: epochs, who wins, what readers trust."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.spark_runtime.results.staging_area import StagingArea
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.local_store import LocalStore
+from graph_compiler.staging.store.staging_store import StoredFile
 
 pytestmark = pytest.mark.spark
 
@@ -62,6 +65,38 @@ def test_a_staged_result_is_read_back_with_schema_and_rows(area: StagingArea) ->
     back = area.read(area.find(STAGED))
     assert back.schema.simpleString() == rows.schema.simpleString()
     assert sorted(back.collect()) == sorted(rows.collect())
+
+
+class HiddenFiles(LocalStore):
+    """A store on a file system that does not list some data files yet."""
+
+    def __init__(self, hidden: str) -> None:
+        self.hidden = hidden
+
+    def files(self, folder: str, *, most: int | None = None) -> Iterator[StoredFile]:
+        listed = super().files(folder, most=most)
+        return (file for file in listed if not fnmatch(file.key.rpartition("/")[2], self.hidden))
+
+
+@pytest.mark.parametrize("hidden", ["*", "part-00001*"], ids=["all", "one"])
+@pytest.mark.parametrize("is_compared", [True, False])
+def test_nothing_is_committed_unless_all_written_files_are_listed(
+    area: StagingArea, hidden: str, is_compared: bool
+) -> None:
+    log = ManifestLog(store=HiddenFiles(hidden), layout=area.layout)
+    rows = area.spark.range(0, 10, 1, 2)
+    with pytest.raises(
+        StagingError, match=r"10 rows went to the writer, and the files .* hold [05];"
+    ):
+        replace(area, log=log).stage(replace(RESULT, is_compared=is_compared), rows)
+    assert area.log.latest(RESULT.id) is None
+
+
+@pytest.mark.parametrize("root", ["{}/a b", "{}//deep", "{}/50%41", "{}/x[1]{{a}}"])
+def test_a_staging_root_may_have_any_name(area: StagingArea, root: str) -> None:
+    layout = replace(area.layout, root=root.format(area.layout.root))
+    log = ManifestLog(store=LocalStore(), layout=layout)
+    assert replace(area, log=log).stage(RESULT, area.spark.range(3)).rows == 3
 
 
 def test_every_execution_commits_the_next_epoch_and_readers_take_the_latest(

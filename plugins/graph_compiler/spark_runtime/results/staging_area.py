@@ -1,6 +1,6 @@
 """Stage a result, and read one back (decision 10).
 
-    write data  →  read footers  →  put manifest, if no other execution has put this epoch's (`ManifestLog`)
+    write data  →  compare footers with what was written  →  put manifest, if none of this epoch is there (`ManifestLog`)
 
 Readers see what a committed manifest names and nothing else, so an execution that dies on the way leaves no trace
 but files no one reads.
@@ -35,7 +35,7 @@ from graph_compiler.errors import (
     StagingError,
     StaleResultError,
 )
-from graph_compiler.identifiers import IntermediateDataSetId
+from graph_compiler.identifiers import IntermediateDataSetId, counted
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.exchange.pointwise_read import read_pointwise
 from graph_compiler.spark_runtime.failures.causes import read_cause
@@ -45,6 +45,8 @@ from graph_compiler.spark_runtime.results.pinned_settings import WRITE_OPTIONS, 
 from graph_compiler.spark_runtime.results.reading import read_staged_files
 from graph_compiler.spark_runtime.results.row_checksum import ObservedChecksum
 from graph_compiler.spark_runtime.results.session_settings import pinned
+from graph_compiler.spark_runtime.spark_internals.executed_plan import rows_written
+from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
 from graph_compiler.staging.results.damage import find_damage, record_damage
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.results.release import find_release
@@ -104,11 +106,19 @@ class StagingArea:
         location = self.layout.data(result.id, epoch=epoch, execution_id=self.attempt.execution_id)
         self.log.store.make_folder(location.rpartition("/")[0])
         observed = ObservedChecksum.of(rows) if result.is_compared else ObservedChecksum.none(rows)
-        with pinned(self.spark, WRITE_SESSION):
+        queries = ExecutedQueries.of(self.spark)
+        with pinned(self.spark, WRITE_SESSION), queries.writing(location) as written_query:
             observed.rows.write.options(**WRITE_OPTIONS).parquet(location)
+            written = rows_written(written_query())
         partitions = written_partitions(
             self.spark, self.log.store, location, partitions=result.partitions
         )
+        if (found := rows_of(partitions)) != written:
+            raise StagingError(
+                f"{counted(written, 'row')} went to the writer, and the files listed in {location} hold {found}; "
+                "nothing is committed\n"
+                "  hint: the staging root's file system does not show all files that were written"
+            )
         return Manifest(
             version=VERSION,
             result_id=result.id,
@@ -120,7 +130,7 @@ class StagingArea:
             location=location,
             schema=rows.schema.json(),
             partitions=partitions,
-            checksum=observed.value(rows_of(partitions)),
+            checksum=observed.value(written),
             contracts=self.contracts(),
             deterministic=result.deterministic,
             inputs=self.inputs(),

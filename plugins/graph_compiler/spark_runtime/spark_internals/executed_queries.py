@@ -7,6 +7,7 @@ A write makes a query of its own, so the DataFrame's own plan stays without coun
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -77,11 +78,12 @@ class ExecutedQueries:
     @contextmanager
     def writing(self, folder: str) -> Iterator[Callable[[], Any]]:
         """Write files into a folder in here, then ask for the query; PublicationError where Spark lost it."""
-        self._writes[folder] = None
+        path = posixpath.normpath(folder)  # as Hadoop's are: /data//x/ is /data/x
+        self._writes[path] = None
         try:
-            yield lambda: self._written(folder)
+            yield lambda: self._written(path)
         finally:
-            del self._writes[folder]
+            del self._writes[path]
 
     def onSuccess(self, _function: str, query: Any, _nanoseconds: int) -> None:  # noqa: N802  # Spark's name
         """Take a query that has ended, if an action ran it or somebody waits for what it wrote."""
