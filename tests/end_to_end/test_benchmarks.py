@@ -27,6 +27,7 @@ def called(*words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_peers_are_compared(tmp_path: Path) -> None:
     """What `make bench-peers` calls."""
     results = tmp_path / "peers.json"

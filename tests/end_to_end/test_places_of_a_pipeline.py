@@ -9,7 +9,10 @@ from pyarrow import parquet
 
 from tests.end_to_end.conftest import Home
 
-pytestmark = pytest.mark.e2e
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.long,  # four applications; tests/airflow/test_tasks_elsewhere.py holds the same without Spark
+]
 
 DAG_FILE = '''"""An airflow dag that holds one pipeline twice: mapped over two numbers."""
 from airflow.sdk import DAG, task_group

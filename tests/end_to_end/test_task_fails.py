@@ -1,6 +1,5 @@
 """A Spark task fails once and is run again by Spark: the counts from committed files are exact."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +18,7 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.deployment.documents.report import ExecutionReport
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from tests.conftest import mark
-from tests.end_to_end.conftest import ROOT
+from tests.end_to_end.conftest import ROOT, Home
 from tests.harness.reference import expected
 from tests.spark import user_functions
 
@@ -28,7 +27,7 @@ APPLICATION = ROOT / "plugins" / "graph_compiler" / "spark_runtime" / "main.py"
 
 
 def test_rows_and_bytes_are_exact_though_a_task_failed(
-    env: StreamExecutionEnvironment, tmp_path: Path
+    env: StreamExecutionEnvironment, home: Home, tmp_path: Path
 ) -> None:
     (tmp_path / "in.csv").write_text("x\n" + "".join(f"{x}\n" for x in range(1000)))
     env.from_source(Csv(f"{tmp_path}/in.csv", schema="x INT"), "in").rebalance().transform(
@@ -36,7 +35,7 @@ def test_rows_and_bytes_are_exact_though_a_task_failed(
     ).set_parallelism(4).name("shaky").stage("to count it").key_by("x").aggregate(
         n="count(*)"
     ).name("counts").sink_to(Parquet(f"{tmp_path}/out")).name("out")
-    first, second = (submit(task) for task in tasks(env, tmp_path))
+    first, second = (submit(task, home) for task in tasks(env, tmp_path))
     assert (first.failure, second.failure) == (None, None)
     (staged,), (sink,) = first.outputs, second.outputs
     assert (staged.rows, sink.rows) == (1000, 1000)
@@ -72,7 +71,7 @@ def tasks(env: StreamExecutionEnvironment, tmp_path: Path) -> list[Path]:
     return found
 
 
-def submit(descriptor: Path) -> ExecutionReport:
+def submit(descriptor: Path, home: Home) -> ExecutionReport:
     """Run spark-submit with a master that lets a task fail twice."""
     done = subprocess.run(
         [
@@ -84,11 +83,7 @@ def submit(descriptor: Path) -> ExecutionReport:
             str(APPLICATION),
             str(descriptor),
         ],
-        env={
-            **os.environ,
-            "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'plugins'}",
-            "PYSPARK_PYTHON": sys.executable,  # it finds Spark's home by it, too
-        },
+        env=home.environment(PYSPARK_PYTHON=sys.executable),  # it finds Spark's home by it, too
         capture_output=True,
         text=True,
         check=False,

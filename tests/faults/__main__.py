@@ -24,9 +24,9 @@ from tests.faults.facts import NO_FACTS, outcome, problems
 from tests.faults.outages import own_file_system
 from tests.faults.plan import FOLDER, OUTAGES
 from tests.faults.results import Result, Results
-from tests.faults.shared_classes import with_shared_classes
 from tests.faults.trial import Trial
 from tests.faults.workloads import SHARED_TARGET, WORKLOADS, Workload
+from tests.harness.shared_classes import with_shared_classes
 from tests.harness.standalone import Api, standalone
 
 _DAG_FILE = '''"""An airflow dag of {module}, tried again at once."""

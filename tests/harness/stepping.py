@@ -42,6 +42,7 @@ class Scheduler:
         self._turn = threading.Condition()
         self._granted: tuple[str, Fault | None] | None = None
         self._waiting: set[str] = set()
+        self._ended: set[str] = set()
 
     def step(self, what: str, do: Callable[[], Answer]) -> Answer:
         """Wait for this thread's turn, then do; called by writers."""
@@ -62,6 +63,12 @@ class Scheduler:
             raise TimeoutError(what)
         return do() if fault is Fault.SENT_AGAIN else answer
 
+    def end(self) -> None:
+        """Take no more steps; called by writers."""
+        with self._turn:
+            self._ended.add(threading.current_thread().name)
+            self._turn.notify_all()
+
     def drive(self, threads: Sequence[threading.Thread]) -> None:
         """Run the threads to their ends."""
         for thread in threads:
@@ -71,22 +78,21 @@ class Scheduler:
                 self._turn.wait_for(
                     lambda: (
                         self._granted is None
-                        and {thread.name for thread in threads if thread.is_alive()}
-                        <= self._waiting
-                    ),
-                    timeout=0.001,  # a thread that ends tells nobody
+                        and {thread.name for thread in threads} <= self._waiting | self._ended
+                    )
                 )
-                alive = [thread.name for thread in threads if thread.is_alive()]
+                alive = [thread.name for thread in threads if thread.name not in self._ended]
                 if not alive:
-                    return
-                if self._granted is not None or not set(alive) <= self._waiting:
-                    continue
+                    break
                 options = [(name, fault) for fault in self._possible() for name in alive]
                 index = self._choose(len(options))
                 self._granted = options[index]
                 if options[index][1]:
                     self.faults -= 1
                 self._turn.notify_all()
+
+        for thread in threads:
+            thread.join()
 
     def _possible(self) -> list[Fault | None]:
         return [None, *Fault] if self.faults else [None]
@@ -129,7 +135,9 @@ def every_order(
         scheduler = Scheduler(choices, faults)
         outcomes: dict[str, Any] = {}
         threads = [
-            threading.Thread(target=_run, args=(name, work, outcomes), name=name, daemon=True)
+            threading.Thread(
+                target=_run, args=(name, work, outcomes, scheduler), name=name, daemon=True
+            )
             for name, work in make(scheduler).items()
         ]
         scheduler.drive(threads)
@@ -137,13 +145,17 @@ def every_order(
         choices = _next(scheduler.taken)
 
 
-def _run(name: str, work: Callable[[], object], outcomes: dict[str, Any]) -> None:
+def _run(
+    name: str, work: Callable[[], object], outcomes: dict[str, Any], scheduler: Scheduler
+) -> None:
     try:
         outcomes[name] = work()
     except Died:
         outcomes[name] = None
     except Exception as error:  # what a writer raises is an outcome
         outcomes[name] = error
+    finally:
+        scheduler.end()
 
 
 def _next(taken: list[tuple[int, int]]) -> list[int] | None:

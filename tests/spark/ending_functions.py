@@ -88,7 +88,7 @@ def prints_and_stays(rows: DataFrame) -> DataFrame:
     for _ in range(100):
         print("x" * 1024 * 1024)
     threading.Thread(target=time.sleep, args=(600,), name="endless").start()
-    multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,)).start()
+    multiprocessing.get_context("fork").Process(target=time.sleep, args=(20,)).start()
     atexit.register(os._exit, 7)
     return rows
 

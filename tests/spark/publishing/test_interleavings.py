@@ -221,7 +221,10 @@ class Removing(Publication):
     remove: tuple[str, ...]
 
 
-@pytest.mark.parametrize("faults", [0, 1])
+@pytest.mark.parametrize(
+    "faults",
+    [0, pytest.param(1, marks=pytest.mark.long)],  # some 10,000 orders: minutes
+)
 def test_a_run_counts_once_in_a_target_whatever_the_order(faults: int) -> None:
     targets: list[Target] = []
 

@@ -1,6 +1,6 @@
 """Stage a result, and read one back (decision 10).
 
-    write data  →  compare footers with what was written  →  put manifest, if none of this epoch is there (`ManifestLog`)
+    write data  →  compare footers with what was written  →  put manifest, if this epoch has none (`ManifestLog`)
 
 Readers see what a committed manifest names and nothing else, so an execution that dies on the way leaves no trace
 but files no one reads.

@@ -1,6 +1,6 @@
 """An archive of the classes Spark loads, which every later JVM maps instead of parsing: seconds of each spark-submit.
 
-`python -m tests.faults.shared_classes` is the application whose classes are archived.
+`python -m tests.harness.shared_classes` is the application whose classes are archived.
 """
 
 from __future__ import annotations
@@ -15,11 +15,17 @@ from pathlib import Path
 _OPTIONS = "SPARK_SUBMIT_OPTS"
 
 
-def with_shared_classes(environment: Mapping[str, str], archive: Path) -> dict[str, str]:
-    """Return the environment in which spark-submit uses the archive, which is made where there is none."""
+def using_archive(environment: Mapping[str, str], archive: Path) -> dict[str, str]:
+    """Return the environment in which spark-submit uses an archive; a JVM that it does not fit goes without."""
     options = environment[_OPTIONS]
+    return {**environment, _OPTIONS: f"{options} -XX:SharedArchiveFile={archive} -Xlog:cds=off"}
+
+
+def with_shared_classes(environment: Mapping[str, str], archive: Path) -> dict[str, str]:
+    """Return the environment in which spark-submit uses the archive, which is made if there is none."""
     if not archive.exists():
-        making = {_OPTIONS: f"{options} -XX:ArchiveClassesAtExit={archive}"}
+        unfinished = archive.with_suffix(".unfinished")
+        options = f"{environment[_OPTIONS]} -XX:ArchiveClassesAtExit={unfinished}"
         done = subprocess.run(
             [
                 str(Path(sys.executable).with_name("spark-submit")),
@@ -29,14 +35,14 @@ def with_shared_classes(environment: Mapping[str, str], archive: Path) -> dict[s
                 "spark.ui.enabled=false",
                 __file__,
             ],
-            env={**environment, **making},
+            env={**environment, _OPTIONS: options},
             capture_output=True,
             text=True,
             check=False,  # a JVM that has written an archive exits with 1
         )
-        assert archive.exists(), done.stderr[-2000:]
-    # Where it does not fit the JVM it is left aside, with a line of warning.
-    return {**environment, _OPTIONS: f"{options} -XX:SharedArchiveFile={archive} -Xlog:cds=off"}
+        assert unfinished.exists(), done.stderr[-2000:]
+        unfinished.rename(archive)
+    return using_archive(environment, archive)
 
 
 def _load_classes() -> None:
