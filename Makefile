@@ -7,7 +7,7 @@ WITH_JAVA := scripts/with-java
 export PYTHONPATH := $(CURDIR):$(CURDIR)/plugins
 export SPARK_LOCAL_IP := 127.0.0.1
 # Processes that run tests, each with a Spark session of its own; a file's tests stay together.
-WORKERS ?= 2
+WORKERS ?= 3
 SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 CORE := .venv-core/bin
 NEEDS_NOTHING := -m 'not (spark or airflow or e2e or long)'

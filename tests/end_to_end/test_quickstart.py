@@ -1,16 +1,20 @@
 """The guide's quickstart, command by command, in a copy of the project."""
 
+import json
 import os
 import re
 import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
 from tests.end_to_end.conftest import ROOT, Home
+from tests.harness.reference import REPORTS, assert_same_rows, expected, published
 from tests.harness.standalone import Api, until
 
 pytestmark = pytest.mark.e2e
@@ -34,11 +38,10 @@ def commands() -> list[str]:
     return [line.partition("#")[0].strip() for line in block.splitlines()]
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Iterator[Path]:
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Yield a copy of the project that shares what was installed and downloaded."""
-    project = tmp_path / "project"
-    project.mkdir()
+    project = tmp_path_factory.mktemp("project")
     for path in ROOT.iterdir():
         if path.name == "data":
             (project / path.name).symlink_to(path)
@@ -54,20 +57,137 @@ def copy(tmp_path: Path) -> Iterator[Path]:
     shutil.rmtree(project)
 
 
-def test_every_quickstart_command_works(copy: Path, home: Home) -> None:
-    environment = home.environment() | {"AIRFLOW_HOME": str(copy / ".airflow")}
+@dataclass(frozen=True)
+class FlightsRun:
+    """What `make run` has left and printed, which several tests look at."""
+
+    home: Home
+    output: Path
+    environment: dict[str, str]
+    done: subprocess.CompletedProcess[str]
+
+
+@pytest.fixture(scope="module")
+def flights_run(copy: Path) -> FlightsRun:
+    home = Home(copy / ".airflow")
+    environment = home.environment()
     for name in ("PYTHONPATH", "AIRFLOW__CORE__DAGS_FOLDER", "AIRFLOW__CORE__PLUGINS_FOLDER"):
         environment.pop(name, None)
+    done = called("make run", copy, environment)
+    return FlightsRun(home, copy / "output/flights", environment, done)
+
+
+def called(
+    command: str, project: Path, environment: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Call a command in the project; it must succeed."""
+    done = subprocess.run(
+        command.split(), cwd=project, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done
+
+
+def test_run_shows_tasks_and_outputs_and_writes_the_right_rows(
+    flights_run: FlightsRun,
+) -> None:
+    home, output, done = flights_run.home, flights_run.output, flights_run.done
+    for name, query in REPORTS.items():
+        assert_same_rows(published(output / name), expected(query))
+    assert {task: len(attempts) for task, attempts in home.executions().items()} == {
+        "with_weather": 1,
+        "late_routes": 1,
+    }
+    for words in (
+        "with_weather: running",
+        "late_routes: finished",
+        "328,521",
+        "8,255",
+        "Delta Air Lines Inc.",
+    ):
+        assert words in done.stdout
+    assert str(output / "late_routes") in done.stdout.replace("\n", "")
+    assert "Traceback" not in done.stdout + done.stderr
+    assert_private(home.folder / "staging")
+    assert_listed_by_airflows_word(home)
+
+
+def assert_private(root: Path) -> None:
+    """Everything is its owner's alone: by its own mode, or, where Spark made it, by that of a folder around it."""
+    found = {path: path.stat().st_mode & 0o777 for path in root.rglob("*")}
+    by_spark = {
+        path for path in found if any(up.name.startswith("epoch-") for up in (path, *path.parents))
+    }
+    assert by_spark
+    ours = {path: mode for path, mode in found.items() if path not in by_spark}
+    assert {mode for path, mode in ours.items() if path.is_dir()} == {0o700}
+    assert {mode for path, mode in ours.items() if path.is_file()} == {0o600}
+    assert {path.name for path in ours} >= {"run.json", "descriptor.json", "report.json", "0.json"}
+
+
+def assert_listed_by_airflows_word(home: Home) -> None:
+    (run,) = json.loads(home.cli("staging", "list", "--json").stdout)
+    assert (run["state"], run["reason"]) == ("FINISHED", "Airflow: success")
+    assert (run["attempts"], len(run["results_kept"])) == (2, 1)
+    shown = home.cli("staging", "show", "flights", run["run_id"]).stdout
+    assert "with_weather\n    for late_routes; was read by late_routes\n" in shown
+    dry = json.loads(home.cli("staging", "gc", "--older-than", "0 s", "--dry-run", "--json").stdout)
+    assert [removed["waste"] for removed in dry["removed"]] == ["RUN"]
+    assert (home.folder / "staging" / "flights").is_dir()
+
+
+def test_replay_reads_the_same_inputs_and_writes_no_target(
+    flights_run: FlightsRun, tmp_path: Path
+) -> None:
+    home = flights_run.home
+    (folder,) = (home.folder / "staging" / "flights").iterdir()
+    run_id = unquote(folder.name)
+    before = tree(flights_run)
+    scratch = tmp_path / "scratch"
+    done = home.cli(
+        *("replay", "flights", run_id, "late_routes", "--into", str(scratch), "--json"),
+        environment=home.environment(PATH=os.environ["PATH"]),  # no environment is activated
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    document = json.loads(done.stdout)
+    assert (document["exit_code"], document["scratch"]) == (0, str(scratch))
+    assert "spark-submit" in document["command"]
+    assert document["report"]["failure"] is None
+    for name, query in REPORTS.items():
+        if name != "cancelled":  # the other task's
+            (folder,) = (scratch / "sinks").glob(f"{name}-*")
+            assert_same_rows(published(folder), expected(query))
+    assert tree(flights_run) == before
+
+    for arguments, words in (
+        ((run_id, "nowhere"), "task 'nowhere' was not run in"),
+        (("never", "late_routes"), "there is no run 'never' of 'flights'"),
+        ((run_id, "late_routes", "--attempt", "7"), "has no attempt 7\n  found: 1"),
+    ):
+        refused = home.cli("replay", "flights", *arguments)
+        assert refused.returncode == 2
+        assert words in refused.stderr
+
+
+def tree(run: FlightsRun) -> dict[str, tuple[int, int]]:
+    """Return every file below the staging root and the outputs, with size and time."""
+    files = [path for root in (run.home.folder / "staging", run.output) for path in root.rglob("*")]
+    return {
+        str(path): (path.stat().st_size, path.stat().st_mtime_ns)
+        for path in files
+        if path.is_file()
+    }
+
+
+def test_every_quickstart_command_works(copy: Path, flights_run: FlightsRun) -> None:
     said: dict[str, str] = {}
     for command in commands():
         if command == SERVER:
-            starts(command, copy, environment)
-            continue
-        done = subprocess.run(
-            command.split(), cwd=copy, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-        said[command] = done.stdout
+            starts(command, copy, flights_run.environment)
+        elif command == "make run":
+            said[command] = flights_run.done.stdout
+        else:
+            said[command] = called(command, copy, flights_run.environment).stdout
     assert list(said) == [command for command in commands() if command != SERVER]
     assert "late_routes: 5 of 438 rows" in said["make run"]
     assert "3 pipelines checked, nothing wrong" in said[".venv/bin/graph-compiler validate"]
@@ -82,11 +202,7 @@ def test_quick_make_targets_work(copy: Path, home: Home) -> None:
     (copy / "output").mkdir(exist_ok=True)
 
     def said(command: str) -> str:
-        done = subprocess.run(
-            command.split(), cwd=copy, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-        return done.stdout
+        return called(command, copy, environment).stdout
 
     assert "measure compiling and parsing" in said("make help")
     assert said("make explain").startswith("flights · 24 operators")
