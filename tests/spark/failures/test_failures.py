@@ -125,7 +125,7 @@ def test_an_unknown_key_is_reported(
             lambda s: s.union(s.select("x")).filter("x > 0"),
             "union of streams with different columns: only one has y",
         ),
-        (lambda s: s.join(s, on="x"), "both sides of the join have y\n  found in"),
+        (lambda s: s.join(s, on="x"), "both sides of the join have columns called y\n  found in"),
         (lambda s: s.filter("count(*"), "Syntax error at or near end of input"),
         (lambda s: s.filter("count(*"), "\n  in: count(*"),
         (lambda s: s.select("x AS z"), 'hint: an expression is named: select(z="x")'),

@@ -123,7 +123,7 @@ def _columns(operator: Join, left: DataFrame, right: DataFrame) -> list[str]:
         return found
     if both := [name for name in one if has_column(right, name)]:
         raise ColumnsError(
-            f"both sides of the join have {listing(both)}",
+            f"both sides of the join have columns called {listing(both)}",
             f'rename one: rename({{"{both[0]}": "{both[0]}_2"}}), or join on it too',
         )
     return [*found, *(f"`right`.{quoted(name)}" for name in other)]
