@@ -1,4 +1,4 @@
-"""Operators that look at one row at a time."""
+"""Operators that process one row at a time."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _(operator: Expect, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 def _(operator: Filter, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
     condition, rows = on_lines(operator.condition), inputs[0]
     kept = scope.select("*", rows, f"WHERE {condition}")
-    if why_rows_vary(kept) is None:  # two plans, each of which Spark can push into its source
+    if why_rows_vary(kept) is None:  # two plans, each with a condition that Spark can push into its source
         return {
             None: kept,
             operator.rejects: scope.select("*", rows, f"WHERE NOT coalesce({condition}, false)"),
@@ -136,7 +136,7 @@ def _(operator: Expect, inputs: list[DataFrame], scope: Scope) -> dict[str | Non
 
 
 def _counted(operator: Expect, rows: DataFrame, scope: Scope) -> DataFrame:
-    """Add the column that says whether a row violates the contract, and count by it."""
+    """Add a column that is true if a row violates the contract, and count with it."""
     violates = f"NOT coalesce({on_lines(operator.condition)}, false)"
     decided = scope.select(f"*, {violates} AS {_DECIDED}", rows)
     observed, contract = observe(decided, operator, _DECIDED)
