@@ -10,9 +10,9 @@
     a function that ends the process (sys.exit)       NON_RECOVERABLE          the same code ends it again
     infinite recursion, a plan that is too deep       NON_RECOVERABLE          the same code or plan fails again
     an input path that does not exist                 NON_RECOVERABLE          see below
-    a file that was listed and then was gone          RECOVERABLE              the next attempt lists anew
-    whatever else a function raises                   RECOVERABLE              it may ask others, who answer later
-    a database that refuses or does not answer        RECOVERABLE              it may be starting, or full
+    a file that was listed and then deleted           RECOVERABLE              the next attempt lists again
+    anything else that a function raises              RECOVERABLE              it may call a service that is down
+    a database that refuses or does not respond       RECOVERABLE              it may be starting, or full
     everything else                                   RECOVERABLE              Flink's default
 
 In Flink every exception of user code is recoverable unless marked otherwise. A stream's next rows may be good; a batch
