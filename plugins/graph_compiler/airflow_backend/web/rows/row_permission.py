@@ -1,4 +1,4 @@
-"""Who may see rows of staged results: a permission of its own, since rows are the data, and all else is about it."""
+"""Who may see rows of staged results: a separate permission, since rows are data, and everything else is metadata."""
 
 from __future__ import annotations
 
