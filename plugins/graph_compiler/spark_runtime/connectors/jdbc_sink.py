@@ -154,7 +154,7 @@ def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext
             confirmation=Confirmation.of(own[-1], instead_of=publication),
             confirm=partial(ledger.confirm, carry_out=finish),
         )
-    exists = table.exists or is_there(database, table.name)  # finishing what others began may have created it
+    exists = table.exists or is_there(database, table.name)  # others may have created it
     if exists and sink.mode is SinkMode.ERROR_IF_EXISTS:
         refuse_rows_of_others(
             str(connector.table),

@@ -117,7 +117,7 @@ def _(operator: Expect, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 def _(operator: Filter, inputs: list[DataFrame], scope: Scope) -> dict[str | None, DataFrame]:
     condition, rows = on_lines(operator.condition), inputs[0]
     kept = scope.select("*", rows, f"WHERE {condition}")
-    if why_rows_vary(kept) is None:  # two plans, each with a condition that Spark can push into its source
+    if why_rows_vary(kept) is None:  # two plans, each of which Spark can push into its source
         return {
             None: kept,
             operator.rejects: scope.select("*", rows, f"WHERE NOT coalesce({condition}, false)"),

@@ -156,7 +156,7 @@ class SinkCommitter(OperatorCoordinator):
             return
         try:
             self._opened.discard()
-        except Exception as error:  # any error: the reason why the attempt failed must not be hidden
+        except Exception as error:  # the failure's own reason must stay visible
             words = redact(str(error))
             LOG.warning("what sink %s has prepared is left: %s", self._operator.name, words)
         else:

@@ -140,7 +140,7 @@ class RegionFailover:
                 )
 
     def _rows(self, manifest: Manifest, partitions: int | None) -> DataFrame:
-        with origin(self.area.spark, STAGED, manifest.result_id):  # no operator of this application made them
+        with origin(self.area.spark, STAGED, manifest.result_id):  # made by no operator here
             return self.area.read(manifest, partitions=partitions)
 
     def _recompute(self, copy: LostCopy) -> Manifest:

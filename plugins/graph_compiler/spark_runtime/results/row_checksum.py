@@ -138,7 +138,7 @@ def _parts(value: str, data_type: DataType, depth: int) -> str | None:
 def _is_opaque(data_type: DataType) -> bool:
     """Whether Spark has no hash for a type, or one that is equal for values that differ."""
     if isinstance(data_type, StringType):
-        return not data_type.isUTF8BinaryCollation()  # equal under the collation: the hash is the same
+        return not data_type.isUTF8BinaryCollation()  # equal strings have equal hashes
     return isinstance(data_type, _OPAQUE)
 
 

@@ -114,8 +114,8 @@ def refuse(words: str) -> NoReturn:
 def answer(document: Json, known: str | None = None) -> Response:
     """Return a document; only its ETag if the browser already has this version."""
     text = _json(document)
-    # Half a surrogate pair, which Python writes for bytes of a file's name that are no text, has no bytes in UTF-8:
-    # escaped by its number it is JSON.
+    # Python writes half a surrogate pair for bytes of a file's name that are not text. UTF-8 cannot encode it, but
+    # escaped it is valid JSON.
     body = text.encode(errors="backslashreplace")
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     return answer_with(body, "application/json", tag, known)
