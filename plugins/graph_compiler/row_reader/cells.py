@@ -1,4 +1,4 @@
-"""Cells as the view shows them: text, cut where it is long, and null. The types are Spark's, the values Arrow's."""
+"""Cells as the view shows them: text (truncated if long) and null. The types are Spark's, the values Arrow's."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute  # casts import it when they first run, and then no file can be opened
+import pyarrow.compute  # the first cast imports it, and by then no file can be opened
 
 from graph_compiler.explain.documents.view_answers import Cell, CutCell
 
 _MOST = 500
-"""Characters of a cell."""
+"""Maximum characters of a cell."""
 _MOST_BYTES = 4 * _MOST
-"""Bytes that hold as many characters in any case."""
+"""Bytes that always hold that many characters."""
 
 
 def cell(value: Any, kind: Any) -> Cell:
-    """Return an Arrow scalar of a type of Spark's schema JSON; never looks at more of it than is shown."""
+    """Return the cell of an Arrow scalar; the type is Spark's schema JSON. Never reads more than is shown."""
     if not value.is_valid:
         return None
     text = _beginning(_pieces(value, kind, is_inner=False))
@@ -30,7 +30,7 @@ def cell(value: Any, kind: Any) -> Cell:
 
 
 def _beginning(pieces: Iterator[str]) -> str:
-    """Join pieces until there is more than a cell takes."""
+    """Join pieces until there is more than a cell can show."""
     found, length = [], 0
     for piece in pieces:
         found.append(piece)
@@ -41,7 +41,7 @@ def _beginning(pieces: Iterator[str]) -> str:
 
 
 def _pieces(value: Any, kind: Any, *, is_inner: bool) -> Iterator[str]:
-    """Write a value piece by piece; what is inside another is written as JSON would, map keys too."""
+    """Yield a value's text in pieces; nested values are written as in JSON, map keys too."""
     if not value.is_valid:
         yield "null"
     elif pa.types.is_map(value.type):
@@ -88,7 +88,7 @@ def _listed(begin: str, items: Iterator[Iterator[str]], end: str) -> Iterator[st
 
 
 def _plain(value: Any, kind: Any) -> tuple[str, bool]:
-    """Write a value that has no parts, and say whether it is text (and no number or Boolean)."""
+    """Return the text of a value without parts, and whether it is text (not a number or Boolean)."""
     type = value.type
     if _is_string(type):
         content = value.as_buffer()[: _MOST_BYTES + 4].to_pybytes()
@@ -105,7 +105,7 @@ def _plain(value: Any, kind: Any) -> tuple[str, bool]:
 
 
 def _simple(value: Any, kind: Any) -> tuple[str, bool]:
-    """Write what Arrow writes; intervals are whole numbers to Parquet."""
+    """Return Arrow's text of a value; in Parquet intervals are whole numbers."""
     text = _text(value)
     if isinstance(kind, str) and kind.startswith("interval"):
         is_months = "year" in kind or "month" in kind
@@ -114,7 +114,7 @@ def _simple(value: Any, kind: Any) -> tuple[str, bool]:
 
 
 def _instant(value: Any, *, is_utc: bool) -> str:
-    """Write a time as Spark does: Python knows no year after 9999, Arrow does. What it stores is UTC."""
+    """Return a time as Spark writes it: Arrow supports years after 9999, Python does not. Stored values are in UTC."""
     text = _text(value.cast(pa.timestamp(value.type.unit)))
     if "." in text:
         text = text.rstrip("0").rstrip(".")
@@ -130,7 +130,7 @@ def _text(value: Any) -> str:
 
 
 def _part(kind: Any, key: str) -> Any:
-    """Return a part of a type; a user-defined type is stored as another."""
+    """Return a part of a type; a user-defined type is stored as its SQL type."""
     if isinstance(kind, dict) and kind.get("type") == "udt":
         kind = kind.get("sqlType")
     return kind.get(key) if isinstance(kind, dict) else None

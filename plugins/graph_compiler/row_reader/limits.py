@@ -1,7 +1,7 @@
 """Resource limits of the process that reads rows. It limits itself before it reads anything.
 
 Measured with pyarrow 26 on Linux: the process has 230 MB of address space before it reads, and 380 MB after the largest
-read that `pages` begins: a page of 60 MB, 60 columns, a footer of 6 MB. 70 and 230 MB of these are used.
+read that `pages` allows: a page of 60 MB, 60 columns, a footer of 6 MB. Of these, 70 and 230 MB are used.
 """
 
 from __future__ import annotations
@@ -10,28 +10,28 @@ import resource
 import signal
 
 MOST_MEMORY = 768 << 20
-"""Bytes of address space: RLIMIT_AS, as it counts whatever way memory is taken."""
+"""Bytes of address space: RLIMIT_AS, since it counts memory however it is allocated."""
 CPU_SECONDS = 6
 WALL_SECONDS = 8
-"""The server ends the process then; a server that died does not, so the process has an alarm a little later."""
+"""Seconds until the server ends the process; in case the server has died, the process has an alarm a little later."""
 
 
 def limit_what_it_takes() -> None:
-    """Limit memory and time, and write no file: neither a dump nor another."""
+    """Limit memory and time, and forbid writing files, core dumps included."""
     _lower(resource.RLIMIT_AS, MOST_MEMORY)
-    _lower(resource.RLIMIT_CPU, CPU_SECONDS, spare=1)  # XCPU says why, KILL does not
+    _lower(resource.RLIMIT_CPU, CPU_SECONDS, spare=1)  # XCPU shows why, KILL does not
     _lower(resource.RLIMIT_FSIZE, 0)
     _lower(resource.RLIMIT_CORE, 0)
     signal.alarm(WALL_SECONDS + 2)
 
 
 def open_nothing_more() -> None:
-    """Refuse every further file, socket and pipe; descriptors that are open stay open."""
+    """Forbid opening any further file, socket or pipe; open descriptors stay open."""
     _lower(resource.RLIMIT_NOFILE, 0)
 
 
 def _lower(kind: int, most: int, *, spare: int = 0) -> None:
-    """Set a limit that cannot be raised again, unless there is a lower one."""
+    """Set a limit that cannot be raised again, unless a lower one is set."""
     _, hard = resource.getrlimit(kind)
     if hard == resource.RLIM_INFINITY or hard > most + spare:
         hard = most + spare

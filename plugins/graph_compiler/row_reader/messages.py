@@ -1,4 +1,4 @@
-"""The messages between the web server and the process that reads rows; they do not need pyarrow."""
+"""The messages between the web server and the process that reads rows; this module does not need pyarrow."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from graph_compiler.explain.documents.view_answers import Cell
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsWanted:
-    """At most so many rows, out of files that the server has opened; the process itself opens none.
+    """A request for a limited number of rows from files that the server has opened; the process itself opens none.
 
-    `fields` is JSON: fields of Spark's schema. `gone` is why the file after these cannot be read: it is an error only
-    when its rows are wanted.
+    `fields` is JSON: fields of Spark's schema. `gone` is why the next file cannot be read: an error only if its rows
+    are needed.
     """
 
     most: int
@@ -29,24 +29,24 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsRead(Answer):
-    """Rows in the order of files, cells in the order of `shown`: the numbers of the fields that could be read."""
+    """Rows in the order of files, cells in the order of `shown`: the indexes of the fields that could be read."""
 
     shown: tuple[int, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
 
 class WhyRefused(StrEnum):
-    """What kind of reason there is for no rows."""
+    """Kinds of reasons for returning no rows."""
 
     NOT_AS_COMMITTED = "not as committed"
-    """The message is a sentence of ours."""
+    """The message is written by this project."""
     UNREADABLE = "unreadable"
     NO_PYARROW = "no pyarrow"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsRefused(Answer):
-    """Why there are no rows."""
+    """The reason for returning no rows."""
 
     why: WhyRefused
     message: str

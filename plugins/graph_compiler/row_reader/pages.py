@@ -1,7 +1,7 @@
-"""The first rows of Parquet files: as few files, row groups and pages as that takes.
+"""The first rows of Parquet files, from as few files, row groups and pages as possible.
 
-A page is read when its rows are wanted, not a whole column of a row group: `pre_buffer`, which is on by default, would
-read that. What a row group holds on average says beforehand what its rows would cost.
+A page is read when its rows are needed, not a whole column of a row group, as with `pre_buffer`, which is on by
+default. The cost of rows is estimated beforehand from the averages of their row group.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ UNREADABLE = (
     TypeError,
     pa.ArrowException,
 )
-"""What is raised for files that are damaged, encrypted, of other columns, or not for this user's eyes."""
+"""Raised for files that are damaged, encrypted, have different columns, or are not readable for this user."""
 _MOST_ANSWERED = 1_000_000
-"""Bytes of the rows in an answer; one row is always given."""
+"""Bytes of the rows in an answer; at least one row is always returned."""
 _MOST_READ = 64_000_000
-"""Bytes of all columns' first pages, estimated."""
+"""Estimated bytes of all columns' first pages."""
 _ROWS_IN_A_PAGE = 100
-"""At least: Parquet's writer does not look at a page's size before."""
+"""Minimum rows of a page: Parquet's writer does not check its size before."""
 _BYTES_OF_A_VALUE = 8
 _MOST_FOOTER = 8_000_000
-"""Bytes of what a file says of itself: some 50,000 columns of a row group."""
+"""Bytes of a file's footer: about 50,000 columns of a row group."""
 _MOST_LISTED = 100_000
-"""Columns, row groups or names in one list of it."""
+"""Columns, row groups or names in one list of the footer."""
 _BATCH = 16
-"""Rows that are in memory at once."""
+"""Rows in memory at once."""
 _BUFFER = 64 * 1024
 Field = Mapping[str, Any]
 
@@ -75,7 +75,7 @@ class _RowGroup:
         return found
 
     def rows(self, fields: Sequence[Field]) -> Iterator[tuple[Cell, ...]]:
-        """Read row by row; raises PartitionNotFoundError for a file that has not the columns of its manifest."""
+        """Yield the rows; raises PartitionNotFoundError if the file does not have the columns of its manifest."""
         names = [field["name"] for field in fields]
         for batch in self.file.iter_batches(
             batch_size=_BATCH, row_groups=[self.index], columns=names, use_threads=False
@@ -93,9 +93,9 @@ class _RowGroup:
 def read_rows(
     files: Iterator[BinaryIO], fields: Sequence[Field], most: int
 ) -> tuple[tuple[int, ...], tuple[tuple[Cell, ...], ...]]:
-    """Return the numbers of the fields that can be read, and rows until there are enough, or the next is too much.
+    """Return the indexes of the readable fields, and rows until there are enough or the next would be too large.
 
-    Raises PartitionNotFoundError, and what is UNREADABLE.
+    Raises PartitionNotFoundError, and the errors in UNREADABLE.
     """
     groups = _row_groups(files)
     first = next(groups, None)
@@ -131,7 +131,7 @@ def _row_groups(files: Iterator[BinaryIO]) -> Iterator[_RowGroup]:
 
 
 def _check_footer(file: BinaryIO) -> None:
-    """Raise PartitionNotFoundError for a footer that would take much memory to read: its length stands at the end."""
+    """Raise PartitionNotFoundError for a footer that would take too much memory; the file ends with its length."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 8))
     end = file.read(8)
@@ -149,6 +149,6 @@ def _rows(groups: Iterator[_RowGroup], fields: Sequence[Field]) -> Iterator[tupl
 
 
 def _cost(leaf: Any, rows: int) -> int:
-    """Estimate the bytes of a column's first page, and of its values where few bytes stand for many."""
+    """Estimate the bytes of a column's first page, and of its values if they are encoded in fewer bytes."""
     size = max(leaf.total_uncompressed_size, _BYTES_OF_A_VALUE * leaf.num_values)
     return int(size * min(_ROWS_IN_A_PAGE, rows) / max(1, rows))

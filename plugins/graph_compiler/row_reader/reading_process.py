@@ -1,7 +1,7 @@
 """The process that reads rows: `RowsWanted` on its standard input, `Answer` on its standard output.
 
-It is started with the descriptors of files that the server has opened and checked. What a file does to pyarrow, it
-does to this process: the server has neither the memory nor the crash.
+It is started with the descriptors of files that the server has opened and checked. If a file makes pyarrow crash or
+run out of memory, this process fails, not the server.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from graph_compiler.row_reader.limits import MOST_MEMORY, limit_what_it_takes, o
 from graph_compiler.row_reader.messages import Answer, RowsRead, RowsRefused, RowsWanted, WhyRefused
 
 _MOST_WORDS = 500
-"""Characters of an error's message, which may hold what a file says."""
+"""Maximum characters of an error's message, which may contain text from a file."""
 
 
 def main() -> None:
@@ -27,12 +27,12 @@ def main() -> None:
     answer = json.dumps(to_wire(_answer()), ensure_ascii=False).encode(errors="replace")
     sys.stdout.buffer.write(answer)
     sys.stdout.flush()
-    os._exit(0)  # no destructor runs over what a damaged file has left
+    os._exit(0)  # no destructors run on the state that a damaged file has left
 
 
 def _answer() -> Answer:
     try:
-        import pyarrow  # noqa: F401  # limited already, and a server may be without
+        import pyarrow  # noqa: F401  # after the limits are set; pyarrow may not be installed
     except ImportError:
         return RowsRefused(why=WhyRefused.NO_PYARROW, message="there is no pyarrow")
     from graph_compiler.row_reader.pages import UNREADABLE
@@ -51,8 +51,8 @@ def _answer() -> Answer:
 
 
 def rows_of(wanted: RowsWanted) -> RowsRead:
-    """Read what is wanted; raises PartitionNotFoundError, and what `pages` calls UNREADABLE."""
-    # Imported behind the limits, and where there is a pyarrow.
+    """Read the requested rows; raises PartitionNotFoundError, and the errors in `pages.UNREADABLE`."""
+    # Imported after the limits are set, and only if pyarrow is installed.
     from graph_compiler.row_reader.pages import read_rows
 
     shown, rows = read_rows(_files(wanted), json.loads(wanted.fields), wanted.most)
@@ -61,7 +61,7 @@ def rows_of(wanted: RowsWanted) -> RowsRead:
 
 def _files(wanted: RowsWanted) -> Iterator[BinaryIO]:
     for descriptor in wanted.descriptors:
-        yield open(descriptor, "rb")  # noqa: SIM115  # it is closed by anyone who reads it
+        yield open(descriptor, "rb")  # noqa: SIM115  # the reader closes it
     if wanted.gone is not None:
         raise PartitionNotFoundError(wanted.gone)
 

@@ -1,7 +1,7 @@
-"""The process of a driver, in which functions of a user's run: its output is bounded, and it ends with its work.
+"""The driver's process, in which user functions run: its output is bounded, and it ends when its work does.
 
-prints 100 MB                    the beginning is shown, and how much is left out
-forks, and the child goes on     the child ends where the function would have returned: it is no second driver
+prints 100 MB                    the beginning is shown, and how much is omitted
+forks, and the child goes on     the child ends when the function returns: it does not become a second driver
 leaves threads or processes      the driver ends without waiting for them
 """
 
@@ -27,7 +27,7 @@ Given = TypeVar("Given")
 
 
 class BoundedOutput(io.TextIOBase):
-    """A text stream that passes on a limited amount of output, and then reports once that the rest is left out."""
+    """A text stream that passes on a limited amount of output, and then reports once that the rest is omitted."""
 
     def __init__(self, stream: TextIO, limit: int = OUTPUT_LIMIT) -> None:
         self._stream = stream
@@ -43,16 +43,16 @@ class BoundedOutput(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Pass it on."""
+        """Flush the wrapped stream."""
         self._stream.flush()
 
     def fileno(self) -> int:
-        """Return the stream's own: what writes there is not bounded."""
+        """Return the wrapped stream's descriptor; writes to it are not bounded."""
         return self._stream.fileno()
 
     @property
     def encoding(self) -> str:  # type: ignore[override]  # of the stream
-        """Return the stream's."""
+        """Return the wrapped stream's encoding."""
         return self._stream.encoding
 
 
@@ -74,7 +74,7 @@ def call_function(
         if os.getpid() != process:
             os._exit(
                 0
-            )  # whatever it does next, the driver does, too: with the same connections, to the same places
+            )  # it would repeat everything that the driver does, with the same connections and targets
 
 
 def end_process(code: int) -> NoReturn:

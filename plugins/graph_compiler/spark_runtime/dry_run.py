@@ -1,8 +1,8 @@
 """Analyze a whole pipeline as Spark would, without its data: `dry_run.py <request.json>`, one answer beside it.
 
-Every source is empty, with the columns it has; every staged result is empty, with the columns its producer gives. What
-Spark then cannot resolve (a column, a type, SQL), or a target cannot hold, is a finding. An operator behind one that
-failed is left out: all independent findings come at once.
+Every source is empty, with its own columns; every staged result is empty, with its producer's columns. Anything that
+Spark cannot resolve (a column, a type, SQL), or that a target cannot hold, is a finding. An operator downstream of
+a failed one is skipped: all independent findings are reported at once.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class DryRun:
             if self._can_be_asked(operator, evaluation):
                 try:
                     self._operator(operator, evaluation)
-                except (Exception, SystemExit) as cause:  # whatever Spark or a function raises
+                except (Exception, SystemExit) as cause:  # any exception of Spark or a function
                     error = OperatorFailedError((operator,), evaluation.schemas, writes=False)
                     error.__cause__ = cause
                     self.findings.append(explain_failure(error))
@@ -116,7 +116,7 @@ class DryRun:
 def dry_run(
     tasks: Sequence[TaskDeploymentDescriptor], spark: SparkSession, *, shows_plans: bool = False
 ) -> DryRunAnswer:
-    """Analyze the regions of a pipeline, in an order in which they can run."""
+    """Analyze the regions of a pipeline in topological order."""
     run = DryRun(spark, shows_plans)
     for task in tasks:
         run.region(task)
@@ -128,7 +128,7 @@ def dry_run(
 
 
 def _line(failure: Failure) -> tuple[str, int]:
-    """Return where it was declared: people read findings beside the file."""
+    """Return the line of the declaration, to sort findings as in the file."""
     place = failure.declared_at
     return (place.file, place.line) if place else ("", 0)
 
@@ -143,7 +143,7 @@ def _warning(operator: OperatorDescriptor, words: str) -> Failure:
 
 
 def _plans(evaluation: RegionEvaluation) -> Iterator[VertexPlan]:
-    """Yield the physical plan that begins with a vertex' input and ends with its last operator."""
+    """Yield the physical plan from a vertex's input to its last operator."""
     for vertex in evaluation.region.vertices:
         evaluated = [
             operator

@@ -1,7 +1,7 @@
 """Run all regions of a pipeline in one Spark session: `in_process.py <request.json>`.
 
-Each region is an execution of its own, with the documents that the Airflow task of a region leaves, so that history,
-staging and replay know it. Up to an operator, its rows are looked at instead, and no sink is written.
+Each region is a separate execution with the same documents as an Airflow task writes, so that history, staging and
+replay know it. If run only up to an operator, that operator's rows are shown, and no sink is written.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ from graph_compiler.staging.executions.execution_order import begin
 from graph_compiler.staging.store.stores import store_of
 
 SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
-"""Where a Python process says which Spark it starts."""
+"""The variable that names the Spark installation to start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Reports what begins, a line for each step."""
+    """Reports each step that begins, one line per step."""
 
     path: Path
 
@@ -88,7 +88,7 @@ def run_in_process(request: InProcessRequest, spark: SparkSession, seams: Seams)
 
 
 class _Ended:
-    """How an attempt ended, as far as it is known; unless anybody says, it was ended from outside."""
+    """How an attempt ended, as far as it is known; by default it was ended from outside."""
 
     state, reason = ExecutionState.CANCELED, "it was stopped while it was running"
 
@@ -100,7 +100,7 @@ class _Ended:
 
 @contextmanager
 def _attempt(task: TaskDeploymentDescriptor) -> Iterator[_Ended]:
-    """Leave the documents of an attempt: what it was told, how it was started, how it ended."""
+    """Write the documents of an attempt: its descriptor, how it was started, how it ended."""
     store, layout = store_of(task.staging_root), task.layout
     which = task.region.region_id, task.attempt.execution_id
     command = (sys.executable, str(Path(application.__file__)), layout.descriptor(*which))
@@ -121,7 +121,7 @@ def _attempt(task: TaskDeploymentDescriptor) -> Iterator[_Ended]:
         store.put_if_absent(layout.outcome(*which), to_json(outcome).encode())
 
     def end_at_once(*_: object) -> None:
-        # What is raised in the middle of an answer of the JVM's comes out as something else.
+        # An exception raised while the JVM answers arrives as a different one.
         leave_outcome()
         os._exit(128 + signal.SIGTERM)
 
@@ -134,7 +134,7 @@ def _attempt(task: TaskDeploymentDescriptor) -> Iterator[_Ended]:
 
 
 def main(request_path: str) -> int:
-    """Carry out a request; gives 0, or the exit code of the failure's ThrowableType."""
+    """Carry out a request; return 0, or the exit code of the failure's ThrowableType."""
     bound_output()
     program_log.show()
     path = Path(request_path)

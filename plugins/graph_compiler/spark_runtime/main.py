@@ -1,6 +1,6 @@
-"""The application spark-submit runs: `main.py <descriptor.json>`, one region, one report beside the descriptor.
+"""The application that spark-submit runs: `main.py <descriptor.json>`, one region, one report beside the descriptor.
 
-Exit code 0, or that of the failure's ThrowableType; the report says the same with its reason.
+Exit code 0, or that of the failure's ThrowableType; the report has the same with the reason.
 """
 
 from __future__ import annotations
@@ -54,18 +54,18 @@ def main(descriptor_path: str) -> int:
     except StagingError as error:
         LOG.error("%s", error)
         return ThrowableType.NON_RECOVERABLE_ERROR.exit_code
-    if task is None:  # nor would anybody find a report
+    if task is None:  # and a report would not be found
         LOG.error("%s", _unseen(descriptor_path))
         return ThrowableType.ENVIRONMENT_ERROR.exit_code
     try:
         claim_execution(store_of(task.staging_root), task)
-    except ExecutionClaimedError as error:  # the report is the other driver's to leave
+    except ExecutionClaimedError as error:  # the other driver writes the report
         LOG.error("%s", error)
         return ThrowableType.RECOVERABLE_ERROR.exit_code
     try:
         check_marker(store_of(task.staging_root), task.layout, socket.gethostname())
         spark = session(task)
-    except Exception as error:  # no root, no master, no memory: nobody else can report it
+    except Exception as error:  # no root, no master, no memory: report it here
         LOG.error("traceback of the failure:\n%s", redact(_traceback()))
         report = _leave(task, _failed(error, application_id=None))
     else:
@@ -83,7 +83,7 @@ def main(descriptor_path: str) -> int:
 def session(task: TaskDeploymentDescriptor) -> SparkSession:
     """Start Spark with the settings the pipeline's results depend on."""
     if SparkConf().get("spark.master", "").startswith("local"):
-        # The workers of the user's functions need what this process has; on a cluster they have their own Python.
+        # Python workers need this process's environment; on a cluster they have their own Python.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"{task.region.pipeline}.{task.region.region_id}")
     for key, value in task.region.session:
@@ -96,7 +96,7 @@ def session(task: TaskDeploymentDescriptor) -> SparkSession:
 def execute(
     task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams = PRODUCTION
 ) -> ExecutionReport:
-    """Run the region in a session and leave the report, whatever happens."""
+    """Run the region in a session; write a report even if it fails."""
     _say_what_is_ignored(task, spark)
     application_id = spark.sparkContext.applicationId
     store = store_of(task.staging_root)
@@ -120,11 +120,11 @@ def execute(
         )
     except (
         BaseException
-    ) as error:  # whatever ends it is reported: a function may call sys.exit(0), too
+    ) as error:  # every exception is reported: a function may call sys.exit(0), too
         LOG.error("traceback of the failure:\n%s", redact(_traceback()))
         report = _failed(error, application_id, metrics)
         _leave(task, report)
-        if isinstance(root_cause(error), KeyboardInterrupt):  # somebody wants this process to end
+        if isinstance(root_cause(error), KeyboardInterrupt):  # this process is asked to end
             raise
         return report
     _leave(task, report)
@@ -160,11 +160,11 @@ def _leave(task: TaskDeploymentDescriptor, report: ExecutionReport) -> Execution
 
 
 def _release(task: TaskDeploymentDescriptor, report: ExecutionReport) -> None:
-    """Take away what no task will read any more; all work is done by now, and this may not undo it."""
+    """Remove data that no task will read any more; errors are ignored, since all work is done."""
     try:
         for released in release_inputs(task, report, store_of(task.staging_root)):
             LOG.info("%s: %s bytes", released.words(), f"{released.bytes:,}")
-    except Exception:  # whatever it is, `staging gc` finds what is left
+    except Exception:  # any error: `staging gc` finds what is left
         LOG.warning("nothing released: %s", _traceback())
 
 

@@ -1,4 +1,4 @@
-"""The driver's end of a secret's way: out of its environment, into a reader or writer, and into nothing else."""
+"""Secrets on the driver: from its environment into a reader or writer, and into nothing else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MASK = "***"
 
 
 def reveal(text: SecretText) -> str:
-    """Return text as it is, and the value of a secret; raises SecretError where it has not reached this process."""
+    """Return plain text unchanged, or a secret's value; raises SecretError if this process does not have it."""
     if isinstance(text, str):
         return text
     value = os.environ.get(text.variable)
@@ -37,7 +37,7 @@ def reveal_all(options: Mapping[str, SecretText]) -> dict[str, str]:
 
 
 def redact(text: str) -> str:
-    """Take the value of every secret of this process out of a text; drivers put passwords into messages."""
+    """Remove the value of every secret of this process from a text; JDBC drivers put passwords into messages."""
     values = {value for name, value in os.environ.items() if name.startswith(VARIABLE_PREFIX)}
     forms = {form for value in values if value for form in (value, quote(value, safe=""))}
     for form in sorted(forms, key=len, reverse=True):
@@ -51,9 +51,9 @@ def redacted(failure: Failure) -> Failure:
 
 
 def hide_options(spark: SparkSession, region: RegionDescriptor) -> None:
-    """Have Spark hide, in plans and event logs, every option a secret is given to, whatever its name.
+    """Make Spark hide every option that holds a secret in plans and event logs, whatever the option's name.
 
-    By itself Spark hides urls, and options that are called password, secret or token.
+    By default Spark hides URLs, and options named password, secret or token.
     """
     fields = {
         field.removeprefix("options.")

@@ -2,8 +2,8 @@
 
     >>> with_weather.where("temp IS NULL").count()
 
-Inputs are what the execution read. Nothing is written but what must be fixed to be read twice, below the descriptor's
-staging root.
+Inputs are those that the execution read. Nothing is written except rows that must be fixed to be read twice, below the
+descriptor's staging root.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def named_rows(task: TaskDeploymentDescriptor, spark: SparkSession) -> dict[str,
 
 
 def _add(found: dict[str, DataFrame], name: str, rows: DataFrame) -> None:
-    """Call rows by a name Python can write, with a number where it is taken."""
+    """Add rows under a valid Python name, with a number if it is taken."""
     identifier = re.sub(r"\W", "_", name)
     identifier = identifier if identifier.isidentifier() else f"_{identifier}"
     taken = [other for other in found if re.fullmatch(rf"{identifier}(_\d+)?", other)]
@@ -74,7 +74,7 @@ def _add(found: dict[str, DataFrame], name: str, rows: DataFrame) -> None:
 
 
 def main(descriptor_path: str) -> int:
-    """Open the session; ends with the terminal's end of file."""
+    """Open the session; it ends at the terminal's end of file."""
     program_log.show()
     task = told(store_of(descriptor_path), descriptor_path)
     assert task is not None, "it was written just now"

@@ -2,7 +2,7 @@
 
     from graph_compiler.testing import CompiledPlan, MiniCluster
 
-Each is loaded when it is first named: pytest loads this package in every run, and Spark only where a test asks for it.
+Names are imported lazily: pytest loads this package in every run, but Spark only if a test needs it.
 The fixtures are in `graph_compiler.testing.pytest_plugin`.
 """
 
@@ -43,7 +43,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Load what is asked for."""
+    """Import a name of this package on first access."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name], __name__), name)

@@ -32,7 +32,7 @@ _SINK = "sink "
 class CompiledPlan:
     """A compiled pipeline. Operators are identified by name or uid.
 
-    Where a sink has the name of an operator, `sink late_routes` is the sink.
+    If a sink has the same name as an operator, `sink late_routes` is the sink.
     """
 
     compiled: CompiledPipeline
@@ -45,7 +45,7 @@ class CompiledPlan:
 
     @property
     def tasks(self) -> tuple[RegionId, ...]:
-        """Return the task ids, in an order in which they can run."""
+        """Return the task ids in topological order."""
         return tuple(region.id for region in self.compiled.deployment.regions)
 
     def task_of(self, operator: str) -> RegionId:
@@ -72,7 +72,7 @@ class CompiledPlan:
                 self._fail(words, self._between(first, other))
 
     def assert_different_tasks(self, first: str, second: str) -> None:
-        """Raise AssertionError where one task runs both operators."""
+        """Raise AssertionError if one task runs both operators."""
         __tracebackhide__ = True
         if self.task_of(first) == self.task_of(second):
             words = f"'{first}' and '{second}' are both in task {self.task_of(first)}"
@@ -90,7 +90,7 @@ class CompiledPlan:
                 )
 
     def assert_not_chained(self, first: str, second: str, because: str | None = None) -> None:
-        """Raise AssertionError where both operators are in one chain; `because` is a ChainBreak between them."""
+        """Raise AssertionError if both operators are in one chain; `because` is a ChainBreak between them."""
         __tracebackhide__ = True
         reason = _reason(ChainBreak, because)
         between = self._between(first, second)
@@ -105,9 +105,9 @@ class CompiledPlan:
             )
 
     def assert_staged(self, producer: str, consumer: str, because: str | None = None) -> None:
-        """Raise AssertionError unless rows are staged on the way between two operators.
+        """Raise AssertionError unless rows are staged between two operators.
 
-        Where an edge joins the two, it is meant; else every way between them. `because` is a StagingReason.
+        If an edge connects the two, only that is checked; else every path between them. `because` is a StagingReason.
         """
         __tracebackhide__ = True
         reason = _reason(StagingReason, because)
@@ -125,7 +125,7 @@ class CompiledPlan:
             )
 
     def assert_not_staged(self, producer: str, consumer: str) -> None:
-        """Raise AssertionError where rows are staged on any way between two operators."""
+        """Raise AssertionError if rows are staged on any path between two operators."""
         __tracebackhide__ = True
         between = self._between(producer, consumer)
         if not between:
@@ -147,7 +147,7 @@ class CompiledPlan:
         return self.compiled.job_graph.vertex_of_node[self._node(operator).id].id
 
     def _between(self, first: str, second: str) -> tuple[tuple[EdgeFacts, ...], ...]:
-        """Return the ways between two operators, in whichever direction there are any."""
+        """Return the paths between two operators, in the direction in which there are any."""
         paths = PlanPaths.of(self.compiled)
         one, other = self._node(first).id, self._node(second).id
         return paths.between(one, other) or paths.between(other, one)
@@ -164,7 +164,7 @@ def _edges(paths: Sequence[Sequence[EdgeFacts]]) -> Iterator[EdgeFacts]:
 
 
 def _reason(kind: type[Reason], because: str | None) -> Reason | None:
-    """Return the reason a test names; raises ValueError naming those there are."""
+    """Return the reason a test names; raises ValueError with the valid names."""
     if because is None:
         return None
     if because in kind.__members__:

@@ -1,4 +1,4 @@
-"""Run pipelines in a test: rows in the place of sources, everything else as in production, in one local session."""
+"""Run pipelines in a test: given rows for sources, everything else as in production, in one local session."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from graph_compiler.testing.sources import REAL, Place, Rows, match_sources
 
 Given: TypeAlias = Frame | Rows | Iterable[GivenRow] | Place
 DAY = "2001-01-01"
-"""The day of a run that is given none: always the same, so that a test does not depend on today."""
+"""The default day of a run: fixed, so that a test does not depend on today."""
 _HOST = "test"
 
 
 @dataclass(frozen=True, slots=True)
 class MiniCluster:
-    """Runs pipelines in a session, one region after the other (Flink's noun for a cluster inside a test)."""
+    """Runs pipelines in a session, one region after the other (Flink's term for a cluster inside a test)."""
 
     spark: Session
 
@@ -55,12 +55,12 @@ class MiniCluster:
         until: str | None = None,
         write_sinks: bool = False,
     ) -> PipelineResult:
-        """Run a pipeline, or with `until` what one operator needs of it, and give what came out.
+        """Run a pipeline, or with `until` only what one operator needs, and return its result.
 
         `sources` has for each source, by name or uid: rows as dicts, `Rows` with a schema, a DataFrame, or REAL, which
-        reads it as in production. Sinks keep what they are given; with `write_sinks` they write it, too. `day` is the
-        run's day, and its start, in UTC, what `current_timestamp()` is; a datetime says both to the microsecond.
-        Raises PipelineFailedError with the words of production.
+        reads it as in production. Sinks keep their rows; with `write_sinks` they also write them. `day` is the run's
+        day; its start, in UTC, is `current_timestamp()`, unless it is a datetime: then that is, to the microsecond.
+        Raises PipelineFailedError with the same message as in production.
         """
         compiled = compile_pipeline(
             pipeline if isinstance(pipeline, Pipeline) else pipeline.pipeline()
@@ -102,7 +102,7 @@ class MiniCluster:
         regions: Iterable[RegionDescriptor],
         sources: Mapping[str, Given] | Place | None,
     ) -> dict[int, Frame]:
-        """Return the rows of each source that is given any, by node id."""
+        """Return the given rows of sources, by node id."""
         if isinstance(sources, Place):
             return {}
         given = dict(sources or {})
@@ -125,12 +125,12 @@ class MiniCluster:
 
 
 def _target(output: NamedOutput | None) -> tuple[int, str | None] | None:
-    """Return the output whose rows are wanted at once; those of a sink are kept anyway."""
+    """Return the output whose rows `until` asks for; those of a sink are kept anyway."""
     return None if output is None or output.is_sink else (output.node.id, output.tag)
 
 
 def _day(day: str | date) -> str:
-    """Return a day as every run has it: as text, whatever a test gives."""
+    """Return a day as ISO text, as in every run."""
     if isinstance(day, datetime):
         return day.date().isoformat()
     try:
@@ -142,7 +142,7 @@ def _day(day: str | date) -> str:
 
 
 def _now(day: str | date) -> datetime:
-    """Return the run's now: a moment that was given (in UTC unless it says otherwise), else the start of the day."""
+    """Return the run's current time: a given datetime (in UTC unless it has a zone), else the start of the day."""
     if isinstance(day, datetime):
         return day if day.tzinfo else day.replace(tzinfo=UTC)
     return datetime.combine(date.fromisoformat(_day(day)), time(), UTC)

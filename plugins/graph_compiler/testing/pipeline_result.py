@@ -23,7 +23,7 @@ from graph_compiler.testing.row_assertions import RELATIVE, Row, assert_rows, in
 
 
 class PipelineFailedError(GraphCompilerError):
-    """A pipeline failed as it would in production; `failure` says how, and the message in the same words."""
+    """A pipeline failed as it would in production; `failure` is how, with the same message."""
 
     def __init__(self, failure: Failure, words: str) -> None:
         super().__init__(words)
@@ -46,14 +46,14 @@ class PipelineResult:
     rehearsal: Rehearsal
 
     def rows(self, operator: str, *, ordered: bool = False) -> list[dict[str, object]]:
-        """Return the rows that an operator gives out, or a sink is given, as dicts.
+        """Return the output rows of an operator, or a sink's rows, as dicts.
 
-        They are in the order of their values; `ordered` gives them in Spark's, which only a sort or top_n promises.
+        They are sorted by their values; `ordered` keeps Spark's order, which only a sort or top_n guarantees.
         """
         return self._rows(self._output(operator), ordered=ordered)
 
     def columns(self, operator: str) -> dict[str, str]:
-        """Return the columns of what an operator gives out, with their types: `{"delay": "INT"}`."""
+        """Return the columns of an operator's output, with their types: `{"delay": "INT"}`."""
         return _columns(self.frame(operator))
 
     def frame(self, operator: str) -> Frame:
@@ -76,7 +76,7 @@ class PipelineResult:
         return {count.contract: count for count in counts}
 
     def contract(self, name: str) -> ContractCount:
-        """Return what one data contract counted; raises OperatorNotFoundError where none of that name was reached."""
+        """Return the counts of one data contract; raises OperatorNotFoundError if no contract of that name ran."""
         counts = self.contracts
         if name in counts:
             return counts[name]
@@ -94,7 +94,7 @@ class PipelineResult:
         ordered: bool = False,
         relative: float = RELATIVE,
     ) -> None:
-        """Raise AssertionError unless an operator gives out these rows; compared are the columns they name."""
+        """Raise AssertionError unless an operator's output has these rows; only the columns they name are compared."""
         __tracebackhide__ = True
         found = self.rows(operator, ordered=ordered)
         try:

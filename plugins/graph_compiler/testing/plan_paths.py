@@ -17,7 +17,7 @@ MOST_PATHS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeFacts:
-    """An edge with the names and tasks of its ends; `chain_break` None inside a chain, `staged` None in memory."""
+    """An edge with the names and tasks of its ends; `chain_break` is None in a chain, `staged` is None in memory."""
 
     edge: StreamEdge
     source: str
@@ -29,7 +29,7 @@ class EdgeFacts:
 
     @property
     def words(self) -> str:
-        """Say how rows pass it."""
+        """Return how rows pass the edge."""
         label, broken = self.edge.partitioner.label, self.chain_break
         if self.staged is not None:
             return f"{label} · staged {self.staged.explanation} ({self.staged.reason.name})"
@@ -40,13 +40,13 @@ class EdgeFacts:
 
 @dataclass(frozen=True, slots=True)
 class PlanPaths:
-    """The edges of a compiled pipeline, by the operator they begin at."""
+    """The edges of a compiled pipeline, by their producer."""
 
     out_edges: Mapping[int, Sequence[EdgeFacts]]
 
     @classmethod
     def of(cls, compiled: CompiledPipeline) -> Self:
-        """Look at every edge once."""
+        """Collect the edges of a compiled pipeline."""
         graph = compiled.stream_graph
         breaks = chain_breaks(graph, compiled.options)
         staged = {edge.stream_edge.id: edge.staging for edge in compiled.job_graph.edges}
@@ -73,7 +73,7 @@ class PlanPaths:
         )
 
     def between(self, source: int, target: int) -> tuple[tuple[EdgeFacts, ...], ...]:
-        """Return the ways from one operator to another: the edges that join the two, else the first 20 ways."""
+        """Return the paths from one operator to another: the edges that connect the two, else the first 20 paths."""
         direct = [each for each in self.out_edges[source] if each.edge.target_id == target]
         if direct:
             return tuple((each,) for each in direct)
@@ -99,7 +99,7 @@ class PlanPaths:
             ]
 
     def _leading_to(self, target: int) -> set[int]:
-        """Return an operator and all before it."""
+        """Return an operator and everything upstream of it."""
         sources: dict[int, list[int]] = {}
         for id, edges in self.out_edges.items():
             for each in edges:
@@ -114,7 +114,7 @@ class PlanPaths:
 
 
 def path_words(path: Sequence[EdgeFacts]) -> list[str]:
-    """Write a way, an edge on each line, with the task where it changes."""
+    """Return a path as text, one edge per line, with the task if it changes."""
     return [
         f"{each.source} → {each.target}: {each.words}"
         + (

@@ -1,11 +1,11 @@
 """Fixtures for pytest: `spark`, `pipeline_run`, `compiled_plan`.
 
-Installed with pip, pytest finds it by itself; where the package lies in plugins/, say so in the outermost conftest.py:
+If installed with pip, pytest finds it; if the package is in plugins/, name it in the outermost conftest.py:
 
     pytest_plugins = ["graph_compiler.testing.pytest_plugin"]
 
 pytest loads this in every run, so neither Spark nor the compiler is imported before a fixture is used. A fixture
-`spark` of your own takes the place of this one.
+`spark` that you define replaces this one.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 
 
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Options of a JVM that computes little: what the second compiler would make faster has ended before it is done."""
+"""Options of a JVM for short jobs: these end before the second compiler's code would pay off."""
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    """Yield the Spark session that runs already, else a local one with two cores, for all tests."""
+    """Yield the running Spark session, else a local one with two cores, for all tests."""
     from graph_compiler.spark_runtime.rehearsal.local_session import local_session
 
     settings = {
         "spark.driver.extraJavaOptions": SHORT_LIVED,
-        # Of tables that tests leave nobody knows afterwards, nor another process that runs tests beside this one.
+        # Tables that tests leave are not visible later, nor to another process that runs tests in parallel.
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
     with local_session(settings) as session:
         yield session
-    # py4j says goodbye when the interpreter ends, to a stream pytest has closed by then
+    # py4j logs when the interpreter exits, to a stream that pytest has already closed
     logging.getLogger("py4j").setLevel(logging.WARNING)
 
 
@@ -54,7 +54,7 @@ def pipeline_run(spark: Session) -> Callable[..., PipelineResult]:
 
 @pytest.fixture
 def compiled_plan() -> Callable[[StreamExecutionEnvironment | Pipeline], CompiledPlan]:
-    """Compile pipelines, to hold their plans to what is expected: `compiled_plan(env).assert_staged("a", "b")`."""
+    """Compile pipelines, to check their plans: `compiled_plan(env).assert_staged("a", "b")`."""
     from graph_compiler.testing.compiled_plan import CompiledPlan
 
     return CompiledPlan.of

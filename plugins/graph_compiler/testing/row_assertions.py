@@ -1,4 +1,4 @@
-"""Rows are equal in any order, by the columns that are named, doubles within a tolerance; a message shows the rest."""
+"""Compare rows in any order, in the named columns, doubles within a tolerance; the message shows the differences."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def assert_rows(
 ) -> None:
     """Raise AssertionError unless both have the same rows.
 
-    Compared are the columns that the expected rows name, the same ones in each. `ordered`: also their order.
-    Doubles may differ by `relative`, since Spark adds them up in any order.
+    Only the columns that the expected rows name are compared; each row names the same. `ordered`: also compare the
+    order. Doubles may differ by `relative`, since Spark adds them in any order.
     """
     __tracebackhide__ = True
     found, expected = list(found), list(expected)
@@ -40,7 +40,7 @@ def assert_rows(
 
 
 def in_order_of_values(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
-    """Sort rows by their columns, NULL first: Spark promises no order."""
+    """Sort rows by their columns, NULL first: Spark guarantees no order."""
     return sorted(rows, key=lambda row: [_sort_key(value) for value in row.values()])
 
 
@@ -60,7 +60,7 @@ def _columns(found: Sequence[Row], expected: Sequence[Row]) -> list[str]:
 
 
 def _take(row: Row, rest: list[dict[str, object]], relative: float) -> bool:
-    """Take an equal row out of the rest, if there is one."""
+    """Remove an equal row from the rest, if there is one."""
     for position, other in enumerate(rest):
         if _equal(row, other, relative):
             del rest[position]

@@ -1,4 +1,4 @@
-"""Which rows replace which source of a pipeline, and which sources may be read."""
+"""Match given rows to the sources of a pipeline, and decide which sources may be read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graph_compiler.identifiers import did_you_mean, listing
 
 
 class SourcesError(GraphCompilerError):
-    """Rows are given for a source that is not there, or for none of those that need them."""
+    """Rows are given for a source that does not exist, or are missing for sources that need them."""
 
 
 class Place(Enum):
@@ -24,7 +24,7 @@ class Place(Enum):
 
 
 REAL = Place.REAL
-"""In the place of rows: read this source as in production; in the place of all sources: read all of them."""
+"""Instead of rows: read this source as in production; instead of all sources: read all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ def match_sources(
     named: Collection[str],
     needed: Collection[int],
 ) -> dict[str, StreamNode]:
-    """Return the source that each name means, of those whose rows are needed.
+    """Return the source of each name, if its rows are needed.
 
-    Raises SourcesError for a name no source has, and for needed sources that nobody has named.
+    Raises SourcesError for a name that no source has, and for needed sources that are not named.
     """
     sources = [node for node in graph.nodes if isinstance(node.operator, Source)]
     matched = {name: _source(graph, sources, name) for name in named}
@@ -85,5 +85,5 @@ def _source(graph: StreamGraph, sources: Sequence[StreamNode], name: str) -> Str
 
 
 def _is_declared_here(node: StreamNode) -> bool:
-    """Whether its rows stand in the declaration: nothing real is read for them."""
+    """Whether a source's rows are in the declaration: then nothing external is read."""
     return isinstance(node.operator, Source) and isinstance(node.operator.connector, Range | Values)

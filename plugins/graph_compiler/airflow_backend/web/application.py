@@ -1,4 +1,4 @@
-"""The view's application, put together: pages and documents, and nothing of FastAPI's own (no /docs)."""
+"""Build the view's application: pages and documents, without FastAPI's built-in pages (no /docs)."""
 
 from __future__ import annotations
 

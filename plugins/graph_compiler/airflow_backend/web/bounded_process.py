@@ -1,7 +1,7 @@
-"""Run a program that may fail in any way, and take from it no more than an answer: bounded in time and size.
+"""Run a program that may fail in any way, with limits on its time and on the size of its answer.
 
-It is started anew, and never forked off this process, which has threads. It may die, hang, stop itself or print without
-end: it is killed, and the error is a sentence.
+It is a new process, never a fork of this one, which has threads. If it dies, hangs, stops itself or prints without end,
+it is killed, and the error is one sentence.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from graph_compiler.errors import UnreadableRowsError
 
 _PIECE = 1 << 16
 _PASSED_ON = ("HOME", "LD_LIBRARY_PATH", "PATH", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE")
-"""What a Python needs to find its packages. This server's environment holds secrets that no other program needs."""
+"""Variables that Python needs to find its packages. The server's other variables may hold secrets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundedProcess:
-    """A program and what it may take: seconds in all, bytes of its standard output."""
+    """A program and its limits: total seconds, bytes of its standard output."""
 
     command: Sequence[str]
     environment: Mapping[str, str]
@@ -32,12 +32,12 @@ class BoundedProcess:
     most: int
 
     def answer_to(self, question: bytes, descriptors: Sequence[int]) -> bytes:
-        """Return what it prints, given a question on its standard input and these open files.
+        """Return what it prints, with a question on its standard input and these files open.
 
-        Raises UnreadableRowsError for one that fails or takes too much, OSError where it cannot be started.
+        Raises UnreadableRowsError if it fails or exceeds a limit, OSError if it cannot be started.
         """
         until = time.monotonic() + self.seconds
-        with tempfile.TemporaryFile() as given:  # a pipe would wait for a reader
+        with tempfile.TemporaryFile() as given:  # a pipe would block without a reader
             given.write(question)
             given.seek(0)
             process = subprocess.Popen(
@@ -56,7 +56,7 @@ class BoundedProcess:
             raise self._too_slow() from None
         finally:
             process.kill()
-            # One that waits for a disk is not gone yet: the thread that reads it waits, too, and lets no other begin.
+            # A process that waits for a disk is not gone yet: its reading thread also waits, so that no other begins.
             process.wait()
             assert process.stdout is not None
             process.stdout.close()

@@ -19,7 +19,7 @@ Params = Annotated[
 
 
 def read_day(text: str | None) -> str:
-    """Return a day, today if none is named; raises ParameterError for what is none."""
+    """Return a day, by default today; raises ParameterError for text that is not a day."""
     try:
         return (date.today() if text is None else date.fromisoformat(text)).isoformat()
     except ValueError:

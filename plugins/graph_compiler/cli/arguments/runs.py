@@ -1,4 +1,4 @@
-"""How a person names a run, and where it lies."""
+"""Find a run by the name that a person gives, and its folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, as Airflow sh
 
 
 def run_words(run_id: str, logical_date: str | None) -> str:
-    """Name a run for people: by its id, and by its logical date where the id does not say that."""
+    """Return a run's display name: its id, and its logical date if the id does not contain it."""
     if logical_date is None or logical_date in run_id:
         return run_id
     return f"{run_id} (logical date {logical_date})"

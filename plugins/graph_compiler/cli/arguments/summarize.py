@@ -1,4 +1,4 @@
-"""Compile one pipeline for `diff` in a process of its own: its file is the argument, the import path the input."""
+"""Compile one pipeline for `diff` in a separate process: its file is the argument, the import path the input."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
     other/pipelines/flights.py  a file
     main~3:pipelines/flights.py a file as it was, with everything beside it, unpacked into a temporary folder
 
-Each is imported in a process of its own, so that two versions of one module do not meet.
+Each is imported in a separate process, so that two versions of one module do not mix.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class VersionNotLoadableError(GraphCompilerError):
 
 
 def summary_of(version: str) -> PlanSummary:
-    """Compile a version in a process of its own.
+    """Compile a version in a separate process.
 
-    Raises VersionNotFoundError or InvalidPipelineError where there is none, VersionNotLoadableError where it is wrong.
+    Raises VersionNotFoundError or InvalidPipelineError if there is none, VersionNotLoadableError if it fails.
     """
     revision, colon, path = version.partition(":")
     if not colon or Path(version).exists():

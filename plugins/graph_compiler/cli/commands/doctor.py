@@ -1,4 +1,4 @@
-"""`graph-compiler doctor`: what a run needs of this machine, and the cure where it is not as it must be."""
+"""`graph-compiler doctor`: check what a run needs of this machine, and suggest fixes."""
 
 from __future__ import annotations
 

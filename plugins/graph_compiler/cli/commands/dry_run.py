@@ -1,4 +1,4 @@
-"""`graph-compiler dry-run`: have Spark analyze a pipeline in a process of its own, and say what it found."""
+"""`graph-compiler dry-run`: have Spark analyze a pipeline in a separate process, and show its findings."""
 
 from __future__ import annotations
 

@@ -78,5 +78,5 @@ def _check_free(name: str, files: Mapping[str, str]) -> None:
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("x") as file:  # made by somebody else meanwhile: not ours to replace
+    with path.open("x") as file:  # if another process has created it, keep its file
         file.write(text)

@@ -1,4 +1,4 @@
-"""`graph-compiler staging list | show | gc`: what lies in the staging root, and what of it can go."""
+"""`graph-compiler staging list | show | gc`: what is in the staging root, and what can be removed."""
 
 from __future__ import annotations
 

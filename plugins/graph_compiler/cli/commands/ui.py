@@ -121,7 +121,7 @@ def _refuse_taken(port: int) -> None:
 
 
 def _wait(server: Standalone, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait for the first answer. Raises AirflowFailedError where there is none."""
+    """Wait for the first answer. Raises AirflowFailedError if there is none."""
     deadline = time.monotonic() + _SECONDS_TO_START
     while process.poll() is None and time.monotonic() < deadline:
         try:

@@ -99,7 +99,7 @@ def judge_pyspark(found: str | None, *, has_client: bool) -> Finding:
 
 
 def spark_jars(programs: Programs) -> Finding:
-    """Hold the jars that spark-submit starts against the Python package."""
+    """Compare the version of spark-submit's jars with the Python package's."""
     package = _version("pyspark")
     home = programs.environment.get("SPARK_HOME")
     spec = find_spec("pyspark")
@@ -160,7 +160,7 @@ PROGRAM_CHECKS: tuple[Check[Programs], ...] = (
 
 
 def _said(command: list[str], programs: Programs) -> str:
-    """Return what a program says, on either stream; nothing where it cannot be started."""
+    """Return a program's output, of both streams; empty if it cannot be started."""
     try:
         done = subprocess.run(
             command,

@@ -107,7 +107,7 @@ def renames(root: StagingRoot) -> Finding:
 
 
 def clock(root: StagingRoot) -> Finding:
-    """Hold the file system's clock against ours: by it runs are called silent, and old."""
+    """Compare the file system's clock with ours: it decides which runs are silent, and which are old."""
     with _scratch(root) as folder:
         before = time.time()
         (folder / "now").touch()

@@ -1,4 +1,4 @@
-"""What Airflow says of runs, asked in a process of its own; nobody to ask is an answer, too."""
+"""Airflow's states of runs, asked in a separate process; an Airflow that cannot be asked is also an answer."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class EmbeddedAirflow:
 
     @property
     def staging_root(self) -> Path:
-        """Return the folder runs stage data in; raises ConfigurationError, or StagingError for one that is none."""
+        """Return the folder in which runs stage data; raises ConfigurationError, or StagingError if it is not valid."""
         found = self.setting("staging_root")
         return Path(local_root(found.value) if found else self.home / STAGING_FOLDER)
 
@@ -132,7 +132,7 @@ class EmbeddedAirflow:
         return folder / f"run-{pipeline}.log"
 
     def prepare(self, log: Path) -> None:
-        """Make the database where there is none; what Airflow says goes to `log`. Raises AirflowFailedError."""
+        """Create the database if there is none; Airflow's output goes to `log`. Raises AirflowFailedError."""
         for folder in (self.home, self.staging_root):
             make_private_folder(folder)
         migrated = self.home / MIGRATED
@@ -150,7 +150,7 @@ class EmbeddedAirflow:
     def start_test_run(
         self, dag_id: str, day: str, params: Mapping[str, ParameterValue], log: Path
     ) -> subprocess.Popen[bytes]:
-        """Start `airflow dags test`; what it says goes to `log`."""
+        """Start `airflow dags test`; its output goes to `log`."""
         command = [*_AIRFLOW, "dags", "test", dag_id, day, "--conf", json.dumps(dict(params))]
         with log.open("ab") as output:
             return subprocess.Popen(

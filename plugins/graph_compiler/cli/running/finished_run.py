@@ -16,7 +16,7 @@ Executions = Mapping[RegionId, tuple[RegionExecution, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """Rows of an operator or a sink; `total` None where nobody has counted, `order` says by what they are sorted.
+    """Rows of an operator or a sink; `total` is None if they were not counted, `order` is what they are sorted by.
 
     `is_glance`: it is to give an impression, so types and decimals are left out.
     """

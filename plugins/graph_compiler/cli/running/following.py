@@ -22,7 +22,7 @@ POLL_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Followed:
-    """A run on its way. `look` gives the executions by now, `step` what is being done, None where nobody tells.
+    """A run in progress. `look` returns the executions so far, `step` the current step, or None if it is not known.
 
     `starting` names what starts before there is any.
     """

@@ -1,4 +1,4 @@
-"""One run in one Spark session, in a process of its own: all tasks, or what one operator needs."""
+"""One run in one Spark session, in a separate process: all tasks, or what one operator needs."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class InProcessRun:
 def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console) -> FinishedRun:
     """Run to the end, showing progress.
 
-    Raises InvalidPipelineError where a rendered place is not as it must be, RunningAlreadyError.
+    Raises InvalidPipelineError if a rendered place is invalid, RunningAlreadyError.
     """
     described = describe_pipeline(run.compiled)
     log = airflow.log_of(run.compiled.pipeline.name)
@@ -163,7 +163,7 @@ def _announce(tasks: Sequence[TaskDeploymentDescriptor], described: PipelineDesc
 
 @contextmanager
 def _alone(marker: Path) -> Iterator[int]:
-    """Hold a run's marker, and give its descriptor: anyone who inherits it holds it, too, until the last one ends."""
+    """Lock a run's marker, and yield its descriptor: processes that inherit it hold it until the last one ends."""
     with marker.open() as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

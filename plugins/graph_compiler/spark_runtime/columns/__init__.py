@@ -1,1 +1,1 @@
-"""Columns and their types: what is declared, found, wider, and what a format cannot hold."""
+"""Columns and their types: declared, found, widened, and those that a format cannot hold."""

@@ -1,4 +1,4 @@
-"""Types that a format cannot hold, refused before anything is written; Spark only refuses them while writing.
+"""Types that a format cannot hold, refused before anything is written; Spark refuses them only while writing.
 
 `tests/spark/connectors/test_connectors.py` writes every type of Spark to every format, so that both agree.
 """
@@ -29,7 +29,7 @@ from graph_compiler.spark_runtime.publishing.xml_columns import why_not_xml
 _NESTED = (ArrayType, MapType, StructType)
 _NOWHERE = frozenset({"interval", "time"})
 _NO_FOLDER = (*_NESTED, VariantType, NullType, BinaryType)
-"""A folder's name is text: bytes that are none become one and the same name."""
+"""A folder's name is text: all bytes that are not text become the same name."""
 _REFUSED: dict[str, tuple[type[DataType], ...]] = {
     "csv": (*_NESTED, VariantType, NullType, BinaryType),
     "orc": (VariantType, NullType),
@@ -37,7 +37,7 @@ _REFUSED: dict[str, tuple[type[DataType], ...]] = {
     "parquet": (),
 }
 _NAMES = {"csv": "\n\r", "orc": "`"}
-"""Letters that a format loses from a column's name: a header is one line, and ORC quotes names without a way out."""
+"""Characters that a format loses from a column's name: a header is one line, and ORC cannot escape its quotes."""
 
 
 def check_columns(
@@ -67,7 +67,7 @@ def check_columns(
 
 
 def check_names(schema: StructType) -> None:
-    """Raise PublicationError naming every column that is there more than once: nothing can be written with two."""
+    """Raise PublicationError naming every duplicate column: no format can be written with them."""
     counts = Counter(name.lower() for name in schema.names)
     if twice := [name for name, count in counts.items() if count > 1]:
         raise PublicationError(
@@ -110,7 +110,7 @@ def _types(schema: StructType, format: str, partition_by: tuple[str, ...]) -> It
 
 
 def _names(schema: StructType, format: str) -> Iterator[str]:
-    """Name columns, and fields in them, that a format would call otherwise."""
+    """Yield columns, and fields in them, whose names a format would change."""
     letters = _NAMES.get(format, "")
     for name in _all_names(schema):
         if found := [letter for letter in letters if letter in name]:
@@ -127,7 +127,7 @@ def _all_names(data_type: DataType) -> Iterator[str]:
 
 
 def _keys(schema: StructType, format: str) -> Iterator[str]:
-    """Name columns with keys that are no text, where a format's keys are."""
+    """Yield columns with map keys that are not text, if the format's keys must be."""
     for field in schema if format == "json" else ():
         if any(not isinstance(key, StringType) for key in _all_keys(field.dataType)):
             yield f"column '{field.name}' is {type_words(field.dataType)}; keys of JSON are strings"

@@ -9,13 +9,13 @@ from graph_compiler.errors import SchemaChangedError
 
 
 def type_words(data_type: DataType) -> str:
-    """Write a type as people do: `BIGINT`, `ARRAY<INT>`; names of fields inside keep their letters."""
+    """Return a type's SQL name: `BIGINT`, `ARRAY<INT>`; names of nested fields keep their case."""
     text = data_type.simpleString()
     return text if "struct<" in text else text.upper()
 
 
 def parse_schema(ddl: str) -> StructType:
-    """Return the columns of a declared schema; raises SchemaChangedError for text that is no DDL."""
+    """Return the columns of a declared schema; raises SchemaChangedError for text that is not valid DDL."""
     try:
         parsed = StructType.fromDDL(ddl)
     except ParseException as error:

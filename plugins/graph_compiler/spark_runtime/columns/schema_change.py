@@ -3,7 +3,7 @@
     expected  carrier STRING, delay INT        found  carrier STRING, delay BIGINT, gate STRING
     →  delay WIDENED, gate ADDED               fail: refused   evolve: as found   ignore: carrier, delay (as INT)
 
-`OnSchemaChange` says what each policy means for a source and for a sink.
+`OnSchemaChange` documents each policy for a source and for a sink.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class SchemaChange:
     found: StructField | None
 
     def __str__(self) -> str:
-        """Say what differs, in one line."""
+        """Return the difference in one line."""
         found, expected = _type(self.found), _type(self.expected)
         if self.kind is ChangeKind.RENAMED and self.found is not None:
             found = f"'{self.found.name}' {found}"
@@ -56,14 +56,14 @@ class SchemaChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """The expected columns of a DataFrame: by whom, and what may differ under EVOLVE."""
+    """The expected columns of a DataFrame: who expects them, and what may differ under EVOLVE."""
 
     schema: StructType
     whose: str
     policy: OnSchemaChange
     evolves: frozenset[ChangeKind]
     follows: frozenset[ChangeKind] = frozenset()
-    """Of the type changes that are tolerated, those where the found type holds; else it is cast to the expected."""
+    """The tolerated type changes that keep the found type; otherwise rows are cast to the expected type."""
 
 
 SOURCE_EVOLVES = frozenset(
@@ -92,7 +92,7 @@ def find_changes(expected: StructType, found: StructType) -> tuple[SchemaChange,
 
 
 def conform(rows: DataFrame, expectation: Expectation, found: StructType) -> DataFrame:
-    """Return the rows with the columns their expectation makes of them; raises SchemaChangedError with all problems.
+    """Return the rows with the expected columns; raises SchemaChangedError with all problems.
 
     `found` is the rows' schema, or more than Spark knows of it (NOT NULL). Expected columns come first, under their
     expected names and in their order.
@@ -134,7 +134,7 @@ def _of_column(expected: StructField, found: StructField) -> Iterator[SchemaChan
 def _renamed(
     expected: StructField, position: int, added: list[StructField], found: StructType
 ) -> StructField | None:
-    """Guess the new name of a column: the new one of its type in its place, or the only new one of its type."""
+    """Guess the new name of a column: a new one of its type at its position, or the only new one of its type."""
     alike = [field for field in added if field.dataType == expected.dataType]
     in_place = [field for field in alike if found.fields.index(field) == position]
     return next(iter(in_place or (alike if len(alike) == 1 else ())), None)
@@ -187,5 +187,5 @@ def _type(field: StructField | None) -> str:
 
 
 def _same_but_null(one: DataType, other: DataType) -> bool:
-    """Whether nested types differ only in what may be NULL inside: Spark's readers make all of it nullable."""
+    """Whether nested types differ only in nullability: Spark's readers make everything nested nullable."""
     return one.simpleString() == other.simpleString()

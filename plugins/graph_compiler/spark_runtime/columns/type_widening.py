@@ -1,4 +1,4 @@
-"""Which types hold every value of another: what may be cast without loss."""
+"""Types that hold every value of another type: casts without loss."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DIGITS: dict[type[DataType], int] = {ByteType: 3, ShortType: 5, IntegerType: 10
 
 
 def is_wider(wide: DataType, narrow: DataType) -> bool:
-    """Whether `wide` holds every value of `narrow`, and is another type: BIGINT of INT, DOUBLE of FLOAT and INT."""
+    """Whether `wide` holds every value of `narrow` and is a different type: BIGINT of INT, DOUBLE of FLOAT and INT."""
     if isinstance(narrow, _WHOLE):
         return _is_wider_than_whole(wide, type(narrow))
     if isinstance(narrow, FloatType):

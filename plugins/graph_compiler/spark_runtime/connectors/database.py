@@ -44,7 +44,7 @@ class Database:
     def name(self, table: str) -> str:
         """Return a table's name in this database's SQL: each part quoted, a plain one in the case it is kept in.
 
-        Other texts (a subquery) are SQL already; so are plain names if it is not known how the database folds case.
+        Other texts (a subquery) are already SQL; so are plain names if it is not known how the database folds case.
         """
         parts, kind = parse_table_name(table), database_kind(self.url)
         if parts is None or not all(part.is_quoted or part.is_plain for part in parts):
@@ -85,8 +85,8 @@ class Database:
     def execute(self, statements: Sequence[str], *, is_kept: bool = True) -> list[int]:
         """Run statements in one transaction; return how many rows each has changed.
 
-        Raises Py4JJavaError, having changed nothing, unless it was the answer to COMMIT that was lost: then nobody but
-        the database knows. With `is_kept` unset all is undone again: it would have been allowed.
+        Raises Py4JJavaError; nothing has changed then, unless the answer to COMMIT was lost: only the database knows.
+        With `is_kept` unset everything is rolled back: this shows that it would have been allowed.
         """
         with self.connection() as connection:
             connection.setAutoCommit(False)
@@ -122,7 +122,7 @@ class Database:
         return int(self.texts(f"SELECT count(*) FROM {table}")[0])
 
     def unusable_keys(self, table: str, keys: tuple[str, ...]) -> list[Row]:
-        """Return some keys that are there more than once, or have a NULL, each with the number of its rows."""
+        """Return some keys that are duplicate or contain NULL, each with the number of its rows."""
         names = [self.quote(key) for key in keys]
         listed = ", ".join(names)
         wrong = " OR ".join(["count(*) > 1", *(f"{name} IS NULL" for name in names)])
@@ -135,7 +135,7 @@ class Database:
         return str(self._dialect().quoteIdentifier(name))
 
     def can_hold(self, data_type: DataType) -> bool:
-        """Whether Spark knows a type of this database for one of its own."""
+        """Whether Spark can map this type of its own to one of the database."""
         return has_jdbc_type(self.spark, self.url, data_type)
 
     @contextmanager
@@ -145,7 +145,7 @@ class Database:
         try:
             yield connection
         finally:
-            with suppress(Py4JError):  # one that is broken cannot be closed either
+            with suppress(Py4JError):  # closing a broken connection fails, too
                 connection.close()
 
     def open_connection(self) -> Any:

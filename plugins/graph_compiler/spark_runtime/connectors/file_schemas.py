@@ -1,7 +1,7 @@
-"""The columns of the files below a path, as far as files contain them.
+"""The columns of the files below a path, as far as the files declare them.
 
-A format tells names and types (Parquet, ORC), names (a CSV header) or nothing. What it does not tell is taken to be as
-expected: the types of CSV columns, and of partition folders, whose names are text.
+A format declares names and types (Parquet, ORC), names (a CSV header) or nothing. What it does not declare is assumed
+as expected: the types of CSV columns, and of partition folders, whose names are text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from graph_compiler.spark_runtime.spark_internals.hadoop_files import required_c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A sink's target, by its path as it is, and those of its files that are asked; None for all."""
+    """A sink's target: its literal path, and the files that are inspected; None for all."""
 
     folder: str
     files: tuple[str, ...] | None
@@ -34,7 +34,7 @@ def held_schema(
     expected: StructType,
     target: Target | None = None,
 ) -> StructType:
-    """Return the columns of all files below the connector's path, or of those in a sink's target; reads no rows."""
+    """Return the columns of all files below the connector's path, or of a sink's target; reads no rows."""
     if connector.schema_in_files is SchemaInFiles.NOTHING:
         return expected
     reader = spark.read.format(connector.spark_format)
@@ -71,7 +71,7 @@ def _never_null(connector: FileConnector, rows: DataFrame) -> frozenset[str]:
 
 @_never_null.register
 def _(connector: Parquet, rows: DataFrame) -> frozenset[str]:
-    files = [unquote(file) for file in rows.inputFiles()]  # URIs; a path of Hadoop's is not encoded
+    files = [unquote(file) for file in rows.inputFiles()]  # URIs; a Hadoop path is not encoded
     return required_columns(rows.sparkSession, files)
 
 

@@ -53,7 +53,7 @@ class FileSink:
     ticket: Ticket
 
     def check(self, rows: DataFrame) -> DataFrame:
-        """Compare with what is declared and what stays, and with what the format and its folders can hold."""
+        """Compare with the declared schema, the rows that stay, and what the format and its folders can hold."""
         check_names(rows.schema)
         old_files = self.ticket.old_files
         keeps = self.sink.mode in _KEEPS_ROWS and bool(old_files)
@@ -79,7 +79,7 @@ class FileSink:
         return PreparedPlace(kind=PlaceKind.FOLDER, place=str(folder), target=self.ticket.target)
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
-        """Write the files beside the target; what is merged is first written aside, and counted there."""
+        """Write the files beside the target; rows to merge are first set aside and counted."""
         format = FileFormat(
             name=self.connector.spark_format,
             options=reveal_all(
@@ -109,7 +109,7 @@ class FileSink:
         self.publisher.discard(self.ticket)
 
     def _merge(self, new: DataFrame) -> DataFrame:
-        """Return all rows the target will have."""
+        """Return all rows of the target after the merge."""
         keys = key_columns(self.sink.keys, new.schema)
         refuse_keys(unusable_keys(new, keys), keys)
         if not self.ticket.old_files:
@@ -120,15 +120,15 @@ class FileSink:
         return merge(old, new, keys)
 
     def _held_schema(self, rows: DataFrame) -> StructType:
-        # Not what this run has added: a second attempt meets what the first one met.
-        # Nor that a column of these files has no NULL: that says what was once written, not what may be.
+        # Without what this run has added: a second attempt sees the target as the first one did.
+        # And without the files' NOT NULL: it says what was once written, not what may be written.
         alike = StructType([StructField(f.name, f.dataType) for f in rows.schema])
         files = self.ticket.old_files if self.ticket.own else None
         target = HeldTarget(folder=self.ticket.target, files=files)
         return held_schema(self.connector, self.publisher.spark, alike, target)
 
     def _check_folders(self, old_files: tuple[str, ...]) -> None:
-        """Raise PublicationError where files that stay are in folders of other columns."""
+        """Raise PublicationError if files that stay are in folders of different columns."""
         markers = self.publisher.marker_files(self.ticket)
         wanted = tuple(name.lower() for name in self.sink.partition_by)
         found = {

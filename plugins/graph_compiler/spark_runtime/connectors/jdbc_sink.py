@@ -1,11 +1,11 @@
 """Write a database's table: beside it first, then into it in one transaction.
 
     check     columns are compared with the table's
-    prepare   Spark writes a table of its own name beside the target; its rows are counted
+    prepare   Spark writes a new table beside the target; its rows are counted
     publish   one transaction: mark  [DELETE FROM target]  INSERT INTO target SELECT … FROM it  DROP it
               or: mark  MERGE INTO target USING it …  DROP it
 
-The mark says that it has been done: `databases/carrying.py`.
+The mark records that it was done: `databases/carrying.py`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ LOG = program_log.logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JdbcSink:
-    """A table, claimed. `creates`: it is not there; `replaces`: what it holds goes."""
+    """A table, claimed. `creates`: it does not exist; `replaces`: its rows are removed."""
 
     database: Database
     ledger: Ledger
@@ -69,11 +69,11 @@ class JdbcSink:
 
     @property
     def name(self) -> str:
-        """Return the table's name as it is declared."""
+        """Return the table's declared name."""
         return str(self.database.connector.table)
 
     def check(self, rows: DataFrame) -> DataFrame:
-        """Compare with what is declared and with the table."""
+        """Compare with the declared schema and with the table."""
         check_names(rows.schema)
         to, database = self.publication, self.database
         held = None if to.creates else database.schema(to.table)
@@ -92,7 +92,7 @@ class JdbcSink:
         return PreparedPlace(kind=PlaceKind.TABLE, place=to.staged, target=to.target)
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
-        """Write a table beside the target, of the target's own types where it exists."""
+        """Write a table beside the target, with the target's types if that exists."""
         to, database = self.publication, self.database
         if not to.creates:
             columns = ", ".join(map(database.quote, rows.columns))
@@ -137,7 +137,7 @@ def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext
         rows=0,
         bytes=0,
         table=table.name,
-        staged=table.beside(f"{OURS}{mark[:14]}"),  # some databases cut names at 30 letters
+        staged=table.beside(f"{OURS}{mark[:14]}"),  # some databases cut names at 30 characters
         columns=(),
         keys=sink.keys,
         creates=False,
@@ -154,7 +154,7 @@ def _(connector: Jdbc, operator_id: OperatorId, sink: Sink, context: SinkContext
             confirmation=Confirmation.of(own[-1], instead_of=publication),
             confirm=partial(ledger.confirm, carry_out=finish),
         )
-    exists = table.exists or is_there(database, table.name)  # what others began may have made it
+    exists = table.exists or is_there(database, table.name)  # others may have created it
     if exists and sink.mode is SinkMode.ERROR_IF_EXISTS:
         refuse_rows_of_others(
             str(connector.table),
@@ -174,7 +174,7 @@ def _settle(
 ) -> tuple[int, tuple[Publication, ...]]:
     """Finish what others began; return the next number, and what this run has published.
 
-    Both are looked for under the place as it is declared, too: before tables were resolved, that was the ledger's key.
+    Both are also looked up under the declared name: before tables were resolved, that was the ledger's key.
     """
     own: tuple[Publication, ...] = ()
     for place in (f"jdbc:{connector.place}", new.target):
@@ -186,12 +186,12 @@ def _settle(
 def _publish(publication: MarkedPublication, ledger: Ledger, database: Database) -> None:
     if publication.creates or publication.replaces:
         ledger.decide(publication)
-    else:  # the database adds and merges to whatever the table holds by then
+    else:  # the database adds and merges to the rows that the table holds by then
         finish = partial(_finish, ledger=ledger, database=database)
         publication = ledger.decide_behind_others(publication, finish)
     try:
         refused = _carry_out(publication, ledger, database)
-    except PublicationConflictError:  # the database knows that it will not be done
+    except PublicationConflictError:  # the mark in the database says that it will not be done
         ledger.give_up(publication)
         raise
     if refused is None:
@@ -208,7 +208,7 @@ def _publish(publication: MarkedPublication, ledger: Ledger, database: Database)
 
 
 def _finish(earlier: Publication, ledger: Ledger, database: Database) -> None:
-    """Carry out what another execution decided, or give it up if the table does not take its rows."""
+    """Carry out what another execution decided, or give it up if the table refuses its rows."""
     assert isinstance(earlier, TablePublication), "a table's ledger has nothing else"
     refused = _carry_out(earlier, ledger, database)
     if refused is not None:
@@ -216,7 +216,7 @@ def _finish(earlier: Publication, ledger: Ledger, database: Database) -> None:
 
 
 def _carry_out(to: TablePublication, ledger: Ledger, database: Database) -> Refusal | None:
-    """Carry out and record that; return why it was given up. What may pass is raised: the decision stands."""
+    """Carry out and record that; return why it was given up. Temporary errors are raised: the decision stands."""
     refused = carry_out(to, database)
     if refused is not None and give_up(to, database):
         ledger.give_up(to)
@@ -226,7 +226,7 @@ def _carry_out(to: TablePublication, ledger: Ledger, database: Database) -> Refu
 
 
 def _without_tinyint(rows: DataFrame, held: StructType | None) -> DataFrame:
-    """Take TINYINT for SMALLINT where the table has that: databases without the type hold it so."""
+    """Replace TINYINT by SMALLINT if the table has that: databases without TINYINT store it so."""
     small = {f.name.lower() for f in held or () if isinstance(f.dataType, ShortType)}
     tiny = {
         field.name: col(quoted(field.name)).cast(ShortType())

@@ -1,6 +1,6 @@
 """Read a table or a query of a database, in exactly the input splits the connector has.
 
-Where a parallelism is set, partition i reads the splits that the ExecutionGraph gives subtask i, one after the other:
+If a parallelism is set, partition i reads the splits that the ExecutionGraph gives subtask i, one after the other:
 
     5 splits, parallelism 2      0 2 4 │ 1 3 –      Spark joins neighbors, so a short subtask has a split without rows
 """
@@ -45,14 +45,14 @@ def _predicates(splits: Iterable[PredicateSplit]) -> list[str]:
 
 
 def _by_subtask(splits: tuple[PredicateSplit, ...], subtasks: int) -> list[str]:
-    """Return as many predicates for each subtask, in the order of subtasks."""
+    """Return equally many predicates for each subtask, in the order of subtasks."""
     shares = [_predicates(share) for share in dealt(splits, subtasks)]
     longest = max(map(len, shares))
     return [one for share in shares for one in (*share, *[_NO_ROWS] * (longest - len(share)))]
 
 
 def _as_the_database_says(schema: StructType, database: Database, table: str) -> StructType:
-    """Return the columns with NOT NULL where the database has it, if anybody asks."""
+    """Return the columns, NOT NULL as in the database if the source declares a schema."""
     if database.connector.schema is None:
         return schema
     never_null = database.never_null(table)

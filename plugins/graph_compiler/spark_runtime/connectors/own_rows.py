@@ -1,4 +1,4 @@
-"""Targets whose rows do not say who wrote them: what a run adds and replaces behind its own publications."""
+"""Targets whose rows do not show which run wrote them: what a run adds and replaces after its earlier publications."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ LOG = program_log.logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendedBefore:
-    """A sink whose rows an earlier attempt of this run has appended: they stay as they are.
+    """A sink whose rows an earlier attempt of this run has appended: they stay.
 
-    To publish is to record that, with `confirm`: an attempt before this one that wakes up later changes nothing.
+    Publishing records that, with `confirm`: an earlier attempt that wakes up later changes nothing.
     """
 
     location: str
@@ -29,14 +29,14 @@ class AppendedBefore:
     confirm: Callable[[Confirmation], None]
 
     def check(self, rows: DataFrame) -> DataFrame:
-        """Leave the rows alone: they are not written."""
+        """Return the rows unchanged: they are not written."""
         return rows
 
     def prepares(self) -> None:
         """Return nothing: no place is prepared."""
 
     def prepare(self, _: DataFrame) -> PreparedSink:
-        """Say what there is, in the report and in the log."""
+        """Report and log the rows that are there."""
         LOG.warning(
             "%s is left as it is: execution %s of this run has appended %s rows, and a run appends once",
             self.location,
@@ -51,7 +51,7 @@ class AppendedBefore:
         )
 
     def discard(self) -> None:
-        """Leave everything."""
+        """Leave everything: nothing was prepared."""
 
 
 def refuse_rows_of_others(
@@ -63,10 +63,10 @@ def refuse_rows_of_others(
     before: int,
     count: Callable[[], int],
 ) -> None:
-    """Raise PublicationError unless a table that must not exist holds what this run has left there, as far as is known.
+    """Raise PublicationError if a table that must not exist holds rows of others, as far as is known.
 
-    `own` is what the run has published, `before` the next number of the target. Others may write without a ledger:
-    then the number of rows tells, if anything does.
+    `own` is what the run has published, `before` the target's next number. Others may write without a ledger: then only
+    the number of rows can show it.
     """
     allowed = "allowed: none, since its mode is 'error-if-exists'"
     written = [one for one in own if not isinstance(one, Confirmation)]

@@ -1,4 +1,4 @@
-"""A source with its columns known and nothing read but what tells them: a declaration, footers, the first lines."""
+"""The columns of a source, from as little as declares them: its declaration, footers, or the first lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAMPLED_LINES = 1_000
 
 
 def source_schema(connector: Connector, spark: SparkSession) -> StructType:
-    """Return a source's columns; of text files without a declared schema, as their first lines show them."""
+    """Return a source's columns; for text files without a declared schema, inferred from their first lines."""
     return _sampled(connector, spark) if connector.schema is None else _told(connector, spark)
 
 
@@ -42,7 +42,7 @@ def _(connector: Json, spark: SparkSession) -> StructType:
 
 
 def with_known_schema(connector: Connector, spark: SparkSession) -> Connector:
-    """Return the source with the schema it has been found to have, so that making a plan reads nothing."""
+    """Return the source with its inferred schema, so that making a plan reads nothing."""
     if connector.schema is not None or not isinstance(connector, Csv | Json):
         return connector
     columns = source_schema(connector, spark)

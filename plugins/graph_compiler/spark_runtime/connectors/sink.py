@@ -40,7 +40,7 @@ from graph_compiler.staging.store.staging_store import StagingStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkContext:
-    """The execution a sink belongs to. `is_same_root`: whether the staging root is still the one it began in."""
+    """The execution a sink belongs to. `is_same_root`: whether the staging root is still the one in which it began."""
 
     spark: SparkSession
     store: StagingStore
@@ -78,7 +78,7 @@ class OpenSink(Protocol):
         """Return the rows as they will be written, without writing; raises SchemaChangedError or PublicationError."""
 
     def prepares(self) -> PreparedPlace | None:
-        """Return where rows will be prepared, None if nothing outside the run's folder is created."""
+        """Return where rows will be prepared; None if nothing outside the run's folder is created."""
 
     def prepare(self, rows: DataFrame, /) -> PreparedSink:
         """Write checked rows; nothing is visible yet."""
@@ -89,7 +89,7 @@ class OpenSink(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What rows are compared with: the columns of rows that stay in the target, None if none do.
+    """What rows are compared with: the columns of rows that stay in the target; None if none do.
 
     `evolves` and `follows` say what EVOLVE may change (see `Expectation`).
     """
@@ -135,22 +135,22 @@ def open_sink(
 def claim_target(
     connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext
 ) -> OpenSink:
-    """Claim the target of a sink; a kind of connector registers how."""
+    """Claim the target of a sink; each kind of connector registers its function."""
     raise AssertionError(f"no writer for {type(connector).__name__}")
 
 
 SinkOpener = Callable[[Connector, OperatorId, Sink, SinkContext], OpenSink]
-"""Claims the target of a sink, as `open_sink` does."""
+"""Type of a function that claims a sink's target: `open_sink`."""
 
 
 def check_without_target(sink: Sink, rows: DataFrame) -> DataFrame:
-    """Return the rows as a sink would write them to a target that holds nothing; none is claimed or looked at.
+    """Return the rows as a sink would write them to an empty target; none is claimed or inspected.
 
-    Raises what the sink would raise of these rows whatever its target holds.
+    Raises what the sink would raise for these rows with any target.
     """
     check_names(rows.schema)
     is_files = isinstance(sink.connector, FileConnector)
-    widened = frozenset({ChangeKind.WIDENED} if is_files else ())  # no old file stays
+    widened = frozenset({ChangeKind.WIDENED} if is_files else ())  # no old files stay
     target = Target(
         name="the target",
         held=None,

@@ -21,7 +21,7 @@ from graph_compiler.spark_runtime.columns.schema_change import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """Where rows are read: the session, and the source's parallelism, None where none is set."""
+    """How rows are read: the session, and the source's parallelism; None if none is set."""
 
     spark: SparkSession
     parallelism: int | None
@@ -38,17 +38,17 @@ class Found:
 def read_source(
     connector: Connector, spark: SparkSession, parallelism: int | None = None
 ) -> DataFrame:
-    """Return the rows of a source; only what is needed for the columns is read yet.
+    """Return the rows of a source; reads only what is needed for the columns.
 
-    Raises SchemaChangedError where a declared schema does not hold, ExtensionError for another package's connector
-    whose Spark half is not installed; Spark raises PATH_NOT_FOUND for a missing path.
+    Raises SchemaChangedError if the columns do not match the declared schema, ExtensionError for another package's
+    connector whose Spark half is not installed; Spark raises PATH_NOT_FOUND for a missing path.
     """
     load_spark_half(type(connector))
     return as_declared(connector, read(connector, Reading(spark=spark, parallelism=parallelism)))
 
 
 def as_declared(connector: Connector, found: Found) -> DataFrame:
-    """Return found rows with the columns a source declares; raises SchemaChangedError where that cannot be."""
+    """Return found rows with the columns a source declares; raises SchemaChangedError if they differ too much."""
     if connector.schema is None:
         return found.rows
     expectation = Expectation(
@@ -63,5 +63,5 @@ def as_declared(connector: Connector, found: Found) -> DataFrame:
 
 @singledispatch
 def read(connector: Connector, reading: Reading) -> Found:
-    """Return the rows of a source without its declared schema; a kind of connector registers how."""
+    """Return the rows of a source without its declared schema; each kind of connector registers its function."""
     raise AssertionError(f"no reader for {type(connector).__name__}")

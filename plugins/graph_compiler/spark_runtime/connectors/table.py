@@ -2,7 +2,7 @@
 
 check     columns are compared with the table's
 prepare   rows are written to the staging root as Parquet, and counted
-publish   Spark inserts them: not atomic, and done again by the next attempt if the driver dies inside it
+publish   Spark inserts them: not atomic, and repeated by the next attempt if the driver dies meanwhile
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class TableSink:
     publication: InsertPublication
 
     def check(self, rows: DataFrame) -> DataFrame:
-        """Compare with what is declared and with the table."""
+        """Compare with the declared schema and with the table."""
         check_names(rows.schema)
         exists = self.spark.catalog.tableExists(self.connector.name)
         held = self.spark.table(self.connector.name).schema if exists else None
@@ -76,7 +76,7 @@ class TableSink:
         """Return nothing: the rows wait in the run's folder."""
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
-        """Write the rows where they survive the driver."""
+        """Write the rows to the staging root, where they survive the driver."""
         self.ledger.store.make_folder(self.publication.prepared.rpartition("/")[0])
         files, count = write_files(rows, self.publication.prepared, PARQUET)
         written = replace(self.publication, rows=count, bytes=sum(file.bytes for file in files))
@@ -158,7 +158,7 @@ def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContex
 def _without_attempt(
     connector: Table, rows: DataFrame, held: StructType | None
 ) -> StructType | None:
-    """Return the table's columns without those that tell attempts apart, which are ours to fill."""
+    """Return the table's columns without those that identify attempts, which we fill."""
     ours = {name.lower() for name in connector.attempt_columns}
     if taken := [name for name in rows.columns if name.lower() in ours]:
         raise PublicationError(

@@ -24,7 +24,7 @@ _MISROUTED = ": its input cannot be partitioned: "
 def route_by_expression(
     rows: DataFrame, partitioner: CustomPartitioner, partitions: int, consumer: str
 ) -> DataFrame:
-    """Count modulo the partitions, from 0 for negative numbers too; NULL is an error."""
+    """Send rows to the expression's value modulo the partitions, never negative; NULL fails the task."""
     number = pmod(expr(partitioner.expression).cast("bigint"), lit(partitions))
     refusal = _refusal(consumer, f"'{partitioner.expression}' is NULL", "a whole number")
     return rows.repartitionById(partitions, coalesce(number, refusal).cast("int"))
@@ -33,9 +33,9 @@ def route_by_expression(
 def route_by_function(
     rows: DataFrame, partitioner: FunctionPartitioner, partitions: int, consumer: str
 ) -> DataFrame:
-    """Call the function for every row; what it gives must be a whole number from 0 to below `partitions`."""
-    partitioner.function.load()  # where it cannot be imported, say so here and not in every task
-    # Rows cross to Python and back as they are: Arrow would want pyarrow on every executor.
+    """Call the function for every row; it must return a whole number from 0 to `partitions` - 1."""
+    partitioner.function.load()  # if it cannot be imported, fail here and not in every task
+    # Rows cross to Python and back without Arrow, which would need pyarrow on every executor.
     ask = udf(_asking(partitioner.function, partitions), LongType(), useArrow=False)
     routed = rows.withColumn(_NUMBER, ask(*(rows[quoted(key)] for key in partitioner.keys)))
     number = routed[_NUMBER]
@@ -56,7 +56,7 @@ def route_by_function(
 
 
 def misrouting(error: BaseException) -> tuple[str, str] | None:
-    """Return the consumer's name and the words of the failure that no partition was given; None for any other."""
+    """Return the consumer and the message if a row got no valid partition; None for any other failure."""
     if not isinstance(error, PySparkException) or error.getCondition() != "USER_RAISED_EXCEPTION":
         return None
     consumer, found, words = (
@@ -66,7 +66,7 @@ def misrouting(error: BaseException) -> tuple[str, str] | None:
 
 
 def _asking(function: FunctionRef, partitions: int) -> Callable[..., object]:
-    """Return what runs in Python workers: it travels by value, so they need the user's module only, not this one."""
+    """Return what runs in Python workers: it is pickled by value, so they need only the user's module."""
     module, name = function.module, function.name
 
     def ask(*key: object) -> object:

@@ -1,23 +1,23 @@
-"""What an edge's partitioner does to its rows: as little as Spark can do with (decision 7).
+"""What an edge's partitioner does to its rows: as little as Spark needs (decision 7).
 
 Spark's own operators distribute rows by key themselves, and better (partial aggregation, broadcast joins, adaptive
-execution). So a hash or a range edge adds an exchange only where the consumer is a function of the user's, which Spark
-knows nothing of, or where the user has set the consumer's parallelism.
+execution). So a hash or a range edge adds an exchange only if the consumer is a user function, which is opaque to
+Spark, or if the user has set the consumer's parallelism.
 
     partitioner    parallelism p set                          unset
-    forward        none, where the producer has p too         none
+    forward        none, if the producer has p too            none
     rescale        none: partitions are joined, or read so    none
     rebalance      repartition(p), in turn                    a rebalance hint
     shuffle        the same                                   the same
     hash           repartition(p, keys)                       absorbed; repartition(keys) for a function
     range          repartitionByRange(p, columns)             absorbed; repartitionByRange(columns) for a function
-    global         repartition(1); all to the first of p      the same; absorbed where the operator gathers
+    global         repartition(1); all to the first of p      the same; absorbed if the operator gathers
     custom         by number                                  by number, as many as spark.sql.shuffle.partitions
     broadcast      a broadcast hint                           the same
 
 Spark chooses which partitions a rescale joins in memory (those on one host), and the producer's work then runs in the
-consumer's tasks; a rescale that is staged is Flink's, partition by partition. Where p does not divide the producer's
-parallelism, rows are dealt out anew. Broadcasting is a hint to a join: for other operators rows are not multiplied.
+consumer's tasks; a staged rescale is Flink's, partition by partition. If p does not divide the producer's parallelism,
+rows are distributed again in turn. Broadcasting is a hint to a join: for other operators rows are not duplicated.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from graph_compiler.spark_runtime.operators import union
 
 
 def partitions_read(edge: InputDescriptor, consumer: OperatorDescriptor) -> int | None:
-    """Return the number of partitions a staged result is to be read in: Flink's table, where one is asked for."""
+    """Return the number of partitions to read a staged result in (Flink's table); None leaves it to Spark."""
     is_pointwise = edge.partitioner.distribution_pattern is DistributionPattern.POINTWISE
     return consumer.settings.parallelism if edge.staged is not None and is_pointwise else None
 
@@ -60,9 +60,9 @@ def partitions_read(edge: InputDescriptor, consumer: OperatorDescriptor) -> int 
 def distribute_all(
     streams: list[tuple[InputDescriptor, DataFrame]], consumer: OperatorDescriptor
 ) -> list[DataFrame]:
-    """Distribute the streams that one input puts together; those that travel alike are put together first.
+    """Distribute the streams of one input; streams with the same partitioner are combined first.
 
-    Streams hashed one by one would have equal keys in two places, and p partitions each.
+    If each stream were hashed separately, equal keys would be in two places, and each stream would have p partitions.
     """
     travels: dict[object, list[tuple[InputDescriptor, DataFrame]]] = {}
     for number, (edge, rows) in enumerate(streams):
@@ -82,7 +82,7 @@ def distribute_all(
 def distribute(
     partitioner: Partitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
 ) -> DataFrame:
-    """Return the rows as the consumer is to see them."""
+    """Return the rows distributed as the edge declares."""
     raise AssertionError(f"no exchange for {type(partitioner).__name__}")
 
 
@@ -134,7 +134,7 @@ def _(
 def _(
     _: Partitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
 ) -> DataFrame:
-    # Both spread rows evenly. Dealt out in turn, they go the same way when a partition is computed again.
+    # Both spread rows evenly. In turn, rows go to the same partition when theirs is recomputed.
     return (
         rows.hint("rebalance")
         if consumer.settings.parallelism is None
@@ -154,7 +154,7 @@ def _(
         if partitions == 1
         else rows.repartitionById(
             partitions, lit(0)
-        )  # to the first; the others are there, and empty
+        )  # to the first; the others exist and are empty
     )
 
 
@@ -186,7 +186,7 @@ def _(
 
 
 def _keeps_partitions(edge: InputDescriptor, consumer: OperatorDescriptor) -> bool:
-    """Whether the producer's partitions, or several of them together, are the consumer's."""
+    """Whether each consumer partition is one producer partition or several joined ones."""
     wanted, found = consumer.settings.parallelism, edge.producer_parallelism
     if edge.partitioner.distribution_pattern is not DistributionPattern.POINTWISE:
         return False

@@ -1,4 +1,4 @@
-"""Rows in a number of partitions, by an exchange only where the plan does not show that they have it (decision 8)."""
+"""Rows in a given number of partitions; an exchange only if the plan does not show that number (decision 8)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def has_exactly(rows: DataFrame, partitions: int) -> bool:
 
 
 def with_exactly(rows: DataFrame, partitions: int | None) -> DataFrame:
-    """Return the rows in so many partitions, without an exchange where there is a way; None leaves them alone."""
+    """Return the rows in that many partitions, without an exchange if possible; None leaves them unchanged."""
     if partitions is None or (found := planned_partitions(rows)) == partitions:
         return rows
     if found is not None and found > partitions:

@@ -1,11 +1,11 @@
 """Read a staged result in the partitions of Flink's POINTWISE table, empty ones too (decision 7).
 
-Spark's own read packs files by size: six become two, in another order, and partitions without rows vanish. Two ways
-round that, and both keep column pruning, pushed filters and vectorised reading:
+Spark's own read packs files by size: six become two, in a different order, and partitions without rows vanish. There
+are two ways around that, and both keep column pruning, pushed filters and vectorized reading:
 
-    apart       a union of reads of one partition each: nothing moves. Each task carries the plans of all the others,
+    apart       a union of reads of one partition each: no rows move. Each task carries the plans of all the others,
                 0.3 ms for each pair, and consumers that share a partition each read all of its pages
-    exchanged   one plain read, and every row sent to its consumer's number: 20 ns for each staged byte
+    exchanged   one plain read, then every row is sent to its consumer: 20 ns for each staged byte
 
 Seconds of CPU for 5 million rows, 290 MB, read to the end (docs/decisions/07-exchanges.md):
 
@@ -33,11 +33,11 @@ from graph_compiler.spark_runtime.spark_internals.exact_schemas import with_not_
 from graph_compiler.spark_runtime.spark_internals.planned_partitions import ONE_PARTITION
 
 _FREE_PAIRS = 32**2
-"""So few that they cost nothing one would notice."""
+"""Below this number, the cost of pairs is not noticeable."""
 _BYTES_PER_PAIR = 16 * 1024
-"""What is exchanged in the time a pair takes."""
+"""Bytes that are exchanged in the time one pair takes."""
 _REREADS = 3
-"""A partition is read by this many consumers in less time than it is exchanged."""
+"""For up to this many consumers, reading a partition takes less time than exchanging it."""
 _ONE_READ_IS_ONE_PARTITION = {
     "spark.sql.files.maxPartitionBytes": str(2**62),
     "spark.sql.files.openCostInBytes": "0",
@@ -58,7 +58,7 @@ def read_pointwise(
 
 def _is_cheaper_apart(manifest: Manifest, consumers: int) -> bool:
     if any(len(partition.files) > 1 for partition in manifest.partitions) or not manifest.files:
-        return True  # an exchange tells rows apart by their partition's only file
+        return True  # an exchange identifies a row's partition by its only file
     pairs = consumers**2
     rereads = -(-consumers // len(manifest.partitions))
     return rereads <= _REREADS and (
@@ -69,7 +69,7 @@ def _is_cheaper_apart(manifest: Manifest, consumers: int) -> bool:
 def _read_apart(
     spark: SparkSession, manifest: Manifest, schema: StructType, wanted: tuple[Share, ...]
 ) -> DataFrame:
-    # A session in which a read is one partition; sources of the user's keep their own.
+    # A session in which a read is one partition; the user's sources keep theirs.
     reader = pinned_session(spark, _ONE_READ_IS_ONE_PARTITION)
     parts: list[DataFrame] = []
     for has_rows, run in groupby(wanted, key=bool):
@@ -77,7 +77,7 @@ def _read_apart(
             parts += [_read_share(reader, manifest, schema, share) for share in run]
         else:
             parts.append(_no_rows(spark, schema, len(list(run))))
-    # The first member says whose session the result is: the caller's, not the reader's. The optimizer takes it away.
+    # The first member decides the session of the result: the caller's, not the reader's. The optimizer removes it.
     return reduce(DataFrame.union, parts, _no_rows(spark, schema, 0))
 
 
@@ -100,10 +100,10 @@ def _holds(slice: FileSlice, metadata: Column) -> Column:
 
 
 def _no_rows(spark: SparkSession, schema: StructType, partitions: int) -> DataFrame:
-    """Return that many empty partitions, or nothing at all.
+    """Return empty partitions, as many as asked for.
 
-    Neither that there are no rows nor what is in them is anything the optimizer can work out: a filter it finds to be
-    false for a constant NULL takes the partitions away.
+    The optimizer must not find out that there are no rows, nor what they hold: if a filter is false for a constant
+    NULL, it removes the partitions.
     """
     if not partitions:
         seeds = spark.range(1).where("false")
@@ -116,7 +116,7 @@ def _no_rows(spark: SparkSession, schema: StructType, partitions: int) -> DataFr
             for field in schema
         )
     )
-    return with_not_null(rows, schema)  # a union may have NULLs where one of its members may
+    return with_not_null(rows, schema)  # a union is nullable if one of its members is
 
 
 def _read_exchanged(

@@ -1,4 +1,4 @@
-"""An item of an order as a Column: `delay DESC NULLS LAST`. Only SQL's ORDER BY reads it as text."""
+"""A sort item as a Column: `delay DESC NULLS LAST`. Spark parses it as text only in SQL's ORDER BY."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ITEM = re.compile(
 
 
 def sort_column(item: str) -> Column:
-    """Return the column with its direction; NULLs come first going up and last going down, unless it says otherwise."""
+    """Return the column with its direction; by default, NULLs are first if ascending, last if descending."""
     found = _ITEM.match(item.strip())
     assert found is not None, "every text has this form"
     column = expr(found["expression"])

@@ -1,7 +1,7 @@
-"""Read an exception, Spark's or a function's, into a plain value: what happened, in which expression, at which line.
+"""Convert an exception of Spark or a function to a plain value: what happened, in which expression, at which line.
 
-The facts lie in many places: a captured exception's error condition, the query contexts of the Java exception, its
-causes, a Python worker's traceback as text. Everything after this module works on the value.
+The facts come from many places: a captured exception's error condition, the query contexts of the Java exception, its
+causes, a Python worker's traceback as text. All other modules use the value.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _FRAME = re.compile(r'^ *File "(?P<file>.+?)", line (?P<line>\d+), in (?P<functi
 _RAISED = re.compile(r"^(?P<kind>\w[\w.]*)(?:: (?P<message>.*))?$", re.S)
 _STATE = re.compile(r"\s*SQLSTATE: \w{5}\s*$")
 _PARENTHESES = re.compile(r"\A\(\n(.*)\n\)\Z", re.S)  # the evaluation's, around every expression
-# Every pipeline runs under ANSI rules (deployment/describe/region_descriptors.py), so this is no way out.
+# Every pipeline runs in ANSI mode (deployment/describe/region_descriptors.py), so this hint does not help.
 _WAY_OUT = re.compile(r' If necessary set "spark\.sql\.ansi\.enabled" to "false"[^.]*\.')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryContext:
-    """Where in the user's text an expression stands: a piece of SQL with its operator, or a call's `file:line`."""
+    """The place of an expression in the user's text: a piece of SQL with its operator, or a call's `file:line`."""
 
     operator_id: int | None
     fragment: str
@@ -49,16 +49,16 @@ class Frame:
     function: str
 
     def __str__(self) -> str:
-        """Return the place as editors and terminals make it clickable."""
+        """Return the place in a form that editors and terminals make clickable."""
         place = f"{self.file}:{self.line}"
         return f"{place} in {self.function}" if self.function else place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """What went wrong. `kind` is the exception's class, `condition` Spark's error condition.
+    """The cause of a failure. `kind` is the exception's class, `condition` Spark's error condition.
 
-    `chain` has "class: message" of a Java exception and of what caused it; `frames` the user's code, innermost last.
+    `chain` has "class: message" of a Java exception and its causes; `frames` the user's code, innermost last.
     """
 
     kind: str
@@ -72,17 +72,17 @@ class Cause:
 
     @property
     def is_of_a_worker(self) -> bool:
-        """Whether a Python worker told what was raised in it."""
+        """Whether a Python worker reported the exception."""
         return self.condition == PYTHON_WORKER
 
     @property
     def is_lost_worker(self) -> bool:
-        """Whether a Python worker ended without telling why: killed, as for its memory, or crashed."""
+        """Whether a Python worker died without a report: killed, for example for its memory, or crashed."""
         return any(_LOST_WORKER in link for link in self.chain)
 
 
 def read_cause(error: BaseException) -> Cause:
-    """Return what an exception says; works without a JVM for whatever did not come from one."""
+    """Return the cause of an exception; needs a JVM only for exceptions that came from one."""
     java = java_exceptions(error)
     spark = next((found for found in java if is_spark_throwable(found)), None)
     condition, sql_state, parameters = _condition(error, spark)
@@ -109,7 +109,7 @@ def read_cause(error: BaseException) -> Cause:
 
 
 def _is_wrapper(java: Any) -> bool:
-    """Whether it only tells that a stage failed; its cause tells why."""
+    """Whether it only reports that a stage failed; the reason is in its cause."""
     return str(java.getMessage()).startswith("Job aborted")
 
 
@@ -126,7 +126,7 @@ def _condition(error: BaseException, spark: Any) -> tuple[str, str, Mapping[str,
 
 
 def _condition_message(condition: str, parameters: Mapping[str, str]) -> str:
-    """Return Spark's sentence alone; the exception's own message goes on with the query and its plan."""
+    """Return only Spark's sentence; the exception's message continues with the query and its plan."""
     return _WAY_OUT.sub("", _STATE.sub("", condition_message(condition, parameters)))
 
 
@@ -144,7 +144,7 @@ def _contexts(spark: Any) -> Iterator[QueryContext]:
 
 
 def _raised(text: str) -> tuple[str, str]:
-    """Return class and message from the end of a traceback's text."""
+    """Return the class and message at the end of a traceback's text."""
     after_frames = re.split(r"\n(?=\S)", text.strip())[-1:]
     for part in after_frames:
         if found := _RAISED.match(part):
@@ -171,7 +171,7 @@ def _text(error: BaseException) -> str:
 
 
 def _first_paragraph(text: str) -> str:
-    """Cut before plans and stack traces, and indent what is left of further lines."""
+    """Cut before plans and stack traces, and indent the remaining lines after the first."""
     first = text.strip().split("\n\n")[0].split("\n\tat ")[0].split("\n== ")[0]
     first = first.split("\nJVM stacktrace")[0].split("\n\nDriver stacktrace")[0]
     return "\n  ".join(line.strip() for line in first.splitlines())

@@ -1,7 +1,7 @@
 """Which operator failed.
 
-Spark runs a whole chain in one action, and only the action fails. Three things lead home: an expression's origin, which
-has its operator's id; a Column's call site, and a traceback's lines, which are in the module of a function.
+Spark runs a whole chain in one action, and only the action fails. Three things identify the operator: an expression's
+origin, which has its operator's id; a Column's call site; and a traceback's lines in the module of a function.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def places(cause: Cause) -> tuple[Frame, ...]:
 
 
 def place_in(operator: OperatorDescriptor, cause: Cause) -> Frame | None:
-    """Return the innermost line of an operator's own functions' modules."""
+    """Return the innermost line in the modules of an operator's functions."""
     modules = [function.module for function in functions_of(operator.operator)]
     return next(
         (
@@ -76,7 +76,7 @@ def _function_at(found: tuple[Frame, ...], chain: Chain) -> OperatorDescriptor |
 
 
 def _only_function(chain: Chain) -> OperatorDescriptor | None:
-    """Return the one operator that has Python to run, in itself or on its edges; a worker's death says no more."""
+    """Return the only operator that runs Python, itself or on its edges; a dead worker leaves no other trace."""
     found = [
         operator
         for operator in chain
@@ -86,12 +86,12 @@ def _only_function(chain: Chain) -> OperatorDescriptor | None:
 
 
 def _is_in(place: Frame, module: str) -> bool:
-    """Whether a line is in a module; an executor's folders may not be the driver's."""
+    """Whether a line is in a module; an executor's folders may differ from the driver's."""
     return f"/{place.file}".endswith("/" + module.replace(".", "/") + ".py")
 
 
 def _holds(function: FunctionRef, found: tuple[Frame, ...]) -> bool:
-    """Whether a line is in a function's own body."""
+    """Whether a line is in a function's body."""
     lines, first = inspect.getsourcelines(function.load())
     body = range(first, first + len(lines))
     return any(_is_in(place, function.module) and place.line in body for place in found)

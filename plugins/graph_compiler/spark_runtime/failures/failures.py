@@ -30,7 +30,7 @@ _MISSING_COLUMN = ("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN_FOR_JOIN")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputSchema:
-    """One input of an operator; `producer` None where another task made it."""
+    """One input of an operator; `producer` is None if another task made it."""
 
     producer: str | None
     schema: StructType
@@ -57,13 +57,13 @@ class OperatorFailedError(GraphCompilerError):
 
 
 def root_cause(error: BaseException) -> BaseException:
-    """Return what an operator raised; any other error unchanged."""
+    """Return the exception that an operator raised; any other error unchanged."""
     is_ours = isinstance(error, OperatorFailedError) and error.__cause__ is not None
     return error.__cause__ if is_ours and error.__cause__ is not None else error
 
 
 def explain_failure(error: BaseException) -> Failure:
-    """Return the failure of an execution, its first cause in front, in a bounded number of words."""
+    """Return the failure of an execution, with its first cause first, in a message of bounded length."""
     failure = _explained(error)
     if len(failure.message) <= LONGEST_MESSAGE:
         return failure
@@ -141,7 +141,7 @@ def _lines(
         chain = " → ".join(operator.name for operator in error.chain)
         yield f"in the chain of {chain}; Spark does not say in which of them"
         return
-    # A JVM that has ended, or is out of memory, cannot return a schema.
+    # A JVM that has exited, or is out of memory, cannot return a schema.
     is_known = kind is not ThrowableType.ENVIRONMENT_ERROR and (
         bool(cause.condition) or isinstance(exception, ColumnsError)
     )
@@ -170,7 +170,7 @@ def _description(
     expressions = culprit.operator.expressions()
     yield own_names(_headline(exception, cause), expressions)
     if cause.condition.startswith(DATABASE):
-        yield f"because: {cause.chain[-1].partition(': ')[2]}"  # the driver's words, which Spark leaves out
+        yield f"because: {cause.chain[-1].partition(': ')[2]}"  # the driver's message, which Spark leaves out
     fragments = own_fragments([context.fragment for context in cause.contexts], expressions)
     if isinstance(exception, ParseException):
         fragments = marked(str(exception), expressions)
@@ -198,7 +198,7 @@ def _missing_column(cause: Cause, inputs: tuple[InputSchema, ...]) -> Iterator[s
     fragment = next((context.fragment for context in cause.contexts if context.fragment), "")
     if (
         cause.condition == "FIELD_NOT_FOUND"
-    ):  # which names the last part alone; the fragment is the whole path
+    ):  # it has only the last part; the fragment is the whole path
         missing, noun = fragment or cause.parameters.get("fieldName", "?"), "field"
     else:
         missing = cause.parameters.get("objectName") or cause.parameters.get("colName", "?")
@@ -249,7 +249,7 @@ def _headline(exception: BaseException, cause: Cause) -> str:
 
 
 def _of_kind(cause: Cause) -> list[str]:
-    """Return additional lines for failures with too short messages; none for others."""
+    """Return additional lines for failures whose messages are too short; none for others."""
     if cause.kind == "SystemExit":
         return [
             f"its function ended the program, as sys.exit({cause.message}) does",

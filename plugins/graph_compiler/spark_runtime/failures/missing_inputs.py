@@ -20,7 +20,7 @@ _ARTIFACTS = {
     "wasb": "org.apache.hadoop:hadoop-azure",
 }
 _MOST = 10_000
-"""Names of a folder that are compared with the one that is missing."""
+"""Maximum number of a folder's names to compare with the missing one."""
 
 
 def missing_input(cause: Cause) -> list[str]:
@@ -52,7 +52,7 @@ def _similar(path: str) -> str | None:
         names = sorted(item.name for item in islice(missing.parent.iterdir(), _MOST))
     except OSError:
         return None
-    # Endings alone make names alike: one.csv, two.csv.
+    # Extensions alone make names similar: one.csv, two.csv.
     by_stem = {Path(name).stem: name for name in names}
     close = get_close_matches(missing.stem, by_stem, n=1)
     return f"did you mean '{missing.parent / by_stem[close[0]]}'?" if close else None

@@ -1,4 +1,4 @@
-"""The part of the user's SQL that caused an error, and where: SQL that we add around expressions is not shown.
+"""The part of the user's SQL that caused an error, and the position: SQL that we add around it is not shown.
 
 v > > 1
 ^
@@ -13,7 +13,7 @@ _OURS = "graph_compiler_"
 _TABLE = re.compile(r"`graph_compiler_(\w+)`")
 _CARET = re.compile(r"^-*\^+\s*$")
 _PLACE = re.compile(r"\(line \d+, pos \d+\)")
-"""Without it Spark marks the whole query: it has looked at it with its parameters filled in."""
+"""Without it Spark marks the whole query, since it has filled in the parameters."""
 _QUERY = "== SQL =="
 
 
@@ -35,7 +35,7 @@ def marked(message: str, expressions: Sequence[str]) -> list[str]:
 
 
 def own_names(text: str, expressions: Sequence[str]) -> str:
-    """Call the tables of a query as its author does, `{orders}`: in Spark they have names of ours."""
+    """Write the tables of a query as its author did, `{orders}`: in Spark they have generated names."""
 
     def own(found: re.Match[str]) -> str:
         name = f"{{{found[1]}}}"
@@ -59,7 +59,7 @@ def _below(expression: str, query: list[str], line: str, column: int) -> str | N
 
 
 def own_fragments(fragments: Sequence[str], expressions: Sequence[str]) -> list[str]:
-    """Return fragments of the person's SQL; for one of the query around it, the operator's expressions."""
+    """Return fragments of the user's SQL; for a fragment of the surrounding query, the operator's expressions."""
     found = [
         piece
         for fragment in fragments

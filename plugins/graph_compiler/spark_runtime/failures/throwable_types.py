@@ -1,24 +1,24 @@
 """What a failure means for a retry.
 
     a staged input is gone                            PARTITION_DATA_MISSING   its producer must run again
-    no memory, disk or master; executor, worker gone  ENVIRONMENT              another machine, another hour
+    no memory, disk or master; executor, worker gone  ENVIRONMENT              another machine, or later
     a staging root this worker does not share         ENVIRONMENT              another machine may have it mounted
     analysis: a column, a type, SQL                   NON_RECOVERABLE          the same plan fails the same way
-    a contract that may not be violated               NON_RECOVERABLE          the same rows violate it again
+    a contract with on_violation="fail"               NON_RECOVERABLE          the same rows violate it again
     data that a cast, a sum, a division cannot take   NON_RECOVERABLE          the same rows fail the same way
     a mistake in a function (TypeError, NameError …)  NON_RECOVERABLE          the same code fails the same way
-    a function that ends the program (sys.exit)       NON_RECOVERABLE          the same code ends it again
-    recursion without end, a plan that is too deep    NON_RECOVERABLE          the same code, or plan, is as deep
+    a function that ends the process (sys.exit)       NON_RECOVERABLE          the same code ends it again
+    infinite recursion, a plan that is too deep       NON_RECOVERABLE          the same code or plan fails again
     an input path that does not exist                 NON_RECOVERABLE          see below
-    a file that was listed and then was gone          RECOVERABLE              the next attempt lists anew
-    whatever else a function raises                   RECOVERABLE              it may ask others, who answer later
-    a database that refuses or does not answer        RECOVERABLE              it may be starting, or full
+    a file that was listed and then deleted           RECOVERABLE              the next attempt lists again
+    anything else that a function raises              RECOVERABLE              it may call a service that is down
+    a database that refuses or does not respond       RECOVERABLE              it may be starting, or full
     everything else                                   RECOVERABLE              Flink's default
 
-In Flink every exception of a user's is recoverable unless it says otherwise. A stream's next rows may be good; a batch
-region reads the same rows again, after all the work before them. So where Spark names an error in the data, no retry is
-spent. A missing path is most often a mistyped one; waiting for data is what Airflow's assets and sensors are for, and
-they cost no Spark application.
+In Flink every exception of user code is recoverable unless marked otherwise. A stream's next rows may be good; a batch
+region reads the same rows again, after all the work before them. So an error in the data that Spark names is not
+retried. A missing path is usually a typo; to wait for data, use Airflow's assets and sensors, which need no Spark
+application.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ from graph_compiler.spark_runtime.operators import ColumnsError
 from graph_compiler.spark_runtime.operators.contracts import ContractViolatedError
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, Py4JNetworkError
 
-# In this order: a conflict is a PublicationError too, and so is what is pending.
+# In this order: conflicts and pending publications are also PublicationErrors.
 _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
     (PartitionNotFoundError, ThrowableType.PARTITION_DATA_MISSING_ERROR),
     (UpstreamMustRerunError, ThrowableType.PARTITION_DATA_MISSING_ERROR),
     (PublicationConflictError, ThrowableType.RECOVERABLE_ERROR),
     (PublicationPendingError, ThrowableType.RECOVERABLE_ERROR),
     (PublicationError, ThrowableType.NON_RECOVERABLE_ERROR),
-    # Another worker may have the folder mounted: a retry that lands there goes on.
+    # Another worker may have the folder mounted: a retry there succeeds.
     (StagingRootNotSharedError, ThrowableType.ENVIRONMENT_ERROR),
     (ConsumersMustRerunError, ThrowableType.NON_RECOVERABLE_ERROR),
     (StaleResultError, ThrowableType.NON_RECOVERABLE_ERROR),
@@ -68,7 +68,7 @@ _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
     (FunctionNotImportableError, ThrowableType.NON_RECOVERABLE_ERROR),
     (ColumnsError, ThrowableType.NON_RECOVERABLE_ERROR),
     (ContractViolatedError, ThrowableType.NON_RECOVERABLE_ERROR),
-    (Py4JNetworkError, ThrowableType.ENVIRONMENT_ERROR),  # the JVM is gone, or does not answer
+    (Py4JNetworkError, ThrowableType.ENVIRONMENT_ERROR),  # the JVM is gone, or does not respond
 )
 _MISTAKES_IN_CODE = frozenset(
     {
@@ -77,7 +77,7 @@ _MISTAKES_IN_CODE = frozenset(
         "UnboundLocalError",
     }
 )  # fmt: skip
-# SQL's classes: 21 a subquery with too many rows, 22 data an expression cannot take; P0001 is raise_error(…).
+# SQL's classes: 21 a subquery with too many rows, 22 data that an expression cannot take; P0001 is raise_error(…).
 DATABASE = "FAILED_JDBC"
 _TOO_DEEP = "StackOverflowError"
 _BAD_DATA = re.compile(r"21|22|P0001")
@@ -91,7 +91,7 @@ _ENVIRONMENT = re.compile(
 
 
 def throwable_type(error: BaseException, cause: Cause) -> ThrowableType:
-    """Return the type of a failure; `cause` is what `error` says."""
+    """Return the type of a failure; `cause` is that of `error`."""
     for kind, found in _OF_ERRORS:
         if isinstance(error, kind):
             return found
@@ -107,11 +107,11 @@ def throwable_type(error: BaseException, cause: Cause) -> ThrowableType:
 
 
 def _of_python(error: BaseException, cause: Cause) -> ThrowableType:
-    """Judge what Python raised: on the driver, or in a worker whose words came through the JVM."""
+    """Return the type of a Python exception, on the driver or in a worker that reported it through the JVM."""
     if cause.kind in _MISTAKES_IN_CODE:
         return ThrowableType.NON_RECOVERABLE_ERROR
     is_lost_connection = isinstance(error, ConnectionError) and not isinstance(error, Py4JJavaError)
-    # NumPy's and Arrow's are subclasses with longer names.
+    # NumPy's and Arrow's exceptions are subclasses with longer names.
     if cause.kind.endswith("MemoryError") or is_lost_connection:
         return ThrowableType.ENVIRONMENT_ERROR
     return ThrowableType.RECOVERABLE_ERROR

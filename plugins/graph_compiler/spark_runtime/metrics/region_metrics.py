@@ -1,10 +1,10 @@
-"""Measure what a region's operators do: an action's seconds, stages and bytes, and the rows that went through.
+"""Measure a region's operators: seconds, stages and bytes of their actions, and the rows they processed.
 
     with metrics.running(sink, "prepare"):     Spark's jobs are called "flights · late_routes: prepare"
         publisher.prepare(…)
 
-Everything in there is marked by thread (Spark's local properties, Catalyst's current origin): to run actions side
-by side, start them in threads of pyspark's InheritableThread and enter `running` in each.
+Actions are attributed by thread (Spark's local properties, Catalyst's current origin): to run actions in parallel,
+start them in pyspark's InheritableThread and enter `running` in each.
 """
 
 from __future__ import annotations
@@ -36,33 +36,33 @@ from graph_compiler.spark_runtime.spark_internals.stages import stage_totals
 
 LOG = program_log.logger(__name__)
 
-_NUMBERS = itertools.count(1)  # job groups must differ within the application
+_NUMBERS = itertools.count(1)  # job groups must be unique within the application
 
 
 @dataclass(slots=True)
 class RegionMetrics:
-    """Gathers what the actions of a region measure, and what they committed."""
+    """Collects what the actions of a region measure, and what they committed."""
 
     spark: SparkSession
     region: RegionDescriptor
     on_begin: Callable[[RegionDescriptor, OperatorDescriptor, Phase], None] = lambda *_: None
-    """Is told of what is measured next."""
+    """Receives what is measured from now on."""
     on_progress: Callable[[ExecutionProgress], None] = lambda _: None
-    """Is told how far it is, whenever something begins or has ended."""
+    """Receives the progress whenever something begins or ends."""
     actions: list[ActionMetrics] = field(default_factory=list)
     committed: dict[Output, int] = field(default_factory=dict)
-    """Rows by footers: of staged outputs, and of sinks."""
+    """Rows according to file footers: of staged outputs, and of sinks."""
     staged: dict[IntermediateDataSetId, int] = field(default_factory=dict)
     """Rows of the staged results that were read."""
     _counted: dict[Output, int] = field(default_factory=dict)
     _too_high: set[Output] = field(default_factory=set)
     _same_rows: list[tuple[Output, Output]] = field(default_factory=list)
     _queries: ExecutedQueries | None = None
-    """What listens, in `listening`."""
+    """The listeners, while in `listening`."""
     _steps: list[CurrentStep] = field(default_factory=list)
-    """What runs: one within the other, or side by side."""
+    """What is running, nested or in parallel."""
     _told: tuple[int, ...] = ()
-    """How much was known when `_progress` was put together."""
+    """How much was known when `_progress` was computed."""
     _graph: RegionGraph = field(init=False)
     _progress: ExecutionProgress = field(init=False)
 
@@ -79,14 +79,14 @@ class RegionMetrics:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Gather in here."""
+        """Collect metrics within the `with` block."""
         self._queries = ExecutedQueries.of(self.spark)
         with self._queries.listening():
             yield
 
     @contextmanager
     def running(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
-        """Name what Spark runs in here after an operator, and measure it unless it fails."""
+        """Name Spark's jobs in the `with` block after an operator, and measure them unless they fail."""
         with self._telling(operator, phase), self._measuring(operator, phase):
             yield
 
@@ -120,7 +120,7 @@ class RegionMetrics:
         with _job_group(self.spark, group, description), origin(self.spark, *mark):
             yield
         seconds = time.monotonic() - started
-        # A preview stops early: what it counts says nothing of how many rows there are.
+        # A preview stops early: its counts are not the numbers of rows.
         is_whole = phase not in (Phase.EVALUATE, Phase.PREVIEW)
         counted = self._count(group, description) if is_whole else {}
         stages = stage_totals(self.spark, group)
@@ -150,12 +150,12 @@ class RegionMetrics:
                 self._too_high.add(output)
 
     def mark(self, rows: DataFrame, output: Output) -> None:
-        """Make the rows of an operator's output known in executed plans."""
+        """Mark an operator's output, so that its rows are found in executed plans."""
         if (same := mark_output(rows, output)) is not None:
             self._same_rows.append((output, same))
 
     def vertices(self) -> tuple[VertexMetrics, ...]:
-        """Return what is known of every vertex by now."""
+        """Return what is known so far of every vertex."""
         known = RowsKnown(
             counted=self._counted,
             too_high=frozenset(self._too_high),
@@ -166,7 +166,7 @@ class RegionMetrics:
         return vertex_metrics(self.region, known, tuple(self.actions))
 
     def _count(self, group: str, description: str) -> dict[Output, int]:
-        """Count what came out of operators in the plans of an action."""
+        """Count the operators' output rows in the plans of an action."""
         found: dict[Output, int] = {}
         if self._queries is None:
             return found
@@ -175,7 +175,7 @@ class RegionMetrics:
                 plan = read_plan(self.spark, query)
                 for output, rows in rows_by_output(plan).items():
                     found[output] = max(rows, found.get(output, 0))
-        except Exception as error:  # Spark promises nothing of what is read there
+        except Exception as error:  # what is read there is not a stable API of Spark
             LOG.warning("%s: rows are unknown: %s", description, error)
             return {}
         return found
@@ -183,7 +183,7 @@ class RegionMetrics:
 
 @contextmanager
 def _job_group(spark: SparkSession, group: str, description: str) -> Iterator[None]:
-    """Set this thread's job group; Spark shows the description with each job and query."""
+    """Set this thread's job group; Spark's UI shows the description with each job and query."""
     context = spark.sparkContext
     keys = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
     before = [context.getLocalProperty(key) for key in keys]
@@ -192,4 +192,4 @@ def _job_group(spark: SparkSession, group: str, description: str) -> Iterator[No
         yield
     finally:
         for key, value in zip(keys, before, strict=True):
-            context.setLocalProperty(key, value)  # type: ignore[arg-type]  # None takes it away
+            context.setLocalProperty(key, value)  # type: ignore[arg-type]  # None removes it

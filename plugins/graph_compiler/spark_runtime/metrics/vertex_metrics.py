@@ -1,7 +1,7 @@
 """Combine the metrics of each vertex. Pure.
 
-Footers come first: what a sink or a staged result holds is what its producer gave, to the row. Spark's counts are for
-the operators in between.
+Footers take precedence: the rows in a sink or a staged result are exactly those of its producer. Spark's counts are
+for the operators in between.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from graph_compiler.spark_runtime.region.region_graph import Output
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsKnown:
-    """Rows by output: `counted` by Spark, some of it `too_high`; `committed` in files. `staged`: rows of inputs.
+    """Rows by output: `counted` by Spark, some `too_high`; `committed` in files. `staged`: rows of inputs.
 
-    `same`: an output and one before it with as many rows, only columns being between them; in topological order.
+    `same`: an output and an earlier one with equally many rows (only columns change); in topological order.
     """
 
     counted: Mapping[Output, int]
@@ -65,7 +65,7 @@ def vertex_metrics(
 def _spread(
     rows: Mapping[Output, int], same: tuple[tuple[Output, Output], ...]
 ) -> dict[Output, int]:
-    """Return what is known of an output to those with as many rows: up the graph, then down."""
+    """Copy known counts to outputs with equally many rows: up the graph, then down."""
     found = dict(rows)
     for output, before in reversed(same):
         if output in found:
@@ -79,7 +79,7 @@ def _spread(
 def _rows_of_single_inputs(
     operators: Sequence[OperatorDescriptor], committed: Mapping[Output, int]
 ) -> dict[Output, int]:
-    """Return the rows of what a sink alone reads: those it wrote."""
+    """Return the rows of outputs that only a sink reads: those it wrote."""
     return {
         (edge.node_id, edge.output_tag): committed[sink.node_id, None]
         for sink in operators
@@ -94,7 +94,7 @@ def _rows_in(
     rows: Mapping[Output, int],
     staged: Mapping[IntermediateDataSetId, int],
 ) -> int | None:
-    """Add up what an operator read; None for a source, and where one of its inputs is unknown."""
+    """Return the number of rows an operator read; None for a source, or if one of its inputs is unknown."""
     inputs = [
         rows.get((edge.node_id, edge.output_tag))
         if edge.staged is None

@@ -11,7 +11,7 @@ from graph_compiler.identifiers import did_you_mean
 
 
 class ColumnsError(GraphCompilerError):
-    """The inputs of an operator have columns that do not go together, or not those it names."""
+    """An operator's inputs have columns that do not match, or lack columns that it names."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message, hint)
@@ -34,7 +34,7 @@ def require_columns(rows: DataFrame, names: Iterable[str], of: str = "its input"
 
 
 def require_new_columns(known: Iterable[str], new: Iterable[str], verb: str) -> None:
-    """Raise ColumnsError where a column an operator adds is already there; names that differ in case are the same."""
+    """Raise ColumnsError if a column that an operator adds already exists; names ignore case."""
     there = {name.lower() for name in known}
     for name in new:
         if name.lower() in there:

@@ -83,7 +83,7 @@ def _(operator: Sql, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 
 
 def union(streams: list[DataFrame]) -> DataFrame:
-    """Put streams with the same columns together, by name; raises ColumnsError where they differ."""
+    """Return the union of streams, with columns matched by name; raises ColumnsError if they differ."""
     first, *others = streams
     for other in others:
         if odd := sorted(set(first.columns) ^ set(other.columns)):
@@ -109,7 +109,7 @@ def _join(operator: Join, inputs: list[DataFrame], scope: Scope) -> DataFrame:
 
 
 def _columns(operator: Join, left: DataFrame, right: DataFrame) -> list[str]:
-    """Return the columns of a join: keys of one name once, then the others of the left and of the right."""
+    """Return the columns of a join: keys with the same name once, then the other columns of left and right."""
     keys = [one for one, other in operator.on if one.lower() == other.lower()]
     shared = {key.lower() for key in keys}
     one, other = (
@@ -130,7 +130,7 @@ def _columns(operator: Join, left: DataFrame, right: DataFrame) -> list[str]:
 
 
 def _key(name: str, how: JoinType) -> str:
-    """Return the key of the side that always has one."""
+    """Return the key column of the side that always has one."""
     if how is JoinType.FULL:
         return f"coalesce(`left`.{quoted(name)}, `right`.{quoted(name)}) AS {quoted(name)}"
     return f"`{'right' if how is JoinType.RIGHT else 'left'}`.{quoted(name)}"

@@ -1,7 +1,7 @@
 """The counts of data contracts, and whether a violation fails the task.
 
-Counts come from the action that computes the rows (Spark's `observe`), not from a pass of their own. They are of the
-rows that passed the contract in that action: an operator behind it that stops early (`limit`) makes them fewer.
+Counts come from the action that computes the rows (Spark's `observe`), not from an additional pass. They cover the rows
+that reached the contract in that action: fewer, if a later operator stops early (`limit`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Contract:
     observation: Observation
 
     def counted(self) -> ContractCount | None:
-        """Return the counts, None while no action has computed the rows."""
+        """Return the counts; None while no action has computed the rows."""
         if not is_complete(self.observation):
             return None
         return ContractCount(
@@ -47,7 +47,7 @@ class Contract:
 
 
 def observe(rows: DataFrame, operator: Expect, violates: str) -> tuple[DataFrame, Contract]:
-    """Count `rows`, and those for which the column `violates` is true, when an action computes them."""
+    """Attach counts of all rows, and of those with `violates` true, to the action that computes them."""
     observation = Observation()
     observed = rows.observe(
         observation,
@@ -60,7 +60,7 @@ def observe(rows: DataFrame, operator: Expect, violates: str) -> tuple[DataFrame
 def check_contracts(
     contracts: Sequence[Contract], spark: SparkSession
 ) -> tuple[ContractCount, ...]:
-    """Return what is counted so far; raises ContractViolatedError, with every violation that may not be."""
+    """Return the counts so far; raises ContractViolatedError with every violation that fails the task."""
     if not contracts:
         return ()
     # Counts arrive through Spark's listeners, a moment after the action.

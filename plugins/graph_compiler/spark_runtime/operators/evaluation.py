@@ -1,6 +1,6 @@
 """The two functions of an operator: its main output, and its side outputs.
 
-Each is a `singledispatch` over the operator's type; the modules beside this one register the kinds.
+Each is a `singledispatch` on the operator's type; the other modules of this package register the kinds.
 """
 
 from __future__ import annotations

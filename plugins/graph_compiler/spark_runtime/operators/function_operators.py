@@ -1,4 +1,4 @@
-"""Operators that call the user's own functions."""
+"""Operators that call user functions."""
 
 from __future__ import annotations
 

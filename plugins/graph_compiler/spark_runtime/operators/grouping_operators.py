@@ -1,4 +1,4 @@
-"""Operators that bring rows together by key. Spark's own exchange does it, behind partial aggregation where it can."""
+"""Operators that group rows by key, with Spark's own exchange: after a partial aggregation if possible."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _(operator: Deduplicate, inputs: list[DataFrame], scope: Scope) -> DataFrame
 
 
 def on_order(item: str) -> str:
-    """Put an item of an order on a line of its own: a `--` comment at its end then ends there."""
+    """Put a sort item on a separate line, so that a `--` comment in it ends there."""
     return f"{item}\n"
 
 

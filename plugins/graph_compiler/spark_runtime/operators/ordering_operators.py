@@ -1,4 +1,4 @@
-"""Operators that put rows in order, or keep some of them."""
+"""Operators that sort rows, or keep some of them."""
 
 from __future__ import annotations
 

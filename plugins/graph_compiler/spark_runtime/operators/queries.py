@@ -17,16 +17,16 @@ def query_over(
     parameters: Mapping[str, ParameterValue],
     spark: SparkSession,
 ) -> DataFrame:
-    """Return what a query gives whose own FROM alone reads the tables: their plans are put where the names stand.
+    """Return the rows of a query that reads tables only in its main FROM: their plans replace the names.
 
-    A view for each, as `query_over_views` makes, costs 50 ms of CPU on the driver, is a query of its own in Spark's SQL
-    tab, and leaves three more nodes in the plan for all analysis to come.
+    A view for each, as in `query_over_views`, costs 50 ms of CPU on the driver, appears as a query in Spark's SQL tab,
+    and leaves three more nodes in the plan for every later analysis.
     """
     try:
         return rows_of_query(tables, query, parameters, spark)
     except Py4JJavaError:
         raise
-    except (Py4JError, TypeError):  # another Spark, whose classes are others
+    except (Py4JError, TypeError):  # a Spark version with different classes
         return query_over_views(tables, query, parameters, spark)
 
 
@@ -36,7 +36,7 @@ def query_over_views(
     parameters: Mapping[str, ParameterValue],
     spark: SparkSession,
 ) -> DataFrame:
-    """Return what any query gives, one with subqueries and common table expressions too."""
+    """Return the rows of any query, including one with subqueries and common table expressions."""
     for name, rows in tables.items():
         rows.createOrReplaceTempView(name)
     try:

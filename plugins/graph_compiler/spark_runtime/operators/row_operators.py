@@ -1,4 +1,4 @@
-"""Operators that look at one row at a time."""
+"""Operators that process one row at a time."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _(operator: Expect, inputs: list[DataFrame], scope: Scope) -> dict[str | Non
 
 
 def _counted(operator: Expect, rows: DataFrame, scope: Scope) -> DataFrame:
-    """Add the column that says whether a row violates the contract, and count by it."""
+    """Add a column that is true if a row violates the contract, and count with it."""
     violates = f"NOT coalesce({on_lines(operator.condition)}, false)"
     decided = scope.select(f"*, {violates} AS {_DECIDED}", rows)
     observed, contract = observe(decided, operator, _DECIDED)

@@ -1,6 +1,6 @@
-"""What an operator's evaluation can see besides its rows, and how it asks Spark's SQL.
+"""What an operator's evaluation can use besides its rows, and how it runs Spark's SQL.
 
-SQL text reaches Spark's own parser with the parameters as typed arguments; nothing is pasted into it but names.
+SQL text goes to Spark's parser with the parameters as typed arguments; only names are inserted into the text.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _INPUT = "graph_compiler_input"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """One operator's seams. `parallelism` is None where its declaration sets none.
+    """What one operator's evaluation can use. `parallelism` is None if its declaration sets none.
 
-    `read` gives the rows of a source, in as many splits as its parallelism where it has some.
-    `fix` stages rows under a name of their own, so that reading them again is reading. `stop_clock` gives rows in which
-    the current time is the run's; whatever is given out or fixed has it anyway.
-    `contracts` is where an operator leaves what it counts.
+    `read` returns the rows of a source, in as many splits as its parallelism if that is set.
+    `fix` stages rows under a separate name, so that they are read again and not recomputed. `stop_clock` returns rows
+    with the run's time as the current time; outputs and fixed rows have it anyway.
+    `contracts` collects an operator's counts.
     """
 
     spark: SparkSession
@@ -37,19 +37,19 @@ class Scope:
     stop_clock: Callable[[DataFrame], DataFrame]
     contracts: list[Contract]
     is_dry: bool
-    """Whether plans are made to be looked at only: nothing may be run."""
+    """Whether plans are only inspected: nothing may be run."""
 
     def select(self, columns: str, rows: DataFrame, clauses: str = "") -> DataFrame:
         """Return `SELECT columns FROM rows clauses`, parameters bound."""
-        # The alias is not idle: Spark reads `FROM t WHERE (flag)` as the alias WHERE with a column called flag.
+        # The alias is needed: Spark reads `FROM t WHERE (flag)` as the alias WHERE with a column called flag.
         return self.query(f"SELECT {columns} FROM {_INPUT} AS {_INPUT} {clauses}", {_INPUT: rows})
 
     def query(self, query: str, tables: Mapping[str, DataFrame]) -> DataFrame:
-        """Return what a query gives whose own FROM alone reads the tables, parameters bound."""
+        """Return the rows of a query that reads tables only in its main FROM, parameters bound."""
         return query_over(tables, query, self.parameters, self.spark)
 
     def any_query(self, query: str, tables: Mapping[str, DataFrame]) -> DataFrame:
-        """Return what a query over tables gives, parameters bound."""
+        """Return the rows of any query over tables, parameters bound."""
         return query_over_views(tables, query, self.parameters, self.spark)
 
 
@@ -59,10 +59,10 @@ def named(columns: tuple[tuple[str, str], ...]) -> str:
 
 
 def on_lines(expression: str) -> str:
-    """Put an expression in parentheses on lines of its own: a `--` comment at its end then ends there."""
+    """Put an expression in parentheses on separate lines, so that a `--` comment in it ends there."""
     return f"(\n{expression}\n)"
 
 
 def listed(names: tuple[str, ...] | list[str]) -> str:
-    """Return names as identifiers, with commas."""
+    """Return names as quoted identifiers, separated by commas."""
     return ", ".join(quoted(name) for name in names)

@@ -1,1 +1,1 @@
-"""Publish rows to a target of files: written, compared with their counts, published once."""
+"""Publish rows to a folder of files: write them, compare them with their counts, publish them once."""

@@ -1,16 +1,16 @@
-"""Values that a format would not keep: counted in the write's own job, and refused before anything is published.
+"""Values that a format would not keep: counted in the job that writes them, and refused before anything is published.
 
     csv    a line break in a text           Spark's readers see two lines, unless multiLine says otherwise
            a lone NULL                      an empty line, which readers skip
     text   a line break, NULL               two lines; the line of an empty text
-    orc    a date or time from 1582-10-05 to 14        another one: the Julian calendar has no such days
+    orc    a date or time from 1582-10-05 to 14        a different one: the Julian calendar has no such days
            a time in the last second before 1970  a second later
-    xml    leading or trailing blanks             readers take them away, unless ignoreSurroundingSpaces says otherwise
+    xml    leading or trailing blanks             readers remove them, unless ignoreSurroundingSpaces is false
            NULL in an array, an empty array an element that is missing, and one is NULL
            the smallest INT or BIGINT          Spark's reader fails
 
-What the columns alone say is refused before (`column_types.py`); what an option can mend has that option
-(`FileConnector.write_options`).
+Columns whose types a format cannot hold are refused earlier (`column_types.py`); what an option can preserve is
+written with that option (`FileConnector.write_options`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _Options = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doubt:
-    """Values of a column that would come back as others: what they are, the SQL that finds them, a way out."""
+    """Values of a column that readers would change: what they are, the SQL that finds them, a hint."""
 
     column: str
     found: str
@@ -53,7 +53,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedRows:
-    """Rows on their way to a writer; `check` tells what they held once they are written."""
+    """Rows to be written; once they are, `check` reports the values that were not kept."""
 
     rows: DataFrame
     format: str
@@ -79,7 +79,7 @@ class WatchedRows:
 def watch_values(
     rows: DataFrame, format: str, options: _Options, partition_by: tuple[str, ...]
 ) -> WatchedRows:
-    """Return the rows with a count of what the format would not keep; `options` are the writer's."""
+    """Return the rows with a count of values that the format would not keep; `options` are the writer's."""
     folders = {name.lower() for name in partition_by}
     columns = [field for field in rows.schema if field.name.lower() not in folders]
     known = {key.lower(): value for key, value in options.items()}
@@ -202,7 +202,7 @@ def _is_before_1970(value: str) -> str:
 def _anywhere(
     value: str, data_type: DataType, kind: type[DataType], condition: Callable[[str], str], depth: int = 0
 ) -> str | None:  # fmt: skip
-    """Return the condition that holds where any value of a kind inside this one fulfils it; None for no such value."""
+    """Return SQL that is true if any nested value of the kind meets the condition; None if the type has none."""
 
     def inside(value: str, data_type: DataType) -> str | None:
         return _anywhere(value, data_type, kind, condition, depth + 1)

@@ -1,7 +1,7 @@
-"""Let Spark read exactly the path it is given, and all of what is there.
+"""Let Spark read exactly the given path, and every file in it.
 
-A path that is handed to a Spark reader is a pattern: `x[1]` reads `x1`. Settings and options may leave files out. Both
-are the user's to choose for a source, and never right where a sink reads its own target, or what it has set aside.
+Spark readers take a path for a pattern: `x[1]` reads `x1`. Settings and options may skip files. The user may choose
+both for a source, but they are wrong when a sink reads its own target, or rows it has set aside.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def literal(path: str) -> str:
 
 
 def reads_everything(options: Mapping[str, str]) -> dict[str, str]:
-    """Return a sink's options for reading its target: without those that choose files, whatever the session's are."""
+    """Return a sink's options for reading its target: no option or session setting skips files."""
     kept = {
         name: value
         for name, value in options.items()

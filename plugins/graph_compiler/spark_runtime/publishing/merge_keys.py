@@ -1,4 +1,4 @@
-"""Merge by key: rows of a target whose key comes again are replaced, all others stay, and new keys are added."""
+"""Merge by key: rows of the target with a key of the new rows are replaced, others stay, and new keys are added."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHOWN = 3
 
 
 def key_columns(keys: tuple[str, ...], schema: StructType) -> tuple[str, ...]:
-    """Return the keys as the rows spell them; raises PublicationError for those that no column is."""
+    """Return the keys as the rows spell them; raises PublicationError for keys that are not columns."""
     known = {name.lower(): name for name in schema.names}
     if unknown := [key for key in keys if key.lower() not in known]:
         raise PublicationError(
@@ -26,9 +26,9 @@ def key_columns(keys: tuple[str, ...], schema: StructType) -> tuple[str, ...]:
 
 
 def refuse_keys(found: Sequence[Row], keys: tuple[str, ...]) -> None:
-    """Raise PublicationError if there are keys that say of no row, or of several, which one they mean.
+    """Raise PublicationError if there are keys that do not identify exactly one row.
 
-    `found` are such keys, each with the number of its rows as the last column.
+    `found` holds such keys, each with the number of its rows as the last column.
     """
     if not found:
         return
@@ -45,7 +45,7 @@ def refuse_keys(found: Sequence[Row], keys: tuple[str, ...]) -> None:
 
 
 def unusable_keys(rows: DataFrame, keys: tuple[str, ...]) -> list[Row]:
-    """Return keys that are there more than once, or have a NULL, as `refuse_keys` wants them; one job."""
+    """Return keys that are duplicate or contain NULL, as `refuse_keys` expects them; runs one job."""
     counts = rows.groupBy(*_columns(keys)).agg(count(lit(1)).alias("graph_compiler_rows"))
     wrong = col("graph_compiler_rows") > 1
     for key in _columns(keys):
@@ -54,7 +54,7 @@ def unusable_keys(rows: DataFrame, keys: tuple[str, ...]) -> list[Row]:
 
 
 def merge(old: DataFrame, new: DataFrame, keys: tuple[str, ...]) -> DataFrame:
-    """Return the old rows whose key is not among the new ones, and the new ones; columns are the new rows'."""
+    """Return the old rows whose key is not in the new rows, and the new rows; with the new rows' columns."""
     held = {name.lower() for name in old.columns}
     same = [
         (col(quoted(f.name)) if f.name.lower() in held else lit(None))

@@ -1,9 +1,9 @@
-"""Names of partition folders: which columns and values they stand for, and which values they cannot hold.
+"""Names of partition folders: the columns and values they encode, and the values they cannot hold.
 
     day=2013-01-01/city=a%2Fb     ↔     day = 2013-01-01, city = 'a/b'
 
-A folder's name has one text for NULL, which a string may equal; an empty string is written as NULL, too. A value that
-ends as files do that are being copied hides its folder, and bytes that are no text become the same letter.
+A folder's name has one text for NULL, which a string may equal; an empty string is also written as NULL. A value
+that ends like the name of a file being copied hides its folder, and bytes that are not text all become one letter.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from graph_compiler.spark_runtime.spark_internals.observations import observed_n
 
 _ESCAPED = re.compile("%([0-9a-fA-F]{2})")
 Partition = tuple[tuple[str, str], ...]
-"""Columns and their values as texts, outermost first; `()` for the target itself."""
+"""Columns and their values as text, outermost first; `()` for the target itself."""
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Unfit:
-    """Values that no folder's name holds: how they are found and shown, and what readers would get."""
+    """Values that a folder's name cannot hold: how to find and show them, and what readers would get."""
 
     condition: str
     shown: str
@@ -57,14 +57,14 @@ _UNFIT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedFolders:
-    """Rows on their way to partition folders; `check` tells what folders could not hold once they are written."""
+    """Rows to be written to partition folders; once they are, `check` reports values that folders could not hold."""
 
     rows: DataFrame
     partition_by: tuple[str, ...]
     observation: Observation | None
 
     def check(self) -> None:
-        """Raise PublicationError naming columns, values and rows that the folders' names do not hold."""
+        """Raise PublicationError with the columns, values and rows that folders' names do not hold."""
         if self.observation is None:
             return
         counts = observed_numbers(self.observation)
@@ -89,8 +89,8 @@ class WatchedFolders:
 def watch_folders(rows: DataFrame, partition_by: tuple[str, ...]) -> WatchedFolders:
     """Return the rows with NULL for values that folders' names cannot hold, counted in the job that writes them.
 
-    Spark itself fails where two values of one task lead to one folder, and does not say why. Where no column of a text
-    names a folder, the rows are as they were.
+    Spark itself fails if two values of one task lead to one folder, and does not say why. If no partition column is
+    watched, the rows are unchanged.
     """
     watched = list(_watched(rows.schema, partition_by))
     if not watched:
@@ -113,7 +113,7 @@ def watch_folders(rows: DataFrame, partition_by: tuple[str, ...]) -> WatchedFold
 
 
 def partition_of(folder: str) -> Partition:
-    """Return the columns and values of a folder; names that Spark takes for the same are the same here."""
+    """Return the columns and values of a folder; column names ignore case, as in Spark."""
     return tuple(
         (unescaped(column).lower(), unescaped(value))
         for column, _, value in (part.partition("=") for part in PurePosixPath(folder).parts)
@@ -126,7 +126,7 @@ def partition_columns(folder: str) -> tuple[str, ...]:
 
 
 def unescaped(text: str) -> str:
-    """Return a column's name or a value from how it is written in a folder's name."""
+    """Decode a column's name or a value from a folder's name."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
 
 

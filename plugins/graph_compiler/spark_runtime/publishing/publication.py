@@ -1,12 +1,12 @@
 """Publish the files a sink wrote: all of them, once (decision 15).
 
-    settle     finish what others began with this target; take the next number of its ledger
+    settle     finish what others began with this target; take its next ledger number
     prepare    rows are written beside the target, where no reader looks
-    decide     these files will be added, these removed; from here on the outcome is certain
-    publish    carry it out; done
+    decide     record which files will be added and removed; from now on the outcome is certain
+    publish    carry it out
 
-File names hold the execution's id, so doing a step again, or beside another process that does it, changes nothing.
-What is removed is the mode's business, and in every mode also what earlier attempts of the same run have added.
+File names contain the execution's id, so repeating a step, or doing it while another process does, changes nothing.
+The mode decides what is removed; in every mode, also what earlier attempts of the same run have added.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ from graph_compiler.staging.store.stores import target_store
 
 _WRITTEN, _READY = "written", "ready"  # what Spark wrote, and the same under the names it will have
 _REPLACES_ALL = (SinkMode.OVERWRITE, SinkMode.MERGE)
-_ASIDE = "aside"  # rows that are still to be merged
+_ASIDE = "aside"  # rows that have yet to be merged
 Others = tuple[Publication, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ticket:
-    """A sink's claim to the next publication of its target; `own` files are of earlier attempts of its run.
+    """A sink's claim to the next publication of its target; `own` files are from earlier attempts of its run.
 
-    `room` is the folder of what all executions prepare for the target.
+    `room` is the folder in which all executions prepare files for the target.
     """
 
     operator_id: OperatorId
@@ -82,10 +82,10 @@ class Publisher:
     def settle(
         self, operator_id: OperatorId, path: str, mode: SinkMode = SinkMode.OVERWRITE
     ) -> Ticket:
-        """Finish what others began with the target, and take the next number.
+        """Finish what others began with the target, and take its next ledger number.
 
-        Raises PublicationError for a target that cannot be a folder of files, that another sink of this run wrote, or
-        that holds files where it must not.
+        Raises PublicationError if the target cannot be a folder of files, if another sink of this run wrote it, or if
+        it holds files where it must not.
         """
         local = local_path(path)
         if local is None:
@@ -106,7 +106,7 @@ class Publisher:
             number=number,
             room=str(preparation_folder(Path(target))),
             mode=mode,
-            # Rows are merged with all others: an earlier attempt's are merged again like those.
+            # Rows are merged with all others, those of an earlier attempt included.
             own=frozenset() if mode is SinkMode.MERGE else own,
         )
         if mode is SinkMode.ERROR_IF_EXISTS and (old := ticket.old_files):
@@ -117,13 +117,13 @@ class Publisher:
         return ticket
 
     def prepared_folder(self, ticket: Ticket) -> Path:
-        """Return the folder that rows are prepared in, from which they can be renamed into the target."""
+        """Return the folder in which rows are prepared; files can be renamed from it into the target."""
         return Path(ticket.room, path_segment(self.execution_id))
 
     def marker_files(self, ticket: Ticket) -> frozenset[str]:
-        """Return the files of the target that only say which columns there are, as the ledger knows them."""
+        """Return the target's files without rows, which only hold its columns, according to the ledger."""
         if all("/" in name for name in data_files(Path(ticket.target))):
-            return frozenset()  # they are in no partition folder
+            return frozenset()  # they are not in a partition folder
         return frozenset(
             name
             for document in self.ledger.documents(ticket.target, ticket.number)
@@ -133,7 +133,7 @@ class Publisher:
     def set_aside(
         self, ticket: Ticket, rows: DataFrame, format: FileFormat
     ) -> tuple[DataFrame, int]:
-        """Write rows where `prepare` can read them as often as it must; return them, and how many they are."""
+        """Write rows where `prepare` can read them any number of times; return them and their number."""
         folder = str(self.prepared_folder(ticket) / _ASIDE)
         _, count = write_files(rows, folder, FileFormat(name=format.name, options=format.options))
         reader = self.spark.read.format(format.name).options(**reads_everything(format.options))
@@ -179,8 +179,8 @@ class Publisher:
     def publish(self, intent: Intent, *, behind_others: Ticket | None = None) -> None:
         """Record the intent and carry it out.
 
-        Raises DecisionLostError if another execution was first; `behind_others` (its ticket, where files of
-        others stay) only if that was one of the same run, or wrote other columns.
+        Raises DecisionLostError if another execution was first; with `behind_others` (its ticket, if files of
+        others stay) only if that one was of the same run, or wrote different columns.
         """
         if behind_others is None:
             self.ledger.decide(intent)
@@ -190,7 +190,7 @@ class Publisher:
         self._carry_out(intent)
 
     def discard(self, ticket: Ticket) -> None:
-        """Remove what was prepared and will not be published."""
+        """Remove prepared files that will not be published."""
         shutil.rmtree(self.prepared_folder(ticket), ignore_errors=True)
         remove_empty(self.prepared_folder(ticket))
 
@@ -216,7 +216,7 @@ class Publisher:
 def _files_to_remove(
     ticket: Ticket, replaces: tuple[str, ...], markers: frozenset[str]
 ) -> frozenset[str]:
-    """Return the files that the new ones replace: by the mode, and those of earlier attempts of this run."""
+    """Return the files that the new ones replace: as the mode says, and those of earlier attempts of this run."""
     there = data_files(Path(ticket.target))
     if ticket.mode in _REPLACES_ALL:
         return there
@@ -229,7 +229,7 @@ def _files_to_remove(
 
 
 def _folders_to_replace(ticket: Ticket, written: tuple[WrittenFile, ...]) -> tuple[str, ...]:
-    """Return the folders of the target whose files all go; without new rows, the partitions stay."""
+    """Return the target's folders whose files are all removed; without new rows, the partitions stay."""
     if ticket.mode in _REPLACES_ALL:
         return (WHOLE,)
     if ticket.mode is SinkMode.OVERWRITE_PARTITIONS:
@@ -238,7 +238,7 @@ def _folders_to_replace(ticket: Ticket, written: tuple[WrittenFile, ...]) -> tup
 
 
 def _renew(publisher: Publisher, ticket: Ticket, intent: Intent, others: Others) -> Intent:
-    """Return the intent after publications of others: the files to remove are determined again."""
+    """Return the intent after others have published, with the files to remove determined again."""
     columns = {other.columns for other in others if isinstance(other, Intent)}
     if marker_files(intent.add, intent.markers) or columns - {intent.columns}:
         raise DecisionLostError(
@@ -255,7 +255,7 @@ def _renew(publisher: Publisher, ticket: Ticket, intent: Intent, others: Others)
 
 
 def _arrange(names: Mapping[str, str], prepared: Path) -> None:
-    """Rename written files to the names they will have, in a folder with nothing else, the only one there."""
+    """Rename written files to their final names, in a folder that holds nothing else, the only one there."""
     ready = prepared / _READY
     ready.mkdir(parents=True)
     for written, name in names.items():

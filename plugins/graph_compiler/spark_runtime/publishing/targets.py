@@ -1,7 +1,7 @@
-"""What in a target can be replaced, and what is in the way; checked before anything is decided.
+"""What can be replaced in a target, and what is in the way; checked before anything is decided.
 
-Nothing behind a link inside a target is replaced or deleted, but what this run itself has put there: others may own
-it, and who may write the target may lead a link anywhere. Where its rows go, the link does.
+Nothing behind a link inside a target is replaced or deleted, except what this run has put there: others may own it,
+and anyone who may write the target can point a link anywhere. If its rows are replaced, the link is removed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from graph_compiler.staging.publications.preparations import NAME_BYTES
 
 
 def why_no_folder(target: Path) -> str | None:
-    """Return why a target cannot be a folder of files, None if it can."""
+    """Return why a target cannot be a folder of files; None if it can."""
     if not target.name:
         return "is the root of the file system"
     if any(len(os.fsencode(part)) > NAME_BYTES for part in target.parts):
@@ -31,9 +31,9 @@ def why_no_folder(target: Path) -> str | None:
 def names_to_remove(
     target: Path, gone: frozenset[str], replaces: tuple[str, ...], own: frozenset[str]
 ) -> frozenset[str]:
-    """Return what to unlink so that these files are gone: links, where a replaced folder has files behind them.
+    """Return the names to unlink to remove these files: links, if files of a replaced folder are behind them.
 
-    Raises PublicationError where files of others are behind a link that does not go.
+    Raises PublicationError if files of others are behind a link that stays.
     """
     replaced = {partition_of(folder) for folder in replaces}
     return frozenset(_name_to_remove(target, name, replaced, own) for name in gone)
@@ -42,9 +42,9 @@ def names_to_remove(
 def find_in_the_way(
     target: Path, add: Iterable[str], replaces: tuple[str, ...], remove: frozenset[str]
 ) -> frozenset[str]:
-    """Return what else must go where folders of new files will be: links that lead nowhere, and files.
+    """Return what else must be removed so that new files' folders can be made: broken links, and files.
 
-    Raises PublicationError where it belongs to what stays.
+    Raises PublicationError if it belongs to a partition that stays.
     """
     found = set()
     for folder in sorted({str(Path(name).parent) for name in add} - {WHOLE}):
@@ -75,6 +75,6 @@ def _name_to_remove(target: Path, name: str, replaced: Set[Partition], own: froz
 
 
 def _is_replaced(folder: str, replaced: Set[Partition]) -> bool:
-    """Whether a folder is replaced, or inside one that is."""
+    """Whether a folder or one that contains it is replaced."""
     found = partition_of(folder)
     return any(found[:depth] in replaced for depth in range(len(found) + 1))

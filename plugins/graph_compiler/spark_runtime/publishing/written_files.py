@@ -1,6 +1,6 @@
-"""Write rows as files of a format into an empty folder, and say exactly what was written.
+"""Write rows as files of a format into an empty folder, and return exactly what was written.
 
-What is found there is compared with what was counted on its way: rows that went elsewhere are never published.
+The files are compared with what was counted while writing: rows that went elsewhere are never published.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from graph_compiler.spark_runtime.spark_internals.executed_queries import Execut
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import footer_rows, orc_rows
 from graph_compiler.staging.publications.listing import files_with_rows
 
-# part-00003-<uuid>-c000.snappy.parquet, part-00003-<uuid>.c000.csv.gz: how the name ends, for readers
+# part-00003-<uuid>-c000.snappy.parquet, part-00003-<uuid>.c000.csv.gz: the ending tells readers the format
 _ENDING = re.compile(r"[-.]c\d+(\..+)")
 _EMPTY = "empty"
 _ROWS_IN_FOOTERS: Mapping[str, Callable[[SparkSession], Callable[[str], int]]] = {
@@ -28,12 +28,12 @@ _ROWS_IN_FOOTERS: Mapping[str, Callable[[SparkSession], Callable[[str], int]]] =
     "orc": orc_rows,
 }
 _PINNED = {"mapreduce.output.basename": "part"}
-"""What would give files other names, whatever the session's Hadoop settings are."""
+"""Overrides Hadoop settings of the session that would change files' names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFormat:
-    """How files are written: Spark's name of the format and its options, folders, and how many tasks write."""
+    """How files are written: Spark's format name and its options, partition folders, and number of tasks."""
 
     name: str = "parquet"
     options: Mapping[str, str]
@@ -46,19 +46,19 @@ PARQUET = FileFormat(options={})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenFile:
-    """A file by its name relative to the folder that was written."""
+    """A file, by its path relative to the folder that was written."""
 
     name: str
     bytes: int
 
     @property
     def folder(self) -> str:
-        """Return the partition it is in, `.` for none: `year=2013/month=1`."""
+        """Return its partition folder, `year=2013/month=1`; `.` if it has none."""
         return str(Path(self.name).parent)
 
     @property
     def suffix(self) -> str:
-        """Return what readers know its format and compression by: `.csv.gz`."""
+        """Return the ending that tells readers its format and compression: `.csv.gz`."""
         name = Path(self.name).name
         found = _ENDING.search(name)
         return found[1] if found else "".join(name.partition(".")[1:])
@@ -67,13 +67,13 @@ class WrittenFile:
 def write_files(
     rows: DataFrame, folder: str, format: FileFormat
 ) -> tuple[tuple[WrittenFile, ...], int]:
-    """Write the rows; return the files, and how many rows are in them.
+    """Write the rows; return the files, and the number of rows in them.
 
-    Spark's write counts what exactly one attempt of each task gave to its files (the metrics of stages count what every
-    attempt wrote); that is compared with the footers of Parquet and ORC. In other formats, to read files back would
-    count something else: a line break in a CSV value makes two lines, a lone NULL an empty line that readers skip.
+    Spark's write counts the rows of exactly one attempt of each task (stage metrics count those of every attempt);
+    that is compared with the footers of Parquet and ORC. In other formats, reading files back could give a different
+    count: a line break in a CSV value makes two lines, a lone NULL an empty line that readers skip.
 
-    Raises PublicationError where the files hold other rows than were written, or where a folder's name does not hold a
+    Raises PublicationError if the files do not hold the rows that were written, or if a folder's name cannot hold a
     value.
     """
     if format.files is not None:
@@ -92,8 +92,8 @@ def write_files(
 def write_empty_file(
     spark: SparkSession, rows: DataFrame, folder: str, format: FileFormat
 ) -> tuple[WrittenFile, ...]:
-    """Write a file without rows into `folder`/empty: where no row names a partition folder, Spark writes no file."""
-    # Text has room for one column; other files keep all, so that they can be read without any folder.
+    """Write a file without rows into `folder`/empty: Spark writes no file if no row names a partition folder."""
+    # A text file has one column; others keep all, so that they can be read without partition folders.
     hidden = format.partition_by if format.name == "text" else ()
     nothing = spark.createDataFrame([], rows.schema).drop(*hidden).coalesce(1)
     writer = nothing.write.format(format.name).options(**{**format.options, **_PINNED})
@@ -111,7 +111,7 @@ def _list(folder: Path) -> tuple[WrittenFile, ...]:
 def _compare(
     spark: SparkSession, folder: str, files: tuple[WrittenFile, ...], format: FileFormat, rows: int
 ) -> None:
-    """Raise PublicationError where readers would not find in the files what went to the writer."""
+    """Raise PublicationError if readers would not find in the files what the writer was given."""
     depth = len(format.partition_by)
     if odd := [file for file in files if file.name.count("/") != depth]:
         raise PublicationError(

@@ -1,11 +1,11 @@
-"""Columns that XML would not keep, by their names and types; Spark writes some of them as text that means nothing.
+"""Columns that XML would not keep, by their names and types; Spark writes some of them as meaningless text.
 
-    a name that no element has              'a b', '1a', 'a:b'
-    an attribute that is no plain value     `_a` as a DATE is written as a number of days, as BINARY '[B@4b17'
+    a name that is not an element's         'a b', '1a', 'a:b'
+    an attribute that is not a plain value  `_a` as a DATE is written as a number of days, as BINARY '[B@4b17'
     text beside elements                    `_VALUE` beside other columns comes back with the blanks between them
     maps, arrays in arrays, variants, intervals
 
-What names stand for attributes and text, the options attributePrefix and valueTag say.
+The options attributePrefix and valueTag decide which names are attributes and text.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _is_refused(kind: DataType) -> bool:
 
 
 def _kinds(kind: DataType) -> Iterator[DataType]:
-    """Yield a type and all inside it; what is refused is not looked into."""
+    """Yield a type and all types nested in it; a refused type is not searched."""
     yield kind
     if isinstance(kind, ArrayType):
         yield from _kinds(kind.elementType)

@@ -1,9 +1,9 @@
-"""Operator coordinators: what runs on the driver for an operator while its execution lasts (Flink's noun).
+"""Operator coordinators: what runs on the driver for an operator during an execution (Flink's term).
 
     start ─▶ attempt n started ─▶ rows move ─▶ commit ─▶ close
                                        └─▶ attempt n failed ─▶ close
 
-A source's coordinator enumerates its splits and says who reads which; a sink's is its committer: it claims the
+A source's coordinator enumerates its splits and assigns them to subtasks; a sink's is its committer: it claims the
 target's next publication, has the rows prepared beside it, and publishes them once every sink of the region is ready.
 """
 
@@ -45,7 +45,7 @@ class OperatorCoordinator:
     """The lifecycle of a coordinator; each kind implements what it needs."""
 
     def start(self) -> None:
-        """Start, before any data moves; what earlier executions left open is settled here."""
+        """Start, before any data moves; finish what earlier executions left open."""
 
     def execution_attempt_started(self, attempt_number: int) -> None:
         """Record that an attempt at the region starts; the first is 0."""
@@ -54,15 +54,15 @@ class OperatorCoordinator:
         """Undo what was prepared for the attempt (in Flink, `executionAttemptFailed` and `subtaskReset`)."""
 
     def commit(self) -> tuple[Output, ...]:
-        """Make what the attempt did visible; every coordinator's operator has done its work."""
+        """Make the attempt's work visible; the operators of all coordinators have finished."""
         return ()
 
     def close(self) -> None:
-        """End, however the execution ended."""
+        """Release resources, after success or failure."""
 
 
 class SplitEnumerator(OperatorCoordinator):
-    """A source's: knows its splits, where the connector gives any, and which subtask has which."""
+    """The coordinator of a source: its splits, if the connector has any, and the subtask of each."""
 
     def __init__(self, operator: OperatorDescriptor, parallelism: int) -> None:
         self._operator = operator
@@ -70,7 +70,7 @@ class SplitEnumerator(OperatorCoordinator):
         self.assigner: InputSplitAssigner | None = None
 
     def start(self) -> None:
-        """Ask the connector, whose places are rendered by now, for its splits."""
+        """Ask the connector for its splits; its places are already rendered."""
         source = self._operator.operator.input_split_source()
         splits = None if source is None else source.create_input_splits(self._parallelism)
         if splits is not None:
@@ -79,7 +79,7 @@ class SplitEnumerator(OperatorCoordinator):
             )
 
     def execution_attempt_started(self, attempt_number: int) -> None:  # noqa: ARG002  # one signature for all kinds
-        """Log how many there are."""
+        """Log the number of splits."""
         if self.assigner is not None:
             splits = counted(len(self.assigner.splits), "input split")
             subtasks = counted(self._parallelism, "subtask")
@@ -87,7 +87,7 @@ class SplitEnumerator(OperatorCoordinator):
 
 
 class SinkCommitter(OperatorCoordinator):
-    """A sink's: claims the target, has rows checked and prepared where no reader looks, publishes them."""
+    """The coordinator of a sink: claims the target; checks, prepares and publishes its rows."""
 
     def __init__(
         self, operator: OperatorDescriptor, context: SinkContext, open_sink: SinkOpener
@@ -123,14 +123,14 @@ class SinkCommitter(OperatorCoordinator):
         return self._prepared.rows
 
     def target(self) -> str | None:
-        """Return what it will publish to, as the ledger names it; None where nothing is prepared elsewhere."""
+        """Return the target of the publication, as the ledger names it; None if nothing is prepared elsewhere."""
         place = None if self._opened is None else self._opened.prepares()
         return None if place is None else place.target
 
     def commit(self) -> tuple[Output, ...]:
-        """Publish what was prepared; from here on the outcome is for the publication's own record to tell.
+        """Publish what was prepared; from now on only the publication's record has the outcome.
 
-        Unless that is known to be another's: then nothing was decided, and what was prepared goes.
+        If another execution is known to have decided, nothing was decided here, and what was prepared is removed.
         """
         assert self._prepared is not None, "its rows were prepared"
         self._is_decided = True
@@ -151,12 +151,12 @@ class SinkCommitter(OperatorCoordinator):
         )
 
     def execution_attempt_failed(self, attempt_number: int, reason: BaseException) -> None:  # noqa: ARG002  # as above
-        """Take prepared rows away, unless an intent may name them: the next execution then needs them to finish."""
+        """Remove prepared rows, unless an intent may name them: then the next execution needs them to finish."""
         if self._opened is None or self._is_decided:
             return
         try:
             self._opened.discard()
-        except Exception as error:  # whatever it is, why the attempt failed is what counts
+        except Exception as error:  # the failure's own reason must stay visible
             words = redact(str(error))
             LOG.warning("what sink %s has prepared is left: %s", self._operator.name, words)
         else:
@@ -190,7 +190,7 @@ class OperatorCoordinators:
 
     @contextmanager
     def attempt(self, number: int) -> Iterator[None]:
-        """Run an attempt at the region: start all coordinators, and tell all how it ends."""
+        """Run an attempt at the region: start all coordinators, and notify all of its end."""
         try:
             for operator, coordinator in self.members:
                 with self.blaming(operator):
@@ -209,7 +209,7 @@ class OperatorCoordinators:
                 coordinator.close()
 
     def _refuse_target_of_another(self, coordinator: OperatorCoordinator) -> None:
-        """Raise PublicationError where a sink before this one publishes to the same target, however it is spelled."""
+        """Raise PublicationError if an earlier sink publishes to the same target, even if it is spelled differently."""
         target = coordinator.target() if isinstance(coordinator, SinkCommitter) else None
         if target is None:
             return
@@ -229,7 +229,7 @@ class OperatorCoordinators:
         return found
 
     def commit(self) -> tuple[Output, ...]:
-        """Commit all, in order; return what became visible."""
+        """Commit all coordinators in order; return the publications."""
         outputs: list[Output] = []
         for operator, coordinator in self.members:
             with self.blaming(operator):

@@ -1,7 +1,7 @@
 """Run one region: evaluate its operators, stage its results, publish its sinks.
 
-see to inputs and targets ─▶ start coordinators ─▶
-read gates ─▶ one DataFrame expression ─▶ stage results as they come up
+check inputs and targets ─▶ start coordinators ─▶
+read gates ─▶ one DataFrame expression ─▶ stage results in order
                                       └─▶ prepare every sink, then publish every sink
 """
 
@@ -61,10 +61,10 @@ def run_region(
     metrics: RegionMetrics,
     seams: Seams = PRODUCTION,
 ) -> RegionResult:
-    """Run everything and give what was staged and published, and what contracts counted; `metrics` gathers the rest.
+    """Run everything; return what was staged, published and counted by contracts; `metrics` collects the rest.
 
     Raises InitializeOnMasterError before any data moves, OperatorFailedError after. A failure before the last sink is
-    prepared leaves every target as it was.
+    prepared leaves every target unchanged.
     """
     with shared_snapshots(spark) as pin:
         return _run(task, spark, store, metrics, seams, pin if seams.pins else as_it_is)
@@ -120,7 +120,7 @@ def _run(
     operators = evaluation.graph.operators.values()
     outputs: list[Output] = []
     with coordinators.attempt(attempt.attempt_number):
-        # Behind all that was begun here: who is deployed from now on finds it, or takes the same numbers.
+        # After everything that was begun here: an execution deployed from now on finds it, or takes the same numbers.
         _check_current(task, store)
         for operator in operators:
             if not isinstance(operator.operator, Sink):
@@ -150,7 +150,7 @@ def _run(
 
 
 def _check_current(task: TaskDeploymentDescriptor, store: StagingStore) -> None:
-    """Raise SupersededError if a later attempt at the region has started: this one hung, and commits nothing."""
+    """Raise SupersededError if a later attempt at the region has started: this one hung, and must not commit."""
     region_id, execution_id = task.region.region_id, task.attempt.execution_id
     if is_superseded(store, task.layout, region_id, execution_id):
         raise SupersededError(

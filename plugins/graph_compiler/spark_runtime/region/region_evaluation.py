@@ -1,8 +1,8 @@
-"""The operators of a region as DataFrames, each made from those before it; nothing is run but what must be fixed.
+"""The operators of a region as DataFrames, each made from its inputs; only rows that must be fixed are computed.
 
-Where rows come from and where fixed rows go is its caller's: a run reads and writes staging, a dry run neither.
+The caller decides where rows come from and where fixed rows go: a run uses staging, a dry run does not.
 
-    evaluate  ─▶  put the run's now into the plan  ─▶  why may its rows vary?  ─▶  fix them where two would see two
+    evaluate  ─▶  put the run's time into the plan  ─▶  why may its rows vary?  ─▶  fix them if two readers could differ
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ from graph_compiler.spark_runtime.repeatability.variations import Variation
 LOG = program_log.logger(__name__)
 
 ReadSource = Callable[[Connector, int | None], DataFrame]
-"""Reads a source, in as many splits as its parallelism where one is set."""
+"""Reads a source, in as many splits as its parallelism if that is set."""
 ReadStaged = Callable[[StagedInput, int | None], DataFrame]
-"""Reads a staged result, in a number of partitions where one is asked for."""
+"""Reads a staged result, in a number of partitions or None."""
 Fix = Callable[[OperatorDescriptor, str, DataFrame, int | None], DataFrame]
-"""Makes an operator's rows the same however often they are read: a name, the rows, how many partitions they keep."""
+"""Makes all reads of an operator's rows the same; takes a name, the rows, and the number of partitions to keep."""
 StopClock = Callable[[OperatorDescriptor, DataFrame], DataFrame]
-"""Puts the run's now in the place of the current time in what an operator gives."""
+"""Replaces the current time in an operator's rows by the run's."""
 
 
 @dataclass(slots=True, kw_only=True)
 class RegionEvaluation:
     """The outputs of a region's operators so far.
 
-    `mark` is told of every output. `observed` are outputs that somebody else reads, any number of times. `variations`
-    says why computing an output again may change it. `pin` makes a source the same however often it is read.
+    `mark` receives every output. `observed` are outputs that others read any number of times. `variations` has the
+    reasons why recomputing an output may change it. `pin` makes all reads of a source the same.
     """
 
     region: RegionDescriptor
@@ -87,11 +87,11 @@ class RegionEvaluation:
         self._readers = Counter([*read, *self._results, *self.observed, *self.observed])
 
     def is_shared(self, output: Output) -> bool:
-        """Whether several read an output, staging it included."""
+        """Whether an output has several readers; staging counts as one."""
         return self._readers[output] > 1
 
     def inputs(self, operator: OperatorDescriptor) -> dict[int, list[DataFrame]]:
-        """Return an operator's inputs by number, distributed as its edges say."""
+        """Return an operator's inputs by number, distributed as its edges declare."""
         found: dict[int, list[DataFrame]] = {}
         number_of = attrgetter("type_number")
         for number, edges in groupby(sorted(operator.inputs, key=number_of), key=number_of):
@@ -105,7 +105,7 @@ class RegionEvaluation:
         return with_exactly(union(streams), sink.settings.parallelism)
 
     def schemas(self, operator: OperatorDescriptor) -> tuple[InputSchema, ...]:
-        """Return the schemas of an operator's inputs, as far as these are known."""
+        """Return the schemas of an operator's inputs, as far as they are known."""
         known = [(edge, self._known_rows(edge)) for edge in operator.inputs]
         return tuple(
             InputSchema(producer=self.graph.name(edge), schema=rows.schema)
@@ -114,7 +114,7 @@ class RegionEvaluation:
         )
 
     def run(self, operator: OperatorDescriptor) -> None:
-        """Evaluate an operator with its side outputs; what several read and would differ is fixed first."""
+        """Evaluate an operator with its side outputs; inputs that may differ between several reads are fixed first."""
         inputs, sources = self.inputs(operator), self._reads_from(operator)
         scope = Scope(
             spark=self.spark,
@@ -152,20 +152,20 @@ class RegionEvaluation:
             self._keep(operator, tag, exact)
 
     def varies(self, output: Output) -> bool:
-        """Whether another execution may give other rows, though in this one they are fixed by now."""
+        """Whether another execution may have different rows, though they are already fixed in this one."""
         return self.variations.ever(output)
 
     def is_repeatable(self, output: Output) -> bool:
-        """Whether computing an output again gives the same rows, as far as Spark and the declaration tell."""
+        """Whether recomputing an output gives the same rows, as far as Spark and the declaration show."""
         return self.variations.why_two_readers_differ(output) is None
 
     def replace_by_staged(self, output: Output, rows: DataFrame) -> None:
-        """Let all that read an output here read what was committed of it: one result for every reader (decision 9)."""
+        """Let all readers of an output here read its committed copy: one result for every reader (decision 9)."""
         self.outputs[output] = rows
         self.variations.settle(output)
 
     def check_sources(self) -> None:
-        """Raise OperatorFailedError, of a SourceChangedError, where a source is not as it was listed any more."""
+        """Raise OperatorFailedError, with a SourceChangedError, if a source has changed since it was listed."""
         for operator, listing in self.listings:
             try:
                 listing.check()
@@ -173,7 +173,7 @@ class RegionEvaluation:
                 raise OperatorFailedError((operator,), self.schemas, writes=False) from cause
 
     def _keep(self, operator: OperatorDescriptor, tag: str | None, rows: DataFrame) -> None:
-        """Keep an output for its readers: fixed if there are several who would see different rows."""
+        """Keep an output for its readers: fixed if several readers could see different rows."""
         output = (operator.node_id, tag)
         reason = self.variations.why_two_readers_differ(output)
         if reason is not None and self.is_shared(output) and output not in self._results:

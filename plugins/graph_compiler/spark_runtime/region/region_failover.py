@@ -2,14 +2,14 @@
 
     find the producer's descriptor  →  the vertices on the paths to the result  →  run them  →  commit the next epoch
 
-No sinks, no side outputs, no other results of the producer's region. What these vertices read from other tasks may be
-lost too: it is found the same way.
+No sinks, no side outputs, no other results of the producer's region are computed. Inputs of these vertices from other
+tasks may also be lost: they are handled the same way.
 
-Rows computed again may differ from those others have read already. Flink's restart set says who these are
-(`staging/results/restarts.py`). Here the new copy is compared with the lost one, by its rows and their checksum, before
-it is committed; where it may differ, tasks that have finished from the lost copy must run again. If Airflow can be
-asked for that, it is, by the task that started this application; else the new copy is not committed, and the failure
-has the command.
+Recomputed rows may differ from those that other tasks have already read. Flink's restart set determines these tasks
+(`staging/results/restarts.py`). Before it is committed, the new copy is compared with the lost one, by row count and
+checksum; if it may differ, tasks that have finished from the lost copy must run again. If the task that started this
+application can clear them in Airflow, it does; else the new copy is not committed, and the failure message has the
+command.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class LostCopy:
 
     @property
     def can_be_compared(self) -> bool:
-        """Whether another copy can be compared with it."""
+        """Whether a new copy can be compared with it."""
         known = self.manifest
         return known is not None and (known.checksum is not None or known.deterministic)
 
@@ -85,13 +85,13 @@ class LostCopy:
 
     @property
     def words(self) -> str:
-        """Return what is lost, in one line."""
+        """Return a line that names what is lost."""
         return str(self.lost).splitlines()[0]
 
 
 @dataclass(slots=True, kw_only=True)
 class RegionFailover:
-    """Gives an execution the staged results it reads; `reads` and `recomputed` tell what it gave."""
+    """Returns the staged results that an execution reads; `reads` and `recomputed` record them."""
 
     task: TaskDeploymentDescriptor
     area: StagingArea
@@ -102,12 +102,12 @@ class RegionFailover:
     _manifests: dict[IntermediateDataSetId, Manifest] = field(default_factory=dict)
 
     def read(self, staged: StagedInput, partitions: int | None) -> tuple[Manifest, DataFrame]:
-        """Read a staged result, computed anew where it is lost.
+        """Read a staged result; recompute it if it is lost.
 
-        Raises PartitionNotFoundError where that cannot be done here, ConsumersMustRerunError where it may not,
-        UpstreamMustRerunError where this task has to wait for others first.
+        Raises PartitionNotFoundError if it cannot be recomputed here, ConsumersMustRerunError if tasks that have read
+        it would have to run again, UpstreamMustRerunError if this task has to wait for others first.
         """
-        if known := self._manifests.get(staged.id):  # however often it is read, it is one copy
+        if known := self._manifests.get(staged.id):  # all reads are of one copy
             return known, self._rows(known, partitions)
         try:
             manifest = self.area.find(staged)
@@ -129,7 +129,7 @@ class RegionFailover:
         return manifest, rows
 
     def check_reads(self) -> None:
-        """Raise StaleReadError if an input was recomputed after it was read, and has, or may have, other rows."""
+        """Raise StaleReadError if an input was recomputed after it was read, and may have different rows."""
         for result_id, manifest in self._manifests.items():
             newest = self.area.log.epochs(result_id)[-1]
             latest = None if newest == manifest.epoch else self.area.log.latest(result_id)
@@ -140,7 +140,7 @@ class RegionFailover:
                 )
 
     def _rows(self, manifest: Manifest, partitions: int | None) -> DataFrame:
-        with origin(self.area.spark, STAGED, manifest.result_id):  # no operator here made them
+        with origin(self.area.spark, STAGED, manifest.result_id):  # made by no operator here
             return self.area.read(manifest, partitions=partitions)
 
     def _recompute(self, copy: LostCopy) -> Manifest:
@@ -172,7 +172,7 @@ class RegionFailover:
         operators = list(evaluation.graph.operators.values())
         for operator in operators:
             run.evaluate(operator)
-        # Rows that come out otherwise each time are as good as the lost ones where nobody has seen those.
+        # Rows that differ each time can replace the lost ones if those were never read.
         is_free = evaluation.is_repeatable((result.node_id, result.output_tag)) or (
             _leaves_nothing_else(producer.region) and not copy.restarts.readers(self.area.log)
         )
@@ -233,7 +233,7 @@ class RegionFailover:
             raise copy.cannot(f"that task reads with {secrets}, which this one is not given")
 
     def _check(self, manifest: Manifest, copy: LostCopy, *, is_free: bool) -> None:
-        """Refuse a new copy that does not match what others have read of the old one."""
+        """Raise if a new copy does not match the old one that others have read."""
         is_same = copy.manifest is not None and manifest.replaces(copy.manifest)
         if not is_free and not is_same:
             raise copy.cannot(_NOT_DETERMINISTIC)
@@ -250,7 +250,7 @@ class RegionFailover:
             )
 
     def _check_upstream(self, manifest: Manifest, copy: LostCopy) -> None:
-        """Stop where this task reads, by way of others, from a task that has to run again first."""
+        """Raise UpstreamMustRerunError if a task upstream of this one has to run again first."""
         verdicts = copy.restarts.verdicts(self.area.log, manifest)
         upstream = copy.restarts.upstream
         if found := [id for id, spared in verdicts.items() if spared is None and id in upstream]:
@@ -261,13 +261,13 @@ class RegionFailover:
 
 
 def _leaves_nothing_else(region: RegionDescriptor) -> bool:
-    """Whether one staged result is all that a region gives."""
+    """Whether a region has no output but one staged result."""
     operators = (one.operator for one in region.operators)
     return len(region.results) == 1 and not any(isinstance(one, Sink) for one in operators)
 
 
 def _result(producer: TaskDeploymentDescriptor, copy: LostCopy) -> ResultDescriptor:
-    """Find the result in its producer; raises PartitionNotFoundError where that was of another version."""
+    """Return the producer's result; raises PartitionNotFoundError if the producer is of a different version."""
     for result in producer.region.results:
         if (result.id, result.fingerprint) == (copy.staged.id, copy.staged.fingerprint):
             return result

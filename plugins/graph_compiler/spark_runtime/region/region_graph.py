@@ -16,7 +16,7 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.identifiers import JobVertexId
 
 Output: TypeAlias = tuple[int, str | None]
-"""A node and the tag of its output, None for the main one."""
+"""A node and the tag of its output; None for the main one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class RegionGraph:
 
     @classmethod
     def of(cls, region: RegionDescriptor) -> RegionGraph:
-        """Index a region."""
+        """Build the graph of a region."""
         pairs = [(operator, vertex) for vertex in region.vertices for operator in vertex.operators]
         return cls(
             operators={operator.node_id: operator for operator, _ in pairs},
@@ -36,18 +36,18 @@ class RegionGraph:
         )
 
     def vertex_id(self, operator: OperatorDescriptor) -> JobVertexId:
-        """Return the vertex an operator is chained into."""
+        """Return the id of the vertex that an operator is chained into."""
         return self.vertex_ids[operator.node_id]
 
     def name(self, edge: InputDescriptor) -> str | None:
-        """Return the name of an edge's producer; None where it runs in another application."""
+        """Return the name of an edge's producer; None if it runs in another application."""
         if edge.staged is not None:
             return None
         name = self.operators[edge.node_id].name
         return name if edge.output_tag is None else f"{name}.{edge.output_tag}"
 
     def outputs_read_by(self, operator: OperatorDescriptor) -> frozenset[Output]:
-        """Return all outputs that go into an operator, those that go into its inputs included."""
+        """Return all outputs that an operator reads, directly or through its inputs."""
         found: set[Output] = set()
         waiting = [operator]
         while waiting:
@@ -64,7 +64,7 @@ class RegionGraph:
         return frozenset(found for found, _ in outputs)
 
     def times_read(self, node_id: int, staged: Set[Output]) -> int:
-        """Return how often the region computes what a node gives: what is staged is computed once, then read back."""
+        """Return how often the region computes a node's output: a staged one is computed once, then read back."""
         readers = Counter(
             ((edge.node_id, edge.output_tag), operator.node_id)
             for operator in self.operators.values()
@@ -79,6 +79,6 @@ class RegionGraph:
         return times
 
     def chain_of(self, operator: OperatorDescriptor) -> tuple[OperatorDescriptor, ...]:
-        """Return an operator and all before it in this application, first to last."""
+        """Return an operator and everything upstream of it in this application, in topological order."""
         wanted = {*self.upstream(operator.node_id), operator.node_id}
         return tuple(found for node_id, found in self.operators.items() if node_id in wanted)

@@ -1,4 +1,4 @@
-"""Operators of a region, one after the other: evaluated, measured, their results committed, their failures led home."""
+"""Operators of a region, one after the other: evaluated, measured, results committed, failures attributed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from graph_compiler.spark_runtime.results.staging_area import StagingArea
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionRun:
-    """Runs the operators of a region, or of a part of one."""
+    """Runs the operators of a region or a part of it."""
 
     area: StagingArea
     metrics: RegionMetrics
@@ -28,25 +28,25 @@ class RegionRun:
     def running(
         self, operator: OperatorDescriptor, phase: Phase = Phase.EVALUATE
     ) -> Iterator[None]:
-        """Measure what is done for an operator, and let its failure point home."""
+        """Measure what is done for an operator, and attribute failures to it."""
         try:
             with self.metrics.running(operator, phase):
                 yield
-        except OperatorFailedError:  # of an operator that this one needed computed again
+        except OperatorFailedError:  # of an operator that this one needed recomputed
             raise
-        except BaseException as cause:  # SystemExit is a failure of the operator's, too
+        except BaseException as cause:  # SystemExit is a failure of the operator, too
             chain = self.evaluation.graph.chain_of(operator)
             writes = phase is not Phase.EVALUATE
             failed = OperatorFailedError(chain, self.evaluation.schemas, writes=writes)
             raise failed from self.area.as_lost(cause)
 
     def evaluate(self, operator: OperatorDescriptor) -> None:
-        """Make one operator's rows a plan."""
+        """Evaluate one operator to a plan."""
         with self.running(operator):
             self.evaluation.run(operator)
 
     def stage(self, operator: OperatorDescriptor) -> Iterator[Output]:
-        """Commit what an evaluated operator gives to others."""
+        """Stage and commit the results of an evaluated operator."""
         for result in self.evaluation.region.results:
             if result.node_id != operator.node_id:
                 continue
@@ -62,9 +62,9 @@ class RegionRun:
             yield _staged_output(operator, result.output_tag, manifest)
 
     def _check_adopted(self, manifest: Manifest, *, varies: bool) -> None:
-        """Raise StagingError where another execution's rows were committed that may differ from these.
+        """Raise StagingError if another execution's rows were committed and may differ from these.
 
-        What else this execution writes would not go with them.
+        This execution's other outputs would not match them.
         """
         winner = manifest.attempt.execution_id
         if winner != self.area.attempt.execution_id and varies:

@@ -1,7 +1,7 @@
-"""What a region meets at its ends: where rows come from and go to, who else looks at them, who follows it.
+"""What can be replaced at a region's ends: where rows come from and go to, who else reads them, who gets progress.
 
-In production these are connectors, and nobody. A test gives rows in a source's place and keeps what a sink is given; a
-preview looks at one operator's rows. Everything in between is the same code.
+In production these are connectors, and no observers. A test gives rows for a source and keeps a sink's rows; a preview
+reads one operator's rows. Everything in between is the same code.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from graph_compiler.spark_runtime.region.region_graph import Output
 from graph_compiler.spark_runtime.region.region_run import RegionRun
 
 ReadSource = Callable[[Connector, SparkSession, int | None], DataFrame]
-"""Gives the rows of a source, in as many splits as its parallelism where one is set."""
+"""Returns the rows of a source, in as many splits as its parallelism if that is set."""
 Begins = Callable[[RegionDescriptor, OperatorDescriptor, Phase], None]
-"""Is told of what is done next."""
+"""Receives each step before it begins."""
 Looks = Callable[[RegionRun], None]
-"""Is given a region whose operators are evaluated and whose sinks' rows are written, and not published yet."""
+"""Receives a region whose operators are evaluated and whose sinks' rows are prepared but not yet published."""
 
 
 def _nobody(*_: object) -> None:
-    """Let it pass."""
+    """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seams:
-    """Those of an application, unless told otherwise. `observed` are outputs that are read again from outside.
+    """The defaults are an application's. `observed` are outputs that are read again from outside.
 
-    `pins` is unset where rows are given in the place of sources.
+    `pins` is False if rows are given for sources.
     """
 
     read_source: ReadSource = read_source

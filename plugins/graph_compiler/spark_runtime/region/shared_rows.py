@@ -1,8 +1,8 @@
 """Rows that several consumers read are one result (decision 9).
 
-Spark computes a plan anew for every action. Where that would give other rows each time (`rand()`, a limit without an
-order, a function declared non-deterministic), two readers would see two results, and rows would be in both or in
-neither: they are staged first. Caching does not help, since lost blocks are recomputed.
+Spark recomputes a plan for every action. If that can give different rows (`rand()`, a limit without an order, a
+function declared non-deterministic), two readers would see two results, and rows could be in both or in neither: so
+they are staged first. Caching does not help, since lost blocks are recomputed.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class FixedRows:
         rows: DataFrame,
         partitions: int | None = None,
     ) -> DataFrame:
-        """Return rows that are the same however often they are read; those fixed before under the name are dropped.
+        """Return rows that are the same in every read; rows fixed earlier under the name are dropped.
 
-        `partitions`: how many the rows have and are to have again; None leaves it to Spark.
+        `partitions`: the number to keep; None leaves it to Spark.
         """
         execution_id = self.area.attempt.execution_id
         result = ResultDescriptor(

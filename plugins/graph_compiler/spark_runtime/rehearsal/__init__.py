@@ -1,1 +1,1 @@
-"""A pipeline with rows in the place of its sources and nothing published: for tests and previews."""
+"""Run a pipeline with given rows for its sources and without publishing: for tests and previews."""

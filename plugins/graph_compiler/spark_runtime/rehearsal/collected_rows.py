@@ -1,7 +1,7 @@
 """Rows as Python values, for a test that asserts on them: dicts by column, timestamps in UTC without a zone.
 
-Through Arrow: PySpark's own way reads timestamps in the zone of the machine. What Arrow has no type for, intervals of
-months for one, comes as Spark's text.
+Rows go through Arrow: PySpark's `collect` returns timestamps in the machine's zone. Types that Arrow does not have,
+for example intervals of months, come as Spark's text.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Row: TypeAlias = dict[str, object]
 
 
 class SameNameError(GraphCompilerError):
-    """Columns of one name have no place in a dict."""
+    """Several columns have the same name, so a dict cannot hold them."""
 
 
 def collect_rows(rows: DataFrame) -> list[Row]:
-    """Return all rows, in Spark's order; raises SameNameError for columns of one name."""
+    """Return all rows, in Spark's order; raises SameNameError for duplicate column names."""
     names = rows.columns
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise SameNameError(
@@ -63,7 +63,7 @@ def _cells(table: pyarrow.Table, kinds: list[DataType]) -> Iterator[tuple[object
 
 
 def _value(value: object, kind: DataType) -> object:
-    """Return Arrow's value as people write it in a test."""
+    """Return Arrow's value as a test would write it."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
     if isinstance(kind, ArrayType) and isinstance(value, list):

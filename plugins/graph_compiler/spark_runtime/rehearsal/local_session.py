@@ -1,4 +1,4 @@
-"""A Spark session for quick work on one machine: small, without UI, one for the whole process."""
+"""A small Spark session for quick work on one machine, without UI; one for the whole process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graph_compiler.deployment.documents.session import SESSION
 MASTER = "local[2]"
 Frame: TypeAlias = DataFrame
 Session: TypeAlias = SparkSession
-"""For those above, who do not import pyspark."""
+"""For callers that do not import pyspark."""
 _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "4",
@@ -26,12 +26,12 @@ _SETTINGS = {
 
 @contextmanager
 def local_session(settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[SparkSession]:
-    """Yield the session that runs in this process, else a new one with more `settings`, which ends here."""
+    """Yield this process's running session, else a new one with additional `settings`, which is stopped at the end."""
     running = SparkSession.getActiveSession()
     if running is not None:
         yield running
         return
-    # Both before the JVM: the workers of the user's functions need what this process has, and no network is needed.
+    # Both before the JVM starts: Python workers need this process's paths, and no network is needed.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.master(MASTER).appName("graph_compiler.testing")

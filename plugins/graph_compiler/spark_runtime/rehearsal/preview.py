@@ -20,19 +20,19 @@ from graph_compiler.spark_runtime.region.region_run import RegionRun
 
 @dataclass(slots=True)
 class Previewer:
-    """Looks at one operator's rows."""
+    """Collects the first rows of one operator."""
 
     request: PreviewRequest
     preview: Preview | None = field(default=None, init=False)
 
     @property
     def observed(self) -> frozenset[Output]:
-        """Return the output, if it is read twice: for rows, and to count them."""
+        """Return the output if it is read twice: for its rows, and to count them."""
         output = (self.request.node_id, self.request.output_tag)
         return frozenset([output] if self.request.counts else [])
 
     def look(self, run: RegionRun) -> None:
-        """Look, if this is the operator's region."""
+        """Collect the rows, if this is the operator's region."""
         output = (self.request.node_id, self.request.output_tag)
         if output in run.evaluation.outputs:
             operator = run.evaluation.graph.operators[self.request.node_id]

@@ -14,7 +14,7 @@ from graph_compiler.staging.publications.preparations import PreparedPlace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptSink:
-    """Hands rows to `keep`, which gives their number; `real` is the sink itself where it is to be written, too."""
+    """Hands rows to `keep`, which returns their number; `real` is the real sink if that is written, too."""
 
     sink: Sink
     keep: Callable[[DataFrame], int]
@@ -25,11 +25,11 @@ class KeptSink:
         return check_without_target(self.sink, rows) if self.real is None else self.real.check(rows)
 
     def prepares(self) -> PreparedPlace | None:
-        """Say where the real sink will prepare rows."""
+        """Return where the real sink will prepare rows."""
         return None if self.real is None else self.real.prepares()
 
     def prepare(self, rows: DataFrame, /) -> PreparedSink:
-        """Keep the rows; what is written then is what is kept, whatever computes it."""
+        """Keep the rows; a real sink then writes the kept rows, even if recomputing could differ."""
         if self.real is None:
             return PreparedSink(location="", rows=self.keep(rows), bytes=0, publish=_nothing)
         rows = rows.localCheckpoint()
@@ -37,10 +37,10 @@ class KeptSink:
         return self.real.prepare(rows)
 
     def discard(self) -> None:
-        """Let the real sink take away what it prepared."""
+        """Let the real sink remove what it prepared."""
         if self.real is not None:
             self.real.discard()
 
 
 def _nothing() -> None:
-    """Publish what is kept: nobody reads it."""
+    """Publish nothing: kept rows have no readers."""

@@ -1,8 +1,8 @@
 """Run a pipeline with given rows for its sources, and keep the rows of its sinks, for tests.
 
-Regions run one after the other in one session, by the code that runs them in production (`main.execute`), with a
-staging root of the rehearsal's own. Every output may be read again, so what is not deterministic is fixed, as it is
-where several operators read it.
+Regions run one after the other in one session, by the code that runs them in production (`main.execute`), with
+a separate staging root. Every output may be read again, so nondeterministic rows are fixed, as for an output that
+several operators read.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from graph_compiler.spark_runtime.results.session_settings import pinned
 class Rehearsal:
     """What is known of a pipeline's regions so far.
 
-    `root` is a staging root of its own. `given` are the rows of sources by node id. `target` is an output whose rows
+    `root` is a separate staging root. `given` holds the rows of sources by node id. `target` is an output whose rows
     are collected while its region runs.
     """
 
@@ -61,7 +61,7 @@ class Rehearsal:
     _sink_rows: dict[OperatorId, list[Row]] = field(default_factory=dict)
 
     def run(self, tasks: Sequence[TaskDeploymentDescriptor]) -> Failure | None:
-        """Run regions in an order in which they can run; return why one failed, None where all came through."""
+        """Run regions in topological order; return why one failed, None if all succeeded."""
         for task in tasks:
             with pinned(self.spark, dict(task.region.session)):
                 report = execute(task, self.spark, self._surroundings(task.region))
@@ -71,7 +71,7 @@ class Rehearsal:
         return None
 
     def frame(self, output: Output) -> DataFrame:
-        """Return an output as a DataFrame, for a sink the rows it was given."""
+        """Return an output as a DataFrame; for a sink, the rows it received."""
         run = self._runs[output[0]]
         operator = run.evaluation.graph.operators[output[0]]
         if isinstance(operator.operator, Sink):
@@ -88,7 +88,7 @@ class Rehearsal:
             with pinned(self.spark, dict(run.evaluation.region.session)):
                 try:
                     self._rows[output] = collect_rows(self.frame(output))
-                except (Exception, SystemExit) as cause:  # whatever is raised, as in production
+                except (Exception, SystemExit) as cause:  # any exception, as in production
                     chain = run.evaluation.graph.chain_of(operator)
                     error = OperatorFailedError(chain, run.evaluation.schemas, writes=True)
                     error.__cause__ = cause
@@ -96,7 +96,7 @@ class Rehearsal:
         return self._rows[output]
 
     def was_run(self, node_id: int) -> bool:
-        """Whether an operator is one of those that were run."""
+        """Whether an operator was run."""
         return node_id in self._runs
 
     def _surroundings(self, region: RegionDescriptor) -> Seams:
@@ -139,7 +139,7 @@ class Rehearsal:
         return KeptSink(sink=sink, keep=partial(self._keep, operator_id), real=real)
 
     def _keep(self, operator_id: OperatorId, rows: DataFrame) -> int:
-        """Keep the rows of a sink; return how many there are."""
+        """Keep the rows of a sink; return their number."""
         self._kept[operator_id] = rows
         self._sink_rows[operator_id] = collect_rows(rows)
         return len(self._sink_rows[operator_id])
@@ -148,9 +148,9 @@ class Rehearsal:
 def rehearsed(
     region: RegionDescriptor, given: Sequence[int], *, writes_sinks: bool
 ) -> RegionDescriptor:
-    """Return a region that touches no place of a source that is given, and of a sink that is kept only.
+    """Return the region without the places of given sources, and of sinks whose rows are only kept.
 
-    Nothing of it is released: a test may look at any of it.
+    Nothing is released: a test may look at any result.
     """
     vertices = tuple(
         _without_places(vertex, set(given), writes_sinks=writes_sinks) for vertex in region.vertices
@@ -180,7 +180,7 @@ def _without_places(
 
 
 def _placeless(operator: OperatorDescriptor) -> OperatorDescriptor:
-    """Return a source or sink of its own connector, which names no place; what it declares of columns stays."""
+    """Return the source or sink with a connector that names no place; its declared columns stay."""
     assert isinstance(operator.operator, Source | Sink)
     connector = operator.operator.connector
     placeless = connector.with_texts(dict.fromkeys(connector.texts(), ""))

@@ -1,8 +1,8 @@
-"""Rows that a test gives in the place of a source, as a DataFrame: typed by the source, as told, or by Spark's guess.
+"""Rows that a test gives for a source, as a DataFrame: typed by the source, by a given schema, or by Spark's guess.
 
 [{"carrier": "AA", "delay": 40}]             columns that are left out are NULL
 "carrier STRING, delay INT"                  what a source without a declared schema holds
-"2013-01-01" for a DATE, 40 for a DOUBLE     are taken for what they say
+"2013-01-01" for a DATE, 40 for a DOUBLE     are converted to that type
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ GivenRow: TypeAlias = Mapping[str, object] | Sequence[object]
 
 
 class GivenRowsError(GraphCompilerError):
-    """What a test gives for a source is not what the source can hold."""
+    """A test gives rows that the source cannot hold."""
 
 
 def given_rows(
@@ -44,7 +44,7 @@ def given_rows(
 ) -> DataFrame:
     """Return rows as a DataFrame; raises GivenRowsError naming the source and the row.
 
-    `schema` is DDL; without it, rows are dicts, and Spark takes types from their values.
+    `schema` is DDL; without it, rows are dicts, and Spark infers types from their values.
     """
     given = _listed(source, rows)
     columns = None if schema is None else parse_schema(schema)
@@ -120,7 +120,7 @@ def _names(source: str, rows: Sequence[GivenRow]) -> list[str]:
 def _guessed(
     source: str, names: Sequence[str], rows: Sequence[Sequence[object]], spark: SparkSession
 ) -> StructType:
-    """Take types from values; a column of NULLs alone has none."""
+    """Infer types from values; a column of only NULLs has none."""
     fields = []
     for position, name in enumerate(names):
         values = [(row[position],) for row in rows if row[position] is not None]
@@ -164,7 +164,7 @@ def _converted(
 
 
 def _cell(value: object, kind: DataType) -> object:
-    """Return a value as its column's type wants it: a date from its text, a time without a zone as one in UTC."""
+    """Convert a value to its column's type: a date from text; a time without a zone is in UTC."""
     if isinstance(kind, ArrayType) and isinstance(value, list | tuple):
         return [_cell(item, kind.elementType) for item in value]
     if isinstance(kind, MapType) and isinstance(value, Mapping):

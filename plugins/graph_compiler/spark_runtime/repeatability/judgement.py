@@ -1,4 +1,4 @@
-"""What is known of an operator's rows: why computing them again may give others, and which files they stand on."""
+"""What is known of an operator's rows: why recomputing them may change them, and which files they come from."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from graph_compiler.spark_runtime.repeatability.variations import Variation, why
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What an operator adds to what is known of its inputs; `listings` are those of a source."""
+    """What an operator adds to what is known of its inputs; `listings` are a source's."""
 
     variation: Variation | None
     listings: tuple[ListedFiles, ...] = ()
@@ -27,7 +27,7 @@ class Judgement:
     def of(cls, operator: OperatorDescriptor, rows: DataFrame) -> Judgement:
         """Judge one output: by the declaration, by its source, by its plan.
 
-        Declared deterministic, an operator has only the variations that are certain.
+        An operator that is declared deterministic has only the variations that are certain.
         """
         if words := operator.operator.why_unrepeatable():
             return cls(Variation(DECLARED, words, is_certain=True))
@@ -46,13 +46,13 @@ def _source_rows(operator: OperatorDescriptor, rows: DataFrame) -> SourceRows | 
     stands = operator.operator.connector.when_read_twice
     if stands in (WhenReadTwice.SAME, WhenReadTwice.SNAPSHOT):
         return None
-    # None of our readers of files makes rows of the driver's own: a test gave them.
+    # No file reader of ours makes rows on the driver: a test gave them.
     return SourceRows.of(rows, holds_given_rows=stands is WhenReadTwice.LISTED)
 
 
 @dataclass(slots=True)
 class Variations:
-    """Why each output may be another when it is computed again; what is fixed is read, and varies no more."""
+    """Why recomputing each output may change it; a fixed output is read, so it no longer varies."""
 
     _open: dict[Output, tuple[Variation, ...]] = field(default_factory=dict)
     _ever: set[Output] = field(default_factory=set)
@@ -64,7 +64,7 @@ class Variations:
         inherited: tuple[Variation, ...],
         own: Variation | None,
     ) -> None:
-        """Keep what an output has of its sources, where these were not fixed, and of its own."""
+        """Record an output's variations: those of its sources that are not fixed, and its own."""
         found = dict.fromkeys([*inherited, *([own] if own else [])])
         self._open[output] = tuple(sorted(found, key=lambda each: each.is_in_last_digits))
         is_other = not self._ever.isdisjoint(sources) or any(map(_is_other_rows, found))
@@ -72,20 +72,20 @@ class Variations:
             self._ever.add(output)
 
     def of(self, outputs: Iterable[Output]) -> tuple[Variation, ...]:
-        """Return why any of these outputs may vary, each reason once, what matters most first."""
+        """Return why any of these outputs may vary: each reason once, the most important first."""
         found = dict.fromkeys(each for output in outputs for each in self._open.get(output, ()))
         return tuple(sorted(found, key=lambda each: each.is_in_last_digits))
 
     def why_two_readers_differ(self, output: Output) -> Variation | None:
-        """Return why two readers of an output would see different rows; the last digits of a sum count as the same."""
+        """Return why two readers of an output would see different rows; the last digits of a sum do not count."""
         return next((each for each in self.of([output]) if not each.is_in_last_digits), None)
 
     def settle(self, output: Output) -> None:
-        """Take note that an output is fixed: it is read from now on, not computed."""
+        """Record that an output is fixed: from now on it is read, not computed."""
         self._open[output] = ()
 
     def ever(self, output: Output) -> bool:
-        """Whether another execution may have other rows of an output, fixed in this one or not."""
+        """Whether another execution may have different rows of an output, even if it is fixed in this one."""
         return output in self._ever
 
 

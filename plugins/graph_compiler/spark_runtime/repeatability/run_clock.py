@@ -1,4 +1,4 @@
-"""The clock of a task's run: what the run's record says, asked once, and only where an expression needs it."""
+"""The clock of a task's run: read once from the run's record, and only if an expression needs it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _SPECIAL_TEXT = re.compile(r"""['"]\s*(now|today|tomorrow|yesterday)\b""", re.IG
 
 @dataclass(frozen=True, slots=True)
 class RunClock:
-    """The run's now, in the place of Spark's."""
+    """The run's current time, instead of Spark's."""
 
     spark_clock: StoppedClock
 
     def stop_for(self, operator: OperatorDescriptor, rows: DataFrame) -> DataFrame:
-        """Return what an operator gives, with the run's now for every current time in it.
+        """Return an operator's rows with every current time replaced by the run's.
 
-        The strings 'now' and 'today' are looked for where its SQL text has them, or where nobody sees its text.
+        The strings 'now' and 'today' are searched for if its SQL text has them, or if its text is not known.
         """
         kind = operator.operator
         is_opaque = bool(kind.functions()) or isinstance(kind, Source)
@@ -44,7 +44,7 @@ class RunClock:
 
 
 def run_clock(store: StagingStore, task: TaskDeploymentDescriptor, spark: SparkSession) -> RunClock:
-    """Return the clock of the run a task belongs to."""
+    """Return the clock of a task's run."""
 
     @cache
     def now() -> datetime:

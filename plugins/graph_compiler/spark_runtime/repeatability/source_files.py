@@ -1,8 +1,8 @@
-"""The files a source was listed to have: one snapshot for a region, checked before anything of it is committed.
+"""The files that were listed for a source: one snapshot for a region, checked before the region commits anything.
 
 Spark lists a path when a DataFrame is made, and every action reads what was listed then. A file that arrives later is
-not read. One that vanishes fails the action. One that is written over in place is read as it is by then: half of the
-rows old, half of them new, or another half in each sink. So its size and modification time are compared again.
+not read. A deleted file fails the action. A file that is overwritten in place is read as it is at that moment: half of
+the rows old, half new, or a different half in each sink. So its size and modification time are compared again.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from graph_compiler.spark_runtime.spark_internals.file_listings import (
 )
 
 _IN_MEMORY = frozenset({"LocalRelation", "Range", "OneRowRelation"})
-"""Leaves of a plan whose rows the driver holds."""
+"""Leaf nodes of a plan whose rows are on the driver."""
 _RDD = frozenset({"LogicalRDD"})
-"""Rows of Python's: a list that was given, or what a function asks for anew whenever they are computed."""
+"""Rows from Python: a given list, or what a function fetches whenever they are computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedFiles:
-    """One listing of Spark's, which every action on its rows reads. `index` is Spark's own."""
+    """One listing by Spark, which every action on its rows reads. `index` is Spark's object."""
 
     spark: SparkSession
     index: Any
@@ -38,11 +38,11 @@ class ListedFiles:
 
     @classmethod
     def of(cls, spark: SparkSession, index: Any) -> ListedFiles:
-        """Return what an index has listed."""
+        """Return the listing of Spark's file index."""
         return cls(spark, index, frozenset(versions(index)))
 
     def check(self) -> None:
-        """Raise SourceChangedError where a file is not as it was listed any more."""
+        """Raise SourceChangedError if a file has changed since it was listed."""
         if words := self.why_changed():
             raise SourceChangedError(
                 f"its input changed while it was read: {words}\n  nothing was published; the next "
@@ -50,7 +50,7 @@ class ListedFiles:
             )
 
     def why_changed(self) -> str | None:
-        """Say what is no longer as it was listed, None where all of it is."""
+        """Return what has changed since the listing; None if nothing has."""
         now = {version.path: version for version in versions_again(self.spark, self.index)}
         changed = sorted(file for file in self.files if now.get(file.path) != file)
         if not changed:
@@ -62,14 +62,14 @@ class ListedFiles:
 
 @dataclass(frozen=True, slots=True)
 class SourceRows:
-    """What a source's rows stand on. `is_held`: on listings, and on what the driver holds, alone."""
+    """What a source's rows come from. `is_held`: only from listings and from rows on the driver."""
 
     listings: tuple[ListedFiles, ...]
     is_held: bool
 
     @classmethod
     def of(cls, rows: DataFrame, *, holds_given_rows: bool) -> SourceRows:
-        """Look at the leaves of a source's plan. `holds_given_rows`: what Python gave is a list, and stays as it is."""
+        """Inspect the leaves of a source's plan. `holds_given_rows`: rows from Python are a fixed list."""
         in_memory = _IN_MEMORY | _RDD if holds_given_rows else _IN_MEMORY
         leaves = plan_leaves(rows)
         is_held = all(leaf.index is not None or leaf.kind in in_memory for leaf in leaves)

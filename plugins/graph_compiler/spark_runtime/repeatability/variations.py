@@ -1,7 +1,7 @@
-"""Why the rows of a plan may differ when Spark computes it again: the one place that judges a plan (decision 9).
+"""Why the rows of a plan may differ when Spark recomputes it: the one place that judges a plan (decision 9).
 
-Catalyst's own word comes first. It holds aggregates, windows and limits to be deterministic, so the nodes that an
-operator adds to its inputs' plans are looked at for what `declaration/varying_rows.py` lists.
+Catalyst's own flag comes first. It takes aggregates, windows and limits for deterministic, so the nodes that an
+operator adds to its inputs' plans are searched for what `declaration/varying_rows.py` lists.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _COLLECTS = ("CollectList", "CollectSet")
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """Why rows may differ: a row of the table, and what of it was found.
+    """Why rows may differ: a row of the table, and what was found.
 
-    `is_certain`: Catalyst or the declaration says so; else it depends on rows nobody has looked at (are there ties?).
+    `is_certain`: Catalyst or the declaration says so; else it depends on rows that are not known (are there ties?).
     """
 
     row: VaryingRows
@@ -51,21 +51,21 @@ class Variation:
 
     @property
     def is_in_last_digits(self) -> bool:
-        """Whether rows stay the same but for the last digits of a sum."""
+        """Whether rows differ only in the last digits of a sum."""
         return self.row.treatment is Treatment.SPLIT
 
     def __str__(self) -> str:
-        """Return what was found, and why it matters."""
+        """Return what was found, and why it can change rows."""
         if self.row is varying_rows.DECLARED:
             return self.found
         return f"{self.found}: {self.row.reason}"
 
 
 def why_rows_vary(rows: DataFrame) -> Variation | None:
-    """Return why computing rows again from the same inputs may give others, None where it gives the same.
+    """Return why recomputing rows from the same inputs may change them; None if it gives the same rows.
 
-    What differs in more than the last digits of a sum comes first. Nodes that are an output of another operator end
-    the look: what is below them was judged with that operator.
+    Reasons for more than the last digits of a sum come first. The search ends at nodes that are another operator's
+    output: what is below them was judged with that operator.
     """
     if not is_deterministic(rows):
         return Variation(
@@ -93,7 +93,7 @@ def _found(spark: SparkSession, plan: Any) -> Iterator[Variation]:
 
 
 def _keeps_all_columns(kind: str, node: Any) -> bool:
-    """Whether it is a DISTINCT: of rows that are equal in all columns it does not matter which one stays."""
+    """Whether it is a DISTINCT: if rows are equal in all columns, it does not matter which one stays."""
     return kind == "Deduplicate" and node.keys().size() == node.child().output().size()
 
 
@@ -123,7 +123,7 @@ def _in_expression(expression: Any, node: Any) -> Iterator[Variation]:
                 yield of_aggregate
             continue
         below = elements(current.children())
-        if kind in _SORTS:  # in whatever order they were collected
+        if kind in _SORTS:  # in the order in which they were collected
             below = [each for each in below if not _is_collected(each)]
         waiting += below
 
@@ -143,7 +143,7 @@ def _of_aggregate(function: Any) -> Variation | None:
 
 
 def _has_order(kind: str, function: Any) -> bool:
-    """Whether an aggregate says in which order it takes its rows: WITHIN GROUP (ORDER BY …)."""
+    """Whether an aggregate has an order: WITHIN GROUP (ORDER BY …)."""
     if kind == "ListAgg":
         return bool(function.orderExpressions().nonEmpty())
     return kind == "Mode" and bool(function.reverseOpt().isDefined())
@@ -162,7 +162,7 @@ def _of_window(window: Any, node: Any) -> Variation | None:
 
 
 def _counts_rows(spec: Any) -> bool:
-    """Whether a frame begins or ends at a number of rows, and not at a value of the order."""
+    """Whether a frame begins or ends at a number of rows, not at a value of the order."""
     frame = spec.frameSpecification()
     if java_class_name(frame) != "SpecifiedWindowFrame":
         return False
@@ -172,7 +172,7 @@ def _counts_rows(spec: Any) -> bool:
 
 
 def _is_total(spec: Any, node: Any) -> bool:
-    """Whether rows that are equal in a window's keys and order are equal in all columns: then any order will do."""
+    """Whether rows that are equal in a window's keys and order are equal in all columns: then ties do not matter."""
     keys = elements(spec.partitionSpec())
     keys += [order.child() for order in elements(spec.orderSpec())]
     ids = {str(key.exprId()) for key in keys if java_class_name(key) == "AttributeReference"}

@@ -1,1 +1,1 @@
-"""Staged results on Spark: written, vouched for, and read again as they were written."""
+"""Staged results on Spark: written with checksums, and read back exactly as they were written."""

@@ -1,9 +1,9 @@
-"""Find out whether a failure came from a damaged staged file.
+"""Determine whether a failure came from a damaged staged file.
 
-    ChecksumException, whatever Parquet's own reader cannot decode      damaged
-    anything else that happened while a staged file was read            damaged if the file differs from its checksums
+    ChecksumException, or a file that Parquet's reader cannot decode    damaged
+    any other failure while a staged file was read                      damaged if the file differs from its checksums
 
-What Spark failed to read for another reason (a disk that did not answer) is there for the next attempt.
+A file that Spark failed to read for another reason (a disk that did not respond) stays for the next attempt.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UNREADABLE = re.compile(r"org\.apache\.parquet\.|is not a Parquet file|CANNOT_R
 def find_damaged_file(
     store: StagingStore, cause: Cause, read: Iterable[Manifest], execution_id: str
 ) -> DamagedResult | None:
-    """Return the damaged file that caused a failure, of the manifests that were read; None where none did."""
+    """Return the damaged file that caused a failure, among those of the manifests that were read; None if none did."""
     names = {name for link in cause.chain for name in _NAME.findall(link)}
     for manifest in read if names else ():
         for file in manifest.files:

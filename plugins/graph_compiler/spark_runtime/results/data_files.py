@@ -1,4 +1,4 @@
-"""The Parquet files that one write left in a folder, with what their footers say."""
+"""The Parquet files that one write left in a folder, with their row counts from the footers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Every setting that can change the rows of files this project wrote, with the value that changes none.
+"""Every setting that can change the rows of files this project wrote, with a value that changes no rows.
 
-A cluster sets them in `spark-defaults.conf`, `core-site.xml` or a session, for sources of its own: a source keeps them.
-What Spark takes as an option of one read or write is one here; the rest holds in the session that a read is planned in.
-`tests/spark/results/test_pinned_settings.py` sets each to its worst, and walks over the settings that Spark registers.
+A cluster may set them in `spark-defaults.conf`, `core-site.xml` or a session for its own sources: these keep them.
+What Spark accepts as an option of a read or write is one here; the rest is set in the session that plans the read.
+`tests/spark/results/test_pinned_settings.py` sets each to its worst, and checks all settings that Spark registers.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _CHECKSUMS = {
-    # The file system that writes checksum files and compares what it reads with them. A file system is shared by all
-    # that ask for its scheme, with the settings of who came first: so this one is asked for anew.
+    # The file system that writes checksum files and verifies what it reads. Hadoop caches one file system per scheme,
+    # with the settings of its first user: so the cache is not used here.
     "fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem",
     "fs.file.impl.disable.cache": "true",
     "fs.file.checksum.verify": "true",
@@ -37,7 +37,7 @@ WRITE_OPTIONS: Mapping[str, str] = {
     **_CHECKSUMS,
     "maxRecordsPerFile": "0",  # a partition is one file
     "mapreduce.output.basename": "part",
-    "parquet.page.write-checksum.enabled": "true",  # for who reads them without Hadoop
+    "parquet.page.write-checksum.enabled": "true",  # for readers without Hadoop
 }
 """Options of a write of staged Parquet files."""
 TARGET_OPTIONS: Mapping[str, str] = {
@@ -46,7 +46,7 @@ TARGET_OPTIONS: Mapping[str, str] = {
     "orc.skip.corrupt.data": "false",
     "orc.force.positional.evolution": "false",
 }
-"""Options of a read of rows that a sink keeps: a merge publishes what it has read in place of what was there."""
+"""Options for reading a target's rows that a sink keeps: a merge replaces old rows by what it has read."""
 
 READ_SESSION: Mapping[str, str] = {
     "spark.sql.sources.useV1SourceList": "avro,csv,json,kafka,orc,parquet,text",
@@ -59,11 +59,11 @@ READ_SESSION: Mapping[str, str] = {
     "spark.sql.parquet.ignoreVariantAnnotation": "false",
     "spark.sql.legacy.parquet.nanosAsLong": "false",
 }
-"""Settings of the session that a read of staged files is planned in."""
+"""Settings of the session that plans a read of staged files."""
 WRITE_SESSION: Mapping[str, str] = {
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.writeLegacyFormat": "false",
 }
-"""Settings that hold while staged files are written."""
+"""Settings that are in effect while staged files are written."""

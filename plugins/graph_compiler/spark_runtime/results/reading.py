@@ -1,4 +1,4 @@
-"""Read staged files with nothing but what their manifest says deciding what comes out."""
+"""Read staged files so that their manifest alone determines the rows."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def read_staged_files(
     files: Collection[DataFile],
     options: Mapping[str, str] | None = None,
 ) -> DataFrame:
-    """Return the rows of files of a manifest; there is at least one.
+    """Return the rows of some files of a manifest, at least one.
 
-    Raises PartitionNotFoundError where Spark does not list exactly these.
+    Raises PartitionNotFoundError if Spark does not list exactly these.
     """
     paths = [literal(f"{manifest.location}/{file.name}") for file in files]
     reader = pinned_reader(spark).options(**(options or {}))
@@ -34,12 +34,12 @@ def read_staged_files(
 
 
 def pinned_reader(spark: SparkSession) -> DataFrameReader:
-    """Return a reader of staged files."""
+    """Return a reader with the pinned options for staged files."""
     return pinned_session(spark, READ_SESSION).read.options(**READ_OPTIONS)
 
 
 def pinned_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
-    """Return the session itself where these settings hold in it, else one like it in which they do."""
+    """Return the session itself if it has these settings, else a copy with them."""
     wrong = {key: value for key, value in settings.items() if spark.conf.get(key, None) != value}
     if not wrong:
         return spark
@@ -53,7 +53,7 @@ def pinned_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSes
 
 
 def _check_listing(rows: DataFrame, manifest: Manifest, files: Collection[DataFile]) -> None:
-    """Raise where a file is missing from Spark's listing, or has another size: a filter of the cluster may hide it."""
+    """Raise if Spark lists a file not at all (a filter of the cluster may hide it) or with a different size."""
     found = listed_files(rows)
     wanted = len(files), sum(file.bytes for file in files)
     if found != wanted:

@@ -1,18 +1,19 @@
-"""A checksum of rows, whatever their order and their files: the sum of 48 bits of each row's hash, modulo 2⁶⁴.
+"""A checksum of rows, independent of their order and files: the sum of 48 bits of each row's hash, modulo 2⁶⁴.
 
-Equal rows give equal checksums, so a result that was computed again can be compared with the copy that was lost
-(decision 11). It is summed up in the action that writes the rows (Spark's `observe`), by tasks whose output counts.
+Equal rows give equal checksums, so a recomputed result can be compared with the lost copy (decision 11). It is
+computed in the action that writes the rows (Spark's `observe`), from the tasks whose output counts.
 
-What a row's hash is made of is finer than Spark's own `xxhash64`, which skips NULL, takes −0.0 for 0.0, cannot tell
-[[1], []] from [[], [1]], and refuses maps:
+A row's hash distinguishes more than Spark's `xxhash64`, which skips NULL, takes −0.0 for 0.0, has one hash for
+[[1], []] and [[], [1]], and refuses maps:
 
     columns         their values, and a bit for each that may be NULL
-    float, double   beside it "-0.0" or "0.0" where it is zero; every NaN is one value, as for Spark
+    float, double   plus "-0.0" or "0.0" if it is zero; all NaNs are one value, as in Spark
     array           its length, and the hash of each element, in order
     map             the hashes of its entries, sorted: a map has no order
     struct          the hash of its fields
 
-Types it cannot hash (variants, strings with a collation, user-defined types) give no checksum: nothing is comparable.
+Types it cannot hash (variants, strings with a collation, user-defined types) give no checksum: rows with them cannot be
+compared.
 """
 
 from __future__ import annotations
@@ -41,22 +42,22 @@ from graph_compiler.spark_runtime.spark_internals.observations import observed_n
 
 _OPAQUE = (VariantType, UserDefinedType, GeographyType, GeometryType)
 _PART_BITS = 24
-"""A hash is summed up in two parts: no sum overflows below 2³⁹ rows, which ANSI mode takes for an error."""
+"""A hash is summed in two parts: no sum overflows below 2³⁹ rows (in ANSI mode an overflow is an error)."""
 _PARTS = ("low", "high")
 _BITS_OF_NULL = 60
-"""How many columns share a number that says which of them are NULL: one number is cheaper than a hash of each."""
+"""How many columns share a number with their NULL bits: one number is cheaper than a hash of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedChecksum:
-    """Rows whose checksum is summed up when an action writes them."""
+    """Rows whose checksum is computed when an action writes them."""
 
     rows: DataFrame
     observation: Observation | None
 
     @classmethod
     def of(cls, rows: DataFrame) -> ObservedChecksum:
-        """Attach the summing to a plan; rows that cannot be hashed stay as they are."""
+        """Attach the checksum to a plan; rows that cannot be hashed are unchanged."""
         row_hash = _row_hash(rows.schema)
         if row_hash is None:
             return cls.none(rows)
@@ -71,13 +72,13 @@ class ObservedChecksum:
 
     @classmethod
     def none(cls, rows: DataFrame) -> ObservedChecksum:
-        """Leave a plan as it is."""
+        """Leave a plan unchanged: there is no checksum."""
         return cls(rows=rows, observation=None)
 
     def value(self, rows: int) -> str | None:
         """Return the checksum, 16 hexadecimal digits, once `rows` rows are written.
 
-        None where the rows cannot be hashed, or where other rows were summed up than were written.
+        None if the rows cannot be hashed, or if the checksum is not of exactly the written rows.
         """
         if self.observation is None:
             return None
@@ -90,12 +91,12 @@ class ObservedChecksum:
 
 
 def _row_hash(schema: StructType) -> str | None:
-    """Write the expression of a row's hash; text, since a call to the JVM for each function is expensive."""
+    """Return a row's hash as SQL text, since a call to the JVM for each function is expensive."""
     return _hash([(quoted(field.name), field.dataType, field.nullable) for field in schema])
 
 
 def _hash(values: Sequence[tuple[str, DataType, bool]], depth: int = 0) -> str | None:
-    """Hash values, each with its type and whether it may be NULL; None where one cannot be hashed."""
+    """Return SQL that hashes values, each with its type and nullability; None if one cannot be hashed."""
     parts = [_parts(value, data_type, depth) for value, data_type, _ in values]
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
@@ -104,7 +105,7 @@ def _hash(values: Sequence[tuple[str, DataType, bool]], depth: int = 0) -> str |
 
 
 def _which_are_null(values: Sequence[tuple[str, DataType, bool]]) -> list[str]:
-    """Write numbers with a bit for each value, set where it is NULL."""
+    """Return SQL for numbers with a bit for each value, set if it is NULL."""
     numbers = []
     for start in range(0, len(values), _BITS_OF_NULL):
         bits = [
@@ -117,7 +118,7 @@ def _which_are_null(values: Sequence[tuple[str, DataType, bool]]) -> list[str]:
 
 
 def _parts(value: str, data_type: DataType, depth: int) -> str | None:
-    """Write what stands for a value that is not NULL, None where the type cannot be hashed."""
+    """Return SQL for what is hashed of a value that is not NULL; None if the type cannot be hashed."""
     if _is_opaque(data_type):
         return None
     if isinstance(data_type, FloatType | DoubleType):
@@ -135,9 +136,9 @@ def _parts(value: str, data_type: DataType, depth: int) -> str | None:
 
 
 def _is_opaque(data_type: DataType) -> bool:
-    """Whether Spark has no hash of a type, or one that is the same for values that differ."""
+    """Whether Spark has no hash for a type, or one that is equal for values that differ."""
     if isinstance(data_type, StringType):
-        return not data_type.isUTF8BinaryCollation()  # its hash is that of all strings it equals
+        return not data_type.isUTF8BinaryCollation()  # equal strings have equal hashes
     return isinstance(data_type, _OPAQUE)
 
 

@@ -1,4 +1,4 @@
-"""Settings of a session that hold for a while."""
+"""Temporary settings of a session."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 @contextmanager
 def pinned(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Let settings hold in a session of somebody else's, in here only."""
+    """Set a session's settings within the `with` block, and restore them afterwards."""
     before = {key: spark.conf.get(key, None) for key in settings}
     for key, value in settings.items():
         spark.conf.set(key, value)

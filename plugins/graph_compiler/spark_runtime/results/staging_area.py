@@ -2,8 +2,8 @@
 
     write data  →  compare footers with what was written  →  put manifest, if this epoch has none (`ManifestLog`)
 
-Readers see what a committed manifest names and nothing else, so an execution that dies on the way leaves no trace
-but files no one reads.
+Readers see only what a committed manifest names, so an execution that dies before leaves nothing but files that are
+never read.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ def _any(_: Manifest) -> None:
 class StagingArea:
     """The staged results of one run, as one execution sees them.
 
-    `epochs` holds those that were next when the execution began. `contracts` gives what data contracts have counted,
-    or raises where that forbids a commit, as `check` may of a manifest that is about to be committed; `inputs` what has
-    been read.
+    `epochs` holds those that were next when the execution began. `contracts` returns the counts of data contracts, or
+    raises if they forbid a commit; `check` may raise for a manifest that is about to be committed; `inputs` returns
+    what has been read.
     """
 
     spark: SparkSession
@@ -75,19 +75,19 @@ class StagingArea:
     check: Callable[[Manifest], None] = _any
     inputs: Callable[[], tuple[StagedRead, ...]] = tuple
     read_manifests: dict[str, Manifest] = field(default_factory=dict)
-    """What was read, by location; every copy of this area adds to it."""
+    """Manifests that were read, by location; every copy of this area adds to it."""
 
     def beginning(self, *result_ids: IntermediateDataSetId) -> StagingArea:
-        """Look which epochs of these results come next: what is begun now may commit them, and no others."""
+        """Determine the next epoch of each of these results: an execution that begins now may commit only these."""
         return replace(self, epochs={id: self.log.next_epoch(id) for id in result_ids})
 
     @property
     def layout(self) -> StagingLayout:
-        """Return the paths of the run."""
+        """Return the run's paths in the staging root."""
         return self.log.layout
 
     def stage(self, result: ResultDescriptor, rows: DataFrame) -> Manifest:
-        """Write and commit a result; return the manifest that holds, this execution's or an equal winner's."""
+        """Write and commit a result; return the manifest, this execution's or an equal one that was first."""
         manifest = self._write(result, rows)
         try:
             self.check(manifest)
@@ -96,7 +96,7 @@ class StagingArea:
             raise
         winner = self.log.commit(manifest)
         if winner != manifest:
-            self.drop(manifest)  # not named by any manifest: nobody reads it
+            self.drop(manifest)  # not named by any manifest, so never read
         return winner
 
     def _write(self, result: ResultDescriptor, rows: DataFrame) -> Manifest:
@@ -139,8 +139,8 @@ class StagingArea:
     def find(self, staged: StagedInput) -> Manifest:
         """Return the latest committed epoch.
 
-        Raises PartitionNotFoundError where there is none, StaleResultError where it was computed by another version of
-        the pipeline than the one that reads it.
+        Raises PartitionNotFoundError if there is none, StaleResultError if a different version of the pipeline
+        computed it.
         """
         result_id = staged.id
         try:
@@ -161,9 +161,9 @@ class StagingArea:
         return manifest
 
     def read(self, manifest: Manifest, *, partitions: int | None = None) -> DataFrame:
-        """Read an epoch, in as many partitions as a POINTWISE consumer has; None leaves it to Spark.
+        """Read an epoch in the number of partitions of a POINTWISE consumer; None leaves it to Spark.
 
-        Raises PartitionNotFoundError where files are not as committed, or were released.
+        Raises PartitionNotFoundError if files are not as committed, or were released.
         """
         key = (self.log.store, self.layout, manifest.result_id, manifest.epoch)
         gone = find_release(*key) or find_damage(*key)
@@ -179,7 +179,7 @@ class StagingArea:
         return read_staged_files(self.spark, manifest, schema, manifest.files)
 
     def as_lost(self, error: BaseException) -> BaseException:
-        """Return a failure as the loss of what it read, recorded for the next attempt, where that is damaged."""
+        """Return a failure as the loss of its input, recorded for the next attempt, if that input is damaged."""
         if not self.read_manifests or isinstance(error, GraphCompilerError):
             return error
         read, execution_id = self.read_manifests.values(), self.attempt.execution_id
@@ -192,12 +192,12 @@ class StagingArea:
         )
 
     def drop(self, manifest: Manifest) -> None:
-        """Remove the data of an epoch nobody reads any more; its manifest stays."""
+        """Remove the data of an epoch that is no longer read; its manifest stays."""
         self.log.store.delete(manifest.location)
 
 
 def _schema(manifest: Manifest) -> StructType:
-    """Return the schema of a result; raises PartitionNotFoundError where its manifest has none that Spark knows."""
+    """Return the schema of a result; raises PartitionNotFoundError if its manifest has none that Spark can parse."""
     try:
         return StructType.fromJson(json.loads(manifest.schema))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:

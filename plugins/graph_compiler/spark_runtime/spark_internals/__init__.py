@@ -1,5 +1,5 @@
-"""All that leans on what Spark keeps private: its JVM, plans, origins, listeners, its status store.
+"""Everything that depends on private parts of Spark: its JVM, plans, origins, listeners, its status store.
 
-Each function says which Spark versions have what it uses, as far as that was read: 4.3 is what is installed. `classic`
+Each function names the Spark versions that have what it uses, as far as that was checked: 4.3 is installed. `classic`
 is pyspark without Spark Connect, whose sessions have no JVM.
 """

@@ -1,6 +1,6 @@
-"""Put the run's now in the place of Spark's: `current_timestamp()` is a value in the plan before anything runs.
+"""Replace Spark's current time by the run's: `current_timestamp()` is a value in the plan before anything runs.
 
-Spark's optimizer computes the current time anew for every action (`ComputeCurrentTime`), so two sinks of one operator
+Spark's optimizer computes the current time again for every action (`ComputeCurrentTime`), so two sinks of one operator
 would see two times, and a row could pass a filter in one action and its negation in the next. Here the expressions are
 replaced in the analyzed plan, each by the literal that Spark's own rule would put there at that time. The attributes of
 the plan stay, so what a function wrote as `rows["x"]` still means the same column.
@@ -44,13 +44,13 @@ _DAYS = {"today": 0, "tomorrow": 1, "yesterday": -1}
 
 @dataclass(frozen=True, slots=True)
 class StoppedClock:
-    """Spark's clock, stopped. `now` is asked when an expression needs it, and gives one value as often as it is."""
+    """Spark's clock, stopped. `now` is called when an expression needs it, and always returns the same value."""
 
     spark: SparkSession
     now: Callable[[], datetime]
 
     def stop_in(self, rows: DataFrame, *, may_be_special: bool = False) -> DataFrame:
-        """Return the rows with the run's now for every current time in their plan."""
+        """Return the rows with every current time in their plan replaced by the run's."""
         plan = analyzed_plan(rows)
         found = list(self._current_times(plan))
         if may_be_special:
@@ -65,7 +65,7 @@ class StoppedClock:
         return rows_of_plan(self.spark, plan.transformAllExpressionsWithSubqueries(as_function))
 
     def holds_special_strings(self, rows: DataFrame) -> bool:
-        """Whether Spark's optimizer would put its clock in the place of a string in these rows' plan."""
+        """Whether Spark's optimizer would replace a string in these rows' plan by the current time."""
         optimizer, plan = f"{_CATALYST}.optimizer", analyzed_plan(rows)
         replaced = scala_object(self.spark, f"{optimizer}.ReplaceExpressions").apply(plan)
         special = scala_object(self.spark, f"{optimizer}.SpecialDatetimeValues").apply(replaced)
@@ -93,7 +93,7 @@ class StoppedClock:
                 yield expression
 
     def _value(self, expression: Any) -> Any:
-        """Return the literal for an expression, as Spark would compute it at the run's now."""
+        """Return the literal for an expression, as Spark would compute it at the run's time."""
         made = _VALUES.get(java_class_name(expression))
         if made is not None:
             return made(self, expression)
@@ -115,7 +115,7 @@ class StoppedClock:
         return self._literal(start if is_local else start.atZone(cast.zoneId()).toInstant())
 
     def _time_of_day(self, cast: Any) -> Any:
-        """Return a time as a timestamp of the run's day; what it is made of may hold the current time itself."""
+        """Return a time as a timestamp of the run's day; its operands may contain the current time."""
         day = self._literal(self._local(cast.zoneId()).toLocalDate())
         expressions = f"{_CATALYST}.expressions"
         if cast.dataType().typeName() == "timestamp_ntz":
@@ -167,7 +167,7 @@ _VALUES: dict[str, Callable[[StoppedClock, Any], Any]] = {
 
 
 def _special_word(cast: Any) -> str | None:
-    """Return the special string that is cast, None where another string, or no constant, is."""
+    """Return the special string that is cast; None for other strings and non-constants."""
     child = cast.child()
     if java_class_name(child) != "Literal" or child.dataType().typeName() != "string":
         return None
@@ -176,7 +176,7 @@ def _special_word(cast: Any) -> str | None:
 
 
 def _expressions(plan: Any, patterns: list[Any]) -> Iterator[Any]:
-    """Yield what a plan holds of these patterns, subqueries included; Catalyst knows which nodes hold none."""
+    """Yield a plan's expressions with these patterns, subqueries included; Catalyst knows which nodes have none."""
     waiting = [plan]
     while waiting:
         node = waiting.pop()

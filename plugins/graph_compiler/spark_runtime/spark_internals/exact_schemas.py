@@ -15,7 +15,7 @@ _SQL = "org.apache.spark.sql"
 
 
 def with_schema(rows: DataFrame, schema: StructType, spark: SparkSession) -> DataFrame:
-    """Return what a file reader reads, with nullability (nested too) and metadata as they were when it was written.
+    """Return a file reader's rows, with nullability (nested too) and metadata as they were written.
 
     `rows` is a file source as `spark.read` gives it. Spark takes every column of files for nullable, since anybody may
     have written them; these are ours. Only the relation's attributes change: pruning and pushed filters stay. `spark`
@@ -36,7 +36,7 @@ def with_schema(rows: DataFrame, schema: StructType, spark: SparkSession) -> Dat
 def with_not_null(rows: DataFrame, schema: StructType) -> DataFrame:
     """Return the same rows, NOT NULL and with metadata where the schema says so; it costs nothing, and checks nothing.
 
-    For plans that are no file source. A condition on a column that is NOT NULL does not reach what is below.
+    For plans that are not a file source. A condition on a NOT NULL column is not pushed below this.
     `Alias` with six parameters, `KnownNotNull`: 4.3.
     """
     spark, plan = rows.sparkSession, analyzed_plan(rows)

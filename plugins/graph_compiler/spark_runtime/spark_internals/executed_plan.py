@@ -1,4 +1,4 @@
-"""Count what operators gave, in the plans that Spark executed.
+"""Count operators' output rows in the plans that Spark executed.
 
     Filter      ← late     late     what Filter gave
       Join      ← joined   joined   what Join gave
@@ -30,9 +30,9 @@ from graph_compiler.spark_runtime.region.region_graph import Output
 from graph_compiler.spark_runtime.spark_internals.origins import outputs_at
 
 MOST_NODES = 400
-"""A larger plan is not looked at: each node costs some milliseconds."""
+"""A larger plan is not read: each node costs some milliseconds."""
 _COUNTS = ("numOutputRows", "pythonNumRowsReceived")
-# Physical nodes that give every row they get.
+# Physical nodes that return every input row.
 _KEEP_ROWS = frozenset(
     {
         "AQEShuffleReadExec", "AdaptiveSparkPlanExec", "ArrowEvalPythonExec", "BatchEvalPythonExec",
@@ -42,7 +42,7 @@ _KEEP_ROWS = frozenset(
         "WindowExec",
     }
 )  # fmt: skip
-# Physical leaves, and where the filters are that went into them.
+# Physical leaves, and where their pushed filters are.
 _LEAVES = {
     "FileSourceScanExec": ("dataFilters", "partitionFilters"),
     "InMemoryTableScanExec": ("predicates",),
@@ -51,7 +51,7 @@ _LEAVES = {
     "RangeExec": (),
 }
 _WRITE = "DataWritingCommandExec"
-# Logical nodes that are made anew when a condition goes through.
+# Logical nodes that are rebuilt when a condition is pushed through them.
 _MADE_ANEW = frozenset(
     {"Aggregate", "Filter", "FlatMapGroupsInPandas", "Join", "MapInArrow", "MapInPandas", "Project"}
 )
@@ -59,7 +59,7 @@ _MADE_ANEW = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanNode:
-    """One node of an executed plan: the outputs that come out there, and their rows where Spark counts them."""
+    """One node of an executed plan: the outputs it returns, and their rows if Spark counts them."""
 
     outputs: frozenset[Output]
     rows: int | None
@@ -67,7 +67,7 @@ class PlanNode:
 
 
 def rows_by_output(plan: PlanNode) -> dict[Output, int]:
-    """Return the rows of each output; of one that was computed twice the more, since the other may have ended early."""
+    """Return the rows of each output; the maximum if it was computed twice, since one may have ended early."""
     found: dict[Output, int] = {}
     for output, rows in _counts(plan, frozenset()):
         found[output] = max(rows, found.get(output, 0))
@@ -75,7 +75,7 @@ def rows_by_output(plan: PlanNode) -> dict[Output, int]:
 
 
 def _counts(node: PlanNode, above: frozenset[Output]) -> Iterator[tuple[Output, int]]:
-    """Go down the tree. Spark takes some steps in two (a partial aggregation): the upper one has the result."""
+    """Walk down the tree. Spark splits some steps in two (a partial aggregation): the upper one has the result."""
     if node.rows is not None:
         yield from ((output, node.rows) for output in node.outputs - above)
     for child in node.children:
@@ -83,12 +83,12 @@ def _counts(node: PlanNode, above: frozenset[Output]) -> Iterator[tuple[Output, 
 
 
 def read_plan(spark: SparkSession, query: Any) -> PlanNode:
-    """Return the plan a query was executed by; raises PlanTooLargeError."""
+    """Return a query's executed plan; raises PlanTooLargeError."""
     return _Reader(spark, MOST_NODES).node(query.executedPlan())
 
 
 def rows_written(query: Any) -> int:
-    """Return how many rows a write of files gave to them, by the write itself: what one attempt of each task says."""
+    """Return the number of rows in a file write's own metric: those of one attempt of each task."""
     plan = query.executedPlan()
     while (kind := _kind(plan)) != _WRITE:
         (plan,) = _children(plan, kind)
@@ -96,7 +96,7 @@ def rows_written(query: Any) -> int:
 
 
 class PlanTooLargeError(GraphCompilerError):
-    """A plan has more nodes than are worth reading."""
+    """A plan has too many nodes to read."""
 
 
 @dataclass(slots=True)
@@ -121,7 +121,7 @@ class _Reader:
 
 
 def _children(plan: Any, kind: str) -> list[Any]:
-    """Return what a node reads; adaptive execution and reuse hold it where the tree's own walk does not look."""
+    """Return a node's children; adaptive execution and reuse keep them where the tree's own walk does not look."""
     if kind == "AdaptiveSparkPlanExec":
         return [plan.executedPlan()]
     if kind.endswith("QueryStageExec"):
@@ -140,7 +140,7 @@ def _rows(plan: Any, kind: str, children: tuple[PlanNode, ...]) -> int | None:
 
 
 def _counterpart(plan: Any, kind: str) -> Any:
-    """Return the logical node whose rows a physical one gives, None where there is none to rely on.
+    """Return the logical node whose rows a physical one returns; None if there is no reliable one.
 
     Spark plans the filters and columns over a file in one step, and links all of it to the topmost of them. A node that
     gives what it gets is no counterpart: what is below it is.
@@ -158,7 +158,7 @@ def _counterpart(plan: Any, kind: str) -> Any:
 
 
 def _first(logical: Any, fits: Callable[[Any], bool]) -> Any:
-    """Return the first node that fits, down a line of nodes with one input each."""
+    """Return the first matching node, down a line of nodes with one input each."""
     while logical is not None and not fits(logical):
         children = logical.children()
         logical = children.apply(0) if children.size() == 1 else None

@@ -22,13 +22,13 @@ from graph_compiler.spark_runtime.spark_internals.origins import ACTION, named
 
 _DELIVERY_MILLISECONDS = 10_000
 _WRITE_DELIVERY_MILLISECONDS = 600_000
-"""A count that only a person looks at is not waited for as long as one that a publication stands on."""
+"""A count that is only displayed is waited for less long than one that a publication depends on."""
 _WRITE = "InsertIntoHadoopFsRelationCommand"
 
 
 @dataclass(slots=True)
 class ExecutedQueries:
-    """Gathers the queries that actions run, in `listening`, and the writes that somebody waits for.
+    """Collects the queries that actions run, in `listening`, and the writes that are waited for.
 
     There is one for an application (`of`): Spark takes a listener away when it is given the same Java object, and py4j
     makes another of it for each call.
@@ -67,7 +67,7 @@ class ExecutedQueries:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Gather in here."""
+        """Collect queries within the `with` block."""
         self._is_listening = True
         try:
             yield
@@ -77,7 +77,7 @@ class ExecutedQueries:
 
     @contextmanager
     def writing(self, folder: str) -> Iterator[Callable[[], Any]]:
-        """Write files into a folder in here, then ask for the query; PublicationError where Spark lost it."""
+        """Write files into a folder within the block, then ask for the query; PublicationError if Spark lost it."""
         path = posixpath.normpath(folder)  # as Hadoop's are: /data//x/ is /data/x
         self._writes[path] = None
         try:
@@ -86,7 +86,7 @@ class ExecutedQueries:
             del self._writes[path]
 
     def onSuccess(self, _function: str, query: Any, _nanoseconds: int) -> None:  # noqa: N802  # Spark's name
-        """Take a query that has ended, if an action ran it or somebody waits for what it wrote."""
+        """Record a query that has ended, if an action ran it or its write is waited for."""
         if self._is_listening:
             action = named(query.logical().origin(), ACTION)
             if action is not None:
@@ -97,10 +97,10 @@ class ExecutedQueries:
                 self._writes[folder] = query
 
     def onFailure(self, _function: str, _query: Any, _error: Any) -> None:  # noqa: N802  # Spark's name
-        """Let a failed query go: it has no rows to speak of."""
+        """Ignore a failed query: it has no row counts."""
 
     def of_action(self, name: str) -> tuple[Any, ...]:
-        """Return the queries of an action, once Spark has delivered all it has to say."""
+        """Return the queries of an action, once Spark has delivered all events."""
         wait_for_listeners(self.spark, _DELIVERY_MILLISECONDS)
         mine = [query for action, query in self._queries if action == name]
         self._queries = [found for found in self._queries if found[0] != name]

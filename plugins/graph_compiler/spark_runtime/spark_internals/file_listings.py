@@ -59,7 +59,7 @@ def listed_files(rows: DataFrame) -> tuple[int, int]:
 
 
 def versions_again(spark: SparkSession, index: Any) -> Iterator[FileVersion]:
-    """List anew, beside the index that the plan reads."""
+    """List the files again, without changing the index that the plan reads."""
     none = scala_object(spark, "scala.None")
     no_options = scala_map(spark, {})
     cache = scala_object(spark, f"{_FILE_SOURCES}.NoopCache")
@@ -81,7 +81,7 @@ def versions(index: Any) -> Iterator[FileVersion]:
     if len(found) == statuses.size():
         yield from found
         return
-    for status in elements(statuses.toSeq()):  # of a file system that has words of its own
+    for status in elements(statuses.toSeq()):  # of a file system with a different format
         path = str(status.getPath().toString())
         yield FileVersion(path, int(status.getLen()), int(status.getModificationTime()))
 

@@ -14,12 +14,12 @@ from graph_compiler.spark_runtime.spark_internals.java import hadoop_configurati
 
 
 def unmatched_path(spark: SparkSession, path: str) -> str | None:
-    """Return the qualified path, or pattern, that nothing on its file system matches, None where something does."""
+    """Return the qualified path or pattern if nothing on its file system matches it, else None."""
     pattern = java_class(spark, "org.apache.hadoop.fs.Path")(path)
     files = pattern.getFileSystem(hadoop_configuration(spark))
     if files.globStatus(
         pattern
-    ):  # null where nothing has that name, empty where nothing has that form
+    ):  # null if no file has that name, empty if none matches the pattern
         return None
     return str(files.makeQualified(pattern).toString())
 

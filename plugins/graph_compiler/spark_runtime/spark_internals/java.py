@@ -4,7 +4,7 @@ Calls go through py4j, which pyspark brings (0.10.9.9 in 4.3). Its errors, as th
 
     Py4JError              the call did not work
       Py4JJavaError        a Java exception was thrown
-      Py4JNetworkError     the JVM is gone, or does not answer
+      Py4JNetworkError     the JVM is gone, or does not respond
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def hadoop_configuration(spark: SparkSession) -> Any:
 
 
 def wait_for_listeners(spark: SparkSession, milliseconds: int) -> None:
-    """Wait until listeners have heard of all that has happened; the JVM's TimeoutException after that time.
+    """Wait until listeners have received all events; raises the JVM's TimeoutException after that time.
 
     `SparkContext.listenerBus`, private to Spark in Scala: 4.3.
     """

@@ -30,7 +30,7 @@ def open_jdbc_connection(spark: SparkSession, url: str, properties: Mapping[str,
 
 
 def has_jdbc_type(spark: SparkSession, url: str, data_type: DataType) -> bool:
-    """Whether Spark knows a type of this database for one of its own."""
+    """Whether Spark can map this type of its own to one of the database."""
     java_type = java_class(spark, "org.apache.spark.sql.types.DataType").fromJson(data_type.json())
     own = jdbc_dialect(spark, url).getJDBCType(java_type)
     utils = java_class(spark, f"{_JDBC}.JdbcUtils")

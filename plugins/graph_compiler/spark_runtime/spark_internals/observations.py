@@ -23,7 +23,7 @@ def observed_count(observation: Observation, name: str) -> int:
 def observed_numbers(observation: Observation) -> dict[str, int | None]:
     """Return all numbers of an observation that is complete, or wait for its action to end.
 
-    Nothing at all stands for none: the optimizer saw that there are no rows, and left the counting out with them.
+    An empty result means no rows: the optimizer saw that there are none, and removed the counting with them.
     pyspark's own `get` fails there.
     """
     found = dict(_in_jvm(observation).getAsJava())

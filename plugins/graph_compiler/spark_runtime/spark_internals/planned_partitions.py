@@ -27,7 +27,7 @@ from graph_compiler.spark_runtime.spark_internals.java import java_class_name
 from graph_compiler.spark_runtime.spark_internals.plans import elements, executed_plan
 
 ONE_PARTITION = "graph_compiler.onePartition"
-"""The option of a read that gives one partition whatever its files (pointwise_read.py)."""
+"""The option of a read that always has one partition (pointwise_read.py)."""
 
 _ROW_BY_ROW = """
     CollectMetrics ColumnarToRow DeserializeToObject Expand Filter Generate MapElements
@@ -39,7 +39,7 @@ _ROW_BY_ROW = """
 
 
 def planned_partitions(rows: DataFrame) -> int | None:
-    """Return how many partitions the rows will have whatever adaptive execution finds, None where it decides."""
+    """Return how many partitions the rows will have; None if adaptive execution decides."""
     return _count(executed_plan(rows))
 
 

@@ -33,7 +33,7 @@ def physical_plan_text(rows: DataFrame) -> str:
 
 
 def is_deterministic(rows: DataFrame) -> bool:
-    """Whether Catalyst holds every expression of the plan, down to its sources, to be deterministic: 4.3."""
+    """Whether Catalyst takes every expression of the plan, down to its sources, for deterministic: 4.3."""
     return bool(analyzed_plan(rows).deterministic())
 
 
@@ -55,7 +55,7 @@ def hold_any(spark: SparkSession, expressions: Any, patterns: list[Any]) -> bool
 
 
 def elements(sequence: Any) -> list[Any]:
-    """Return what a Scala sequence holds."""
+    """Return the elements of a Scala sequence."""
     return [sequence.apply(number) for number in range(sequence.size())]
 
 

@@ -34,7 +34,7 @@ class StageTotals:
 
 
 def stage_totals(spark: SparkSession, group: str) -> StageTotals:
-    """Add up a job group; a stage whose shuffle files were there already has not run."""
+    """Add up a job group; a stage whose shuffle files already exist has not run."""
     context = spark.sparkContext
     assert context._jsc is not None
     store = context._jsc.sc().statusStore()
@@ -72,7 +72,7 @@ def _attempts(spark: SparkSession, store: Any, id: int) -> list[Any]:
 
 
 def _slowest_task(spark: SparkSession, store: Any, attempt: Any) -> SlowestTask | None:
-    """Compare the tasks of a stage that succeeded; Spark sorts them for that, so not where all were short."""
+    """Compare a stage's successful tasks; Spark has to sort them, so not if all were short."""
     tasks = int(attempt.numCompleteTasks())
     if tasks < 2 or attempt.executorRunTime() < LONG:
         return None

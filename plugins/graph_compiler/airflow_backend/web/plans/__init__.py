@@ -1,1 +1,1 @@
-"""Plans for the web view, out of Airflow's Dag versions."""
+"""Plans for the web view, from Airflow's Dag versions."""

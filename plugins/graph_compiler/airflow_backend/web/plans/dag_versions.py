@@ -1,4 +1,4 @@
-"""The plans that Airflow's Dag versions carry, out of its database. A version's plan is read once a process."""
+"""The plans in Airflow's Dag versions, from its database. Each process reads a version's plan once."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from graph_compiler.airflow_backend.dag.plan_document import TAG, PlanDocument, 
 from graph_compiler.errors import DescriptorError
 
 VersionKey: TypeAlias = tuple[UUID, str]
-"""A Dag version, and the hash of what it holds: Airflow rewrites a version that no task has run in."""
+"""A Dag version, and the hash of its content: Airflow rewrites a version in which no task has run."""
 _KEPT = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanCard:
-    """What a list shows of a plan."""
+    """The parts of a plan that a list shows."""
 
     pipeline: str
     plan_id: str | None
@@ -35,7 +35,7 @@ class PlanCard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionOfDag:
-    """A Dag version; `key` None where Airflow has no serialized Dag of it any more."""
+    """A Dag version; `key` is None if Airflow no longer has its serialized Dag."""
 
     number: int
     created: float
@@ -49,9 +49,9 @@ def is_ours(session: Session, dag_id: str) -> bool:
 
 
 def read_plan(session: Session, dag_id: str, *, version: int | None = None) -> PlanDocument | None:
-    """Return the plan of a Dag version, of the latest where none is named; None where there is none of ours.
+    """Return the plan of a Dag version, by default the latest; None if it is not a compiled pipeline.
 
-    Raises DescriptorError for one that another version of this program wrote.
+    Raises DescriptorError if a different version of this program wrote it.
     """
     wanted = (
         select(SerializedDagModel)
@@ -106,7 +106,7 @@ def latest_versions(session: Session, dag_ids: Collection[str]) -> dict[str, Ver
 
 
 class PlanCards:
-    """The cards of versions, kept by what the version holds; one query for those that are not known."""
+    """The cards of versions, cached by the version's content; one query for all that are not cached."""
 
     def __init__(self) -> None:
         self._known: dict[VersionKey, PlanCard | None] = {}
@@ -114,7 +114,7 @@ class PlanCards:
     def of(
         self, session: Session, keys: Iterable[VersionKey]
     ) -> Mapping[VersionKey, PlanCard | None]:
-        """Return the card of each version; None where it has no plan that can be read here."""
+        """Return the card of each version; None if it has no plan that this version can read."""
         known, wanted = self._known, list(dict.fromkeys(keys))
         if unknown := {id: (id, hash) for id, hash in wanted if (id, hash) not in known}:
             rows = session.scalars(
@@ -123,7 +123,7 @@ class PlanCards:
                 )
             )
             read = {unknown[row.dag_version_id]: _card(row) for row in rows}
-            # What this request knows stays, whatever is kept for others: they run beside it.
+            # Keep this request's cards even if the cache drops them: other requests run in parallel.
             self._known = read if len(known) + len(read) > _KEPT else known | read
             known = known | read
         return {key: known.get(key) for key in wanted}
@@ -134,7 +134,7 @@ def _card(row: SerializedDagModel) -> PlanCard | None:
         found = find_plan(row.data)
         return None if found is None else _card_of(found.view)
     except (DescriptorError, LookupError, TypeError):
-        return None  # anybody's Dag may carry anything: it must not take the others' with it
+        return None  # any Dag may hold anything: one must not hide the others
 
 
 def _card_of(view: Mapping[str, Any]) -> PlanCard:

@@ -1,4 +1,4 @@
-"""All compiled pipelines that somebody may read, with their shape and last run: as many queries for many as for one."""
+"""All compiled pipelines that a user may read, with their shape and last run, in a constant number of queries."""
 
 from __future__ import annotations
 

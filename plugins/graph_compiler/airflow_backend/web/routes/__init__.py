@@ -1,1 +1,1 @@
-"""The routes of the web view, and what every answer carries."""
+"""The routes of the web view, and the headers of every answer."""

@@ -1,4 +1,4 @@
-"""What the routes have in common: who may ask, what they answer from, and in which form."""
+"""What the routes have in common: permissions, sources of answers, and their form."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ _MOST_BITS = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """What holds for every request."""
+    """What all requests share."""
 
     settings: Settings
     cards: PlanCards
     reads: StagingReads = field(default_factory=StagingReads)
     row_reads: StagingReads = field(default_factory=lambda: StagingReads(running=1, waiting=4))
-    """Rows are read one request after the other: a page may unfold to more than its file says, up to 2 GB."""
+    """Rows are read one request at a time: a page may decompress to more than its file declares, up to 2 GB."""
 
     def layout(self, identity: RunIdentity) -> StagingLayout:
         """Return the paths of a run."""
         return StagingLayout(root=self.settings.staging_root, identity=identity)
 
     def card(self, session: Session, found: RunWithTries) -> PlanCard | None:
-        """Return what a list shows of the plan that a run has, None where it cannot be read."""
+        """Return the card of a run's plan; None if it cannot be read."""
         return self.cards.of(session, [found.version])[found.version] if found.version else None
 
 
@@ -61,7 +61,7 @@ ServerDep = Annotated[Server, Depends(_server)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedRun:
-    """The run that a path and its query name; `found` is what Airflow's database has of its Dag's run."""
+    """The run that a path and its query name; `found` is the Dag run in Airflow's database."""
 
     identity: RunIdentity
     found: RunWithTries
@@ -76,7 +76,7 @@ def _asked_run(
     group: str = "",
     map_index: int = NOT_MAPPED,
 ) -> AskedRun:
-    """Find a run: of a pipeline in a task group, or mapped, by that; 404 where there is none."""
+    """Find a run, also by task group or map index if the pipeline has one; 404 if there is none."""
     found = find_run(session, dag_id, run_id)
     if found is None:
         refuse(f"there is no run '{run_id}' of '{dag_id}'")
@@ -90,13 +90,13 @@ AskedRunDep = Annotated[AskedRun, Depends(_asked_run)]
 
 
 def may_read(entity: DagAccessEntity) -> Dependency:
-    """Let pass who may read the Dag that the path names, and this part of it; 401 and 403 for others."""
+    """Require the right to read the path's Dag and this part of it; otherwise 401 or 403."""
     dependency: Dependency = Depends(requires_access_dag("GET", entity))
     return dependency
 
 
 def may_also_read(user: BaseUser, dag_id: str, entity: DagAccessEntity, session: Session) -> bool:
-    """Whether who may read a part of a Dag may read this one, too."""
+    """Whether the user may also read this part of the Dag."""
     team = DagModel.get_team_name(dag_id, session=session)
     return get_auth_manager().is_authorized_dag(
         method="GET",
@@ -107,15 +107,15 @@ def may_also_read(user: BaseUser, dag_id: str, entity: DagAccessEntity, session:
 
 
 def refuse(words: str) -> NoReturn:
-    """Answer 404, with words."""
+    """Answer 404, with a message."""
     raise HTTPException(404, words)
 
 
 def answer(document: Json, known: str | None = None) -> Response:
-    """Return a document; nothing but its ETag where the browser has this very document."""
+    """Return a document; only its ETag if the browser already has this version."""
     text = _json(document)
-    # Half a surrogate pair, which Python writes for bytes of a file's name that are no text, has no bytes in UTF-8:
-    # escaped by its number it is JSON.
+    # Python writes half a surrogate pair for bytes of a file's name that are not text. UTF-8 cannot encode it, but
+    # escaped it is valid JSON.
     body = text.encode(errors="backslashreplace")
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     return answer_with(body, "application/json", tag, known)
@@ -141,7 +141,7 @@ def _finite(document: Json) -> Json:
 
 
 def answer_with(body: bytes, media_type: str, tag: str, known: str | None) -> Response:
-    """Return a body with its ETag; `known` is what the browser says it has."""
+    """Return a body with its ETag; `known` is the browser's If-None-Match."""
     headers = {"ETag": tag}
     if known is not None and tag in known.replace("W/", "").split(", "):
         return Response(status_code=304, headers=headers)

@@ -1,4 +1,4 @@
-"""What every answer of the view carries, errors included: where scripts may come from, and who may frame it."""
+"""Headers of every answer of the view, errors included: where scripts may come from, and who may frame it."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ HEADERS = {
     "X-Frame-Options": "SAMEORIGIN",
 }
 UNCACHED = "private, no-cache"
-"""What a browser may keep, if it asks each time whether it still holds."""
+"""Lets a browser keep an answer if it revalidates it each time."""
 
 
 class SafeHeaders:
-    """Wraps an application: Starlette's own middleware does not see answers to what went wrong inside."""
+    """Wraps an application: Starlette's middleware does not see the answers to unhandled errors."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, with the headers."""
+        """Answer the request, with the headers added."""
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -1,4 +1,4 @@
-"""The page and its files, for those who are logged in. Only files that are there at the start are served."""
+"""The page and its files, for logged-in users. Only files that exist at startup are served."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOT_BUILT = """<!doctype html>
 <p>This installation has the view's data, and not its page: the files of the page are missing. Packages of
 graph_compiler carry them; in a checkout, <code>make web</code> builds them.</p></body></html>
 """
-# A system's own table may know none of them, or call a script text/plain, which browsers then refuse.
+# A system's table may lack them, or call a script text/plain, which browsers refuse.
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
@@ -37,7 +37,7 @@ class StaticFile:
 
     @classmethod
     def read(cls, path: Path) -> StaticFile:
-        """Read a file; its tag is that of its content."""
+        """Read a file; its ETag is computed from its content."""
         content = path.read_bytes()
         guessed = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "text/plain"
         return cls(
@@ -48,7 +48,7 @@ class StaticFile:
 
 
 def pages(static: Path = STATIC) -> APIRouter:
-    """Return the routes of the page; `static` holds what the front end's build has written."""
+    """Return the routes of the page; `static` is the output folder of the front end's build."""
     router = APIRouter(dependencies=[Depends(get_user)])
     assets = {
         path.relative_to(static / ASSETS).as_posix(): StaticFile.read(path)

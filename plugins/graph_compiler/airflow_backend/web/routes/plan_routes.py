@@ -1,4 +1,4 @@
-"""Plans, their versions, and what differs between two: out of Airflow's Dag versions."""
+"""Plans, their versions, and the differences between two, from Airflow's Dag versions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from graph_compiler.explain.documents.view_answers import PlanVersion, VersionLi
 
 _NEWEST = 50
 Number = Annotated[int, Query(ge=1, le=2**31 - 1)]
-"""A Dag version, as far as databases count them."""
+"""A Dag version's number, within the range of databases' integers."""
 router = APIRouter()
 
 

@@ -1,4 +1,4 @@
-"""The first rows of a staged result, where the installation shows rows, for those who may see them."""
+"""The first rows of a staged result, if the installation shows rows, for users who may see them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ router = APIRouter()
     dependencies=[may_read(DagAccessEntity.TASK_INSTANCE), Depends(requires_rows)],
 )
 def rows(asked: AskedRunDep, result: str, server: ServerDep) -> Response:
-    """Return the first rows of a staged result's last committed epoch. No browser keeps them."""
+    """Return the first rows of a staged result's last committed epoch. Browsers must not cache them."""
     if server.settings.row_samples == 0:
         refuse(_OFF)
     layout, most = server.layout(asked.identity), server.settings.row_samples

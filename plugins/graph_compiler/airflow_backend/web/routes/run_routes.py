@@ -1,4 +1,4 @@
-"""Runs, and what the attempts of one have left: out of Airflow's database and the staging root."""
+"""Runs, and the documents of a run's attempts, from Airflow's database and the staging root."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def runs(dag_id: str, session: SessionDep) -> Response:
 
 
 @router.get("/api/dags/{dag_id}/run", dependencies=[may_read(DagAccessEntity.TASK_INSTANCE)])
-def run(  # what FastAPI hands over
+def run(  # FastAPI passes these
     dag_id: str,
     asked: AskedRunDep,
     server: ServerDep,
@@ -50,7 +50,7 @@ def run(  # what FastAPI hands over
     user: GetUserDep,
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """Return a run as it is now; 304 where nothing has changed since the browser asked."""
+    """Return the current state of a run; 304 if nothing has changed since the browser's last request."""
     view = joined_run(
         asked.identity,
         asked.found,

@@ -1,10 +1,10 @@
-"""Reads of the staging root by the API server: few at once, and none that a request waits for without end.
+"""Reads of the staging root by the API server: few at once, and no request waits for one forever.
 
     request ─▶ one of RUNNING threads reads ─▶ answer
-            └▶ WAITING others may wait for a turn; anyone who comes then, or waits too long, gets 503
+            └▶ WAITING others may wait for a turn; any more, or one that waits too long, gets 503
 
-A disk that hangs keeps the threads that read it, and nothing else: each read is a thread of its own, which a request
-leaves behind after PATIENCE. While all threads hang, nobody waits at all, so Airflow's own routes keep theirs.
+A disk that hangs blocks only the threads that read it: each read has a separate thread, which a request abandons after
+PATIENCE. While all these threads hang, no request waits, so that Airflow's own routes keep their threads.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Found = TypeVar("Found")
 RUNNING = 4
 """Reads at once, in one process."""
 WAITING = 12
-"""Requests that may wait for one of these; Airflow serves 40 at once in each process."""
+"""Requests that may wait for a read; Airflow serves 40 at once in each process."""
 PATIENCE = 10.0
 """Seconds that a request waits, for its turn and for its read together."""
 
@@ -41,12 +41,12 @@ class StagingReads:
     _begun: dict[int, float] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Make the turns."""
+        """Create the semaphores."""
         self._turns = BoundedSemaphore(self.running)
         self._places = BoundedSemaphore(self.running + self.waiting)
 
     def __call__(self, read: Callable[[], Found]) -> Found:
-        """Return what is read, or raise what that raises; HTTPException 503 where the root does not answer."""
+        """Return what is read, or raise the read's error; HTTPException 503 if the root does not respond."""
         if not self._places.acquire(blocking=False):
             raise _no_answer("too many requests read it")
         try:
@@ -78,7 +78,7 @@ class StagingReads:
             self._turns.release()
 
     def _hanging(self) -> list[float]:
-        """Return when those reads began that somebody has waited for in vain."""
+        """Return the start times of the reads that a request has given up on."""
         now = time.monotonic()
         return [begun for begun in list(self._begun.values()) if now - begun > self.patience]
 

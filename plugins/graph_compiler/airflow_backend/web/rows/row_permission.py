@@ -1,4 +1,4 @@
-"""Who may see rows of staged results: a permission of its own, since rows are the data, and all else is about it."""
+"""Who may see rows of staged results: a separate permission, since rows are data, and everything else is metadata."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROW_SAMPLES = "Graph Compiler Row Samples"
 def may_see_rows(user: BaseUser) -> bool:
     """Ask Airflow's auth manager."""
     manager = get_auth_manager()
-    # It has roles and no permissions, and gives every view of a plugin to every viewer: there it takes the role that
+    # It has roles but no permissions, and shows every view of a plugin to every viewer: there it takes the role that
     # may read connections, and so the data.
     has_roles_only = isinstance(manager, SimpleAuthManager)
     return manager.is_authorized_custom_view(

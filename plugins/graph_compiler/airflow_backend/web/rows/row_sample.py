@@ -1,12 +1,12 @@
 """The first rows of a staged result.
 
-    this server                                     graph_compiler.row_reader, a process of its own
+    this server                                     graph_compiler.row_reader, a separate process
     finds the manifest, opens and checks files ──▶  reads pages, with limits of memory and time
-    answers, or says why not                   ◀──  rows as text, or why there are none
+    answers, or returns the reason             ◀──  rows as text, or the reason why there are none
 
-A crafted page of a few kilobytes takes gigabytes, and a crafted file may end the process that reads it. So no page is
-looked at here, and pyarrow is not imported. The server opens the files and hands over descriptors: what may be opened
-stays said in one place, `staged_files.py`, and the other process needs no right to open anything. It gives that up.
+A crafted page of a few kilobytes takes gigabytes, and a crafted file may crash the process that reads it. So no page is
+read here, and pyarrow is not imported. The server opens the files and passes descriptors: only `staged_files.py`
+decides what may be opened, and the other process gives up its right to open anything.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from graph_compiler.row_reader.messages import (
 )
 
 UNREADABLE = (OSError, MemoryError, RecursionError, ValueError, LookupError, TypeError)
-"""What is raised for documents that are damaged, or not for this user's eyes."""
+"""Raised for documents that are damaged, or not readable for this user."""
 Reader: TypeAlias = Callable[[RowsWanted], Answer]
 _MOST_COLUMNS = 200
 _MOST_SAID = 3_000_000
-"""Bytes of an answer: a megabyte of rows, or one row that has more."""
+"""Bytes of an answer: a megabyte of rows, or one larger row."""
 _NO_PYARROW = "the Python of this API server has no pyarrow: pip install 'pyarrow>=18'"
 _START = (
     "import sys; sys.path.append(sys.argv[1]); "
     "from graph_compiler.row_reader.reading_process import main; main()"
 )
-"""Airflow's plugins folder is on this process's path only. Behind the others, as there: its files hide no package."""
+"""Airflow's plugins folder is only on this process's path. It comes last, as here: its files hide no package."""
 _ENVIRONMENT = {
-    # One pool and one arena: others reserve address space that nobody uses, and that is what is limited.
+    # One pool and one arena: more would reserve unused address space, which is what is limited.
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "MALLOC_ARENA_MAX": "1",
     "ARROW_IO_THREADS": "1",
@@ -57,7 +57,7 @@ _ENVIRONMENT = {
 
 
 def read_in_a_process(wanted: RowsWanted) -> Answer:
-    """Return what a process of its own answers; raises UnreadableRowsError for one that does not, OSError."""
+    """Return the answer of a separate process; raises UnreadableRowsError if there is none, OSError."""
     folder = str(Path(graph_compiler.__file__).parents[1])
     process = BoundedProcess(
         command=(sys.executable, "-P", "-B", "-c", _START, folder),
@@ -73,7 +73,7 @@ def read_in_a_process(wanted: RowsWanted) -> Answer:
 
 
 def read_sample(found: StagedFiles, most: int, read: Reader = read_in_a_process) -> RowSample:
-    """Return at most so many rows; raises StagingError, and what is UNREADABLE."""
+    """Return a limited number of rows; raises StagingError, and the errors in UNREADABLE."""
     manifest = found.manifest
     fields = fields_of(manifest)
     answer = _rows(found, json.dumps(fields[:_MOST_COLUMNS]), most, read)
@@ -114,7 +114,7 @@ def _rows(found: StagedFiles, fields: str, most: int, read: Reader) -> RowsRead:
 
 
 def _fits(answer: RowsRead, columns: int, most: int) -> bool:
-    """Whether an answer is of the form that was asked for: a file may have made the process say anything."""
+    """Whether an answer has the requested form: a crafted file may make the process print anything."""
     return (
         len(answer.rows) <= most
         and all(0 <= number < columns for number in answer.shown)

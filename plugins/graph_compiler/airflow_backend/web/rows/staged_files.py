@@ -1,4 +1,4 @@
-"""The files of a staged result, as its last manifest names them: no other file is ever opened for its rows."""
+"""The files of a staged result that its last manifest names: no other file is ever opened for its rows."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from graph_compiler.staging.store.bounded_read import open_regular
 from graph_compiler.staging.store.hadoop_checksums import why_checksums_differ
 from graph_compiler.staging.store.stores import store_of
 
-_MOST = 2**62  # its pages are read, and not the file
+_MOST = 2**62  # only its pages are read, not the whole file
 
 _MOST_VOUCHED_FOR = 1 << 30
-"""Bytes of a file whose checksums are read, 1/128 of it; of larger ones only the pages that are shown are compared."""
+"""Up to this size of a file all its checksums (1/128 of it) are read; in larger ones only shown pages are checked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedFiles:
-    """One committed epoch, and the folder its files lie in, which is named here and not read from a document."""
+    """One committed epoch, and the folder of its files, which is derived here and not read from a document."""
 
     manifest: Manifest
     folder: Path
@@ -53,7 +53,7 @@ class StagedFiles:
             yield tuple(opened), gone
 
     def _open(self, file: DataFile) -> BinaryIO:
-        """Open a file that lies in this very folder, and is no link: what is looked at is what is read."""
+        """Open a file directly in this folder that is not a link: the file that is checked is the file that is read."""
         if Path(file.name).name != file.name:
             raise PartitionNotFoundError(f"'{file.name}' is not a file of a staged result")
         try:
@@ -79,9 +79,9 @@ class StagedFiles:
 
 
 def find_rows(layout: StagingLayout, result: str) -> StagedFiles | None:
-    """Return the last committed epoch of a result, None where there is none.
+    """Return the last committed epoch of a result; None if there is none.
 
-    Raises StagingError for one that was released or cannot be read, OSError.
+    Raises StagingError if it was released or cannot be read, OSError.
     """
     manifest = find_manifest(layout, result)
     if manifest is None:

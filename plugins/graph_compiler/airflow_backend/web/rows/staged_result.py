@@ -1,4 +1,4 @@
-"""A staged result as the view shows it: what its last committed manifest says. No rows."""
+"""A staged result as the view shows it, from its last committed manifest. No rows."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.stores import store_of
 
-# What is asked for becomes a part of a path.
+# The requested id becomes a part of a path.
 _RESULT_ID = re.compile(r"[0-9a-f]{32}-[0-9]{1,9}")
 
 
 def find_result(layout: StagingLayout, result: str, *, rows_are_shown: bool) -> StagedResult | None:
-    """Return what the last commit of a result holds, None where there is none, or no such result can be."""
+    """Return the last commit of a result; None if there is none, or if the id is not valid."""
     manifest = find_manifest(layout, result)
     return None if manifest is None else _view(manifest, rows_are_shown)
 
@@ -53,7 +53,7 @@ def _view(manifest: Manifest, rows_are_shown: bool) -> StagedResult:
 
 
 def fields_of(manifest: Manifest) -> list[Mapping[str, Any]]:
-    """Return the fields of a manifest's schema; raises PartitionNotFoundError for one that is no struct."""
+    """Return the fields of a manifest's schema; raises PartitionNotFoundError if it is not a struct."""
     try:
         fields = json.loads(manifest.schema).get("fields")
         names = [field["name"] for field in fields]
@@ -68,13 +68,13 @@ def fields_of(manifest: Manifest) -> list[Mapping[str, Any]]:
 
 
 def view_column(field: Mapping[str, Any]) -> Column:
-    """Return a field of Spark's schema JSON; where it does not say so, it may be null."""
+    """Return a field of Spark's schema JSON; nullable unless it says otherwise."""
     nullable = field.get("nullable") is not False
     return Column(name=field["name"], type=_words(field["type"]), nullable=nullable)
 
 
 def _words(type: Any) -> str:
-    """Write a type of Spark's schema JSON as its simple string: `array<struct<a:bigint>>`."""
+    """Return the simple string of a type in Spark's schema JSON: `array<struct<a:bigint>>`."""
     match type:
         case {"type": "array", "elementType": element}:
             return f"array<{_words(element)}>"

@@ -1,1 +1,1 @@
-"""Runs for the web view: Airflow's tries joined with what the attempts have left."""
+"""Runs for the web view: Airflow's tries joined with the documents of attempts."""

@@ -1,4 +1,4 @@
-"""What the attempts at a run's tasks have left in the staging root, as far as this server sees and can read it."""
+"""The documents of attempts at a run's tasks in the staging root, as far as this server can read them."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
 
 _KEPT = 4_000
-"""Regions whose attempts are remembered; a run of fewer is read anew only where it has changed."""
+"""Regions whose attempts are cached; in a run with fewer, only what has changed is read again."""
 _MOST_BYTES = 16_000_000
-"""Of one document; that of 1,000 vertices has half a million."""
+"""Bytes of one document; one with 1,000 vertices has half a million."""
 _MOST_OF_RUN = 128_000_000
-"""Of all documents of a run that are read for one request."""
+"""Bytes of all documents of a run that are read for one request."""
 _MOST_ENTRIES = 10_000
 """Tasks of a run."""
 _MOST_FILES = 100_000
 """Documents of a task's attempts."""
 Signature = tuple[tuple[str, float, int], ...]
-"""Key, time and size of every document of a region: what was read from them holds until one differs."""
+"""Key, time and size of every document of a region: cached attempts are valid until one differs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Documents:
-    """The attempts at each region; `are_there` false where the folder of the run cannot be seen.
+    """The attempts at each region; `are_there` is false if the folder of the run is not visible.
 
     `tasks` have a folder, and `tasks_read` of these were looked into; the rest is more than one request may read.
     """
@@ -74,7 +74,7 @@ def _attempts(
     try:
         return () if signature is None else _read(layout, region_id, signature)
     except (OSError, GraphCompilerError):
-        return ()  # another user's, another version's, no document at all, or on its way to the trash
+        return ()  # of another user or version, not a document at all, or just being removed
 
 
 @lru_cache(maxsize=_KEPT)
@@ -85,7 +85,7 @@ def _read(
 
 
 def _signature(store: StagingStore, layout: StagingLayout, region_id: RegionId) -> Signature | None:
-    """Return what is there of a region, None where that cannot be read here."""
+    """Return the signature of a region's documents; None if they cannot be read here."""
     try:
         files = list(store.files(layout.executions(region_id), most=_MOST_FILES))
     except (OSError, GraphCompilerError):

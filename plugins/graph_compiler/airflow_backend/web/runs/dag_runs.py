@@ -1,4 +1,4 @@
-"""Runs and the tries of their tasks, out of Airflow's database: as many queries for a hundred tasks as for one."""
+"""Runs and the tries of their tasks, from Airflow's database, in a constant number of queries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _VERSION = (DagVersion.version_number, DagVersion.id, SerializedDagModel.dag_has
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunWithTries:
-    """A run, the plan's version and every try of every task of it, a task's oldest first."""
+    """A run, its plan's version, and every try of each task, oldest first."""
 
     run: RunSummary
     version: VersionKey | None
@@ -36,7 +36,7 @@ class RunWithTries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TryRow:
-    """A try of a task; `is_current` is the one in which the task is now, or waits for the next."""
+    """A try of a task; `is_current` marks the task's present row, also while it waits for the next try."""
 
     task_id: TaskId
     map_index: int
@@ -64,7 +64,7 @@ def newest_runs(session: Session, dag_id: str, *, limit: int) -> list[RunSummary
 
 
 def find_run(session: Session, dag_id: str, run_id: str) -> RunWithTries | None:
-    """Return one run of a compiled pipeline, None where there is none; three queries."""
+    """Return one run of a compiled pipeline; None if there is none; three queries."""
     tagged = select(DagTag.dag_id).where(DagTag.dag_id == dag_id, DagTag.name == TAG)
     found = session.execute(
         select(DagRun, *_VERSION)
@@ -157,7 +157,7 @@ def _try(  # noqa: PLR0913, PLR0917  # a row of `_columns`
 
 
 def _versions(session: Session, dag_id: str, run_ids: Collection[str]) -> Mapping[str, int]:
-    """Return the newest version that a task of each run was of: a cleared task takes the version of now."""
+    """Return the newest Dag version of each run's tasks: a cleared task takes the current version."""
     wanted = (
         select(TaskInstance.run_id, func.max(DagVersion.version_number))
         .join(DagVersion, DagVersion.id == TaskInstance.dag_version_id)

@@ -1,6 +1,6 @@
 """Airflow's task states as Flink's states of an Execution: the one table.
 
-A retry is another Execution: of a task that is up for retry, the attempt that ended has failed.
+A retry is a new Execution: if a task is up for retry, its last attempt has failed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Join a run's tries with the documents of its attempts: pure, one value from the others.
+"""Join a run's tries with the documents of its attempts. Pure.
 
-Documents know why and how much; Airflow knows what became of a worker that died without a report.
+Documents have reasons and metrics; Airflow knows the outcome of a worker that died without a report.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from graph_compiler.identifiers import IntermediateDataSetId, RegionId
 from graph_compiler.staging.executions.executions import RegionExecution
 
 _WAITING = (None, "scheduled", "up_for_retry")
-"""States in which the current row of a task may stand for no try of its own."""
+"""States in which a task's current row may not be a separate try."""
 _STATES = {None if key is None else key.value: state for key, state in EXECUTION_STATES.items()}
-"""By the names that Airflow's database has."""
+"""By their names in Airflow's database."""
 
 
 def joined_run(
@@ -53,7 +53,7 @@ def joined_run(
     documents: Documents,
     links: Links,
 ) -> ViewRun:
-    """Return the run as it is now."""
+    """Return the current state of the run."""
     run = found.run
     tries = defaultdict[RegionId, list[TryRow]](list)
     for row in found.tries:
@@ -90,7 +90,7 @@ def joined_run(
 
 
 def without_reasons(run: ViewRun) -> ViewRun:
-    """Return what may be seen without the right to read the tasks' logs, whose words the reasons are."""
+    """Return the run without the failure reasons, which quote the tasks' logs, for users who may not read those."""
     regions = (
         replace(
             region,
@@ -128,7 +128,7 @@ def _region(
 
 
 def _is_begun(row: TryRow, tries: Sequence[TryRow], left: Container[str]) -> bool:
-    """Whether a row stands for a try: while a task waits, its row repeats the number of the try before."""
+    """Whether a row is a try that has begun: while a task waits, its row repeats the previous try's number."""
     if not row.is_current or row.execution_id in left:
         return True
     is_repeated = any(other.try_number == row.try_number for other in tries if other is not row)
@@ -136,9 +136,9 @@ def _is_begun(row: TryRow, tries: Sequence[TryRow], left: Container[str]) -> boo
 
 
 def _region_state(current: TryRow | None, attempts: Sequence[ViewAttempt]) -> ExecutionState:
-    """Return the state of the execution the task is in; of the last attempt where Airflow has no such task.
+    """Return the state of the task's current execution; of its last attempt if Airflow has no such task.
 
-    Whether a task has succeeded is Airflow's word, though a person has marked it: what is behind it depends on that.
+    Airflow decides whether a task has succeeded, even if a person has marked it: later tasks depend on that.
     """
     if current is None:
         return attempts[-1].state if attempts else ExecutionState.CREATED
@@ -156,7 +156,7 @@ def _airflow_state(row: TryRow) -> ExecutionState:
 
 
 def _state(row: TryRow | None, attempt: RegionExecution | None) -> ExecutionState:
-    """Take the word of who says that it is over; while nobody does, the documents', which are closer to it."""
+    """Return the state of the source that says it has ended; if neither does, the documents', which are more direct."""
     if row is None:
         return attempt.state if attempt else ExecutionState.CREATED
     of_airflow = _airflow_state(row)
@@ -225,7 +225,7 @@ def _vertex(vertex: VertexMetrics) -> ViewVertexRun:
 
 
 def _output(output: Output) -> ViewOutputRun:
-    # Staged data lies in <result id>/epoch-<n>-<execution id> (staging_layout.py).
+    # Staged data is in <result id>/epoch-<n>-<execution id> (staging_layout.py).
     is_staged = output.kind == "staged"
     folder = PurePath(output.location).parent.name
     return ViewOutputRun(

@@ -1,4 +1,4 @@
-"""Where the attempts of a run are looked at: their logs in Airflow, their applications in Spark."""
+"""Links to the attempts of a run: their logs in Airflow, their applications in Spark."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graph_compiler.identifiers import RegionId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Links:
-    """Where the attempts of a run are looked at. Airflow's pages are named from where Airflow is served."""
+    """Links to the attempts of a run. Airflow's pages are relative to where Airflow is served."""
 
     history_server: str | None
 
@@ -24,7 +24,7 @@ class Links:
         return f"{dag_run}/{task}?try_number={try_number}"
 
     def spark(self, application_id: str | None, live: str | None) -> str | None:
-        """Return Spark's own UI while there is one; else its history server's page, where one is configured."""
+        """Return Spark's UI while there is one; else its history server's page, if one is configured."""
         if live is not None and live.startswith(("http://", "https://")):
             return live
         if self.history_server is None or application_id is None:
@@ -33,5 +33,5 @@ class Links:
 
 
 def _quoted(name: str) -> str:
-    """Write a name as a part of a URL, whatever a document says that it is."""
+    """Quote a name for a URL, whatever characters a document has in it."""
     return quote(name, safe="", errors="replace")

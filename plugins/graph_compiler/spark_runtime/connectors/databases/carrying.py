@@ -1,14 +1,14 @@
 """Carry out a decision: its rows and its mark in one transaction. Only the mark shows whether it was done.
 
-    staged?  mark?                                    (asked in this order: who takes the one away puts the other first)
-      any    published     done: another has carried it out
+    staged?  mark?                                    (asked in this order: the mark is put before staged is dropped)
+      any    published     done: another execution has carried it out
       any    given up      PublicationConflictError
       no     none          the rows are lost: given up, PublicationConflictError
       yes    none          mark + rows [+ DROP staged], committed together
                              └─ an error, the answer to COMMIT lost: ask for the mark again, on a new connection
 
-Where definitions commit by themselves (MySQL, Oracle), a table that is created comes empty first, and the staged one
-goes afterwards: neither says anything about the rows.
+If the database commits definitions at once (MySQL, Oracle), a new table is first created empty, and the staged one is
+dropped afterwards: neither shows whether the rows are there.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LOG = program_log.logger(__name__)
 class TablePublication(Publication):
     """What one execution is about to do to a table: from the table beside it, named `staged`. Names are SQL.
 
-    Before there were marks, decisions were written as this: the staged table went with its rows, in one transaction.
+    Decisions had this form before there were marks: the staged table was dropped in the transaction of the rows.
     """
 
     table: str
@@ -48,7 +48,7 @@ class TablePublication(Publication):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedPublication(TablePublication):
-    """A publication whose `mark` is written with its rows; no other decision has that mark."""
+    """A publication whose unique `mark` is written with its rows."""
 
     mark: str
 
@@ -70,8 +70,8 @@ def marks_of(to: TablePublication, database: Database) -> Marks:
 def carry_out(to: TablePublication, database: Database) -> Refusal | None:
     """Carry out a decision, unless it is done; return why the database permanently refuses it, else None.
 
-    Raises PublicationConflictError where the rows are lost, or others have given it up; and what the driver raises,
-    where nobody can tell: the decision stands.
+    Raises PublicationConflictError if the rows are lost, or if others have given it up; and the driver's errors if
+    the outcome is unknown: the decision stands.
     """
     is_staged = is_there(database, to.staged)
     if not isinstance(to, MarkedPublication):
@@ -137,7 +137,7 @@ def _refusal(error: Py4JJavaError) -> Refusal:
 
 
 def _run(to: TablePublication, mark: list[str], database: Database) -> Refusal | None:
-    """Run what was decided, with the mark first: who comes second waits for it, and has done nothing yet."""
+    """Run what was decided, with the mark first: a second execution waits for it before it changes anything."""
     columns = ", ".join(map(database.quote, to.columns))
     drop = f"DROP TABLE {to.staged}"
     insert = f"INSERT INTO {to.table} ({columns}) SELECT {columns} FROM {to.staged}"

@@ -5,9 +5,8 @@
     5f0c…         published    …
     91ab…         given up     …
 
-A mark is put once (it is the key): an execution that would carry the same decision out again, or give it up, is
-refused by the database and reads what became of it. Numbers of publications would not do, since every staging root
-counts its own.
+A mark can be inserted once (it is the key): if an execution tries to carry out the same decision again, or to give it
+up, the database refuses and it reads the outcome. Publication numbers would not do: every staging root has its own.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class Marks:
     def make_ready(self) -> None:
         """Create the table if needed, and try a mark: missing privileges are reported before any row moves.
 
-        Raises PublicationError where the database refuses, and what the driver raises for anything else.
+        Raises PublicationError if the database refuses, and the driver's error for anything else.
         """
         try:
             if not self._is_there():
@@ -94,7 +93,7 @@ class Marks:
         try:
             self.database.execute([f"CREATE TABLE {self.table} ({_COLUMNS})"])
         except Py4JJavaError:
-            if not self._is_there():  # else another driver has made it meanwhile
+            if not self._is_there():  # else another driver has created it in the meantime
                 raise
 
     def _is_there(self) -> bool:

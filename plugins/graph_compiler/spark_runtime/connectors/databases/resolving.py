@@ -1,7 +1,7 @@
 """Find the table of a name by asking the database: an error is never taken for a missing table.
 
 orders         ┐
-public.orders  ├─▶  "public"."orders" of shop, there or not     one table, one place in the ledger
+public.orders  ├─▶  "public"."orders" of shop, existing or not  one table, one place in the ledger
 "orders"       ┘
 """
 
@@ -19,7 +19,7 @@ from graph_compiler.spark_runtime.connectors.databases.sql_errors import sql_sta
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError
 
 OURS = "graph_compiler_"
-"""Begins the name of every table we make."""
+"""Prefix of the name of every table we create."""
 _RELATION = """
 SELECT n.nspname, c.relname, c.relkind IN ('r', 'p', 'v', 'm', 'f')
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -45,7 +45,7 @@ class ResolvedTable:
 def resolve(database: Database) -> ResolvedTable:
     """Return the table a sink's connector names.
 
-    Raises PublicationError where the name is not that of a table we may write, and what the driver raises.
+    Raises PublicationError if the name is not that of a table we may write, and the driver's errors.
     """
     table = database.connector.table
     assert table is not None, "the compiler refuses to write a query"
@@ -69,7 +69,7 @@ def resolve(database: Database) -> ResolvedTable:
 
 
 def is_there(database: Database, name: str) -> bool:
-    """Whether a table of ours is there, by its SQL name; raises what the driver raises."""
+    """Whether a table of ours exists, by its SQL name; raises what the driver raises."""
     with database.connection() as connection:
         about = connection.getMetaData()
         if str(about.getDatabaseProductName()) == "PostgreSQL":
@@ -125,7 +125,7 @@ def _current_schema(connection: Any, table: str) -> str:
 def _by_metadata(
     database: Database, connection: Any, table: str, parts: tuple[NamePart, ...] | None
 ) -> ResolvedTable:
-    """Ask JDBC's own catalog; what that does not know (a synonym) may still be a table that answers."""
+    """Search JDBC's catalog; a name it does not have (a synonym) may still be a readable table."""
     name = database.name(table)
     if parts is None:
         place, is_listed = table, False
@@ -144,7 +144,7 @@ def _by_metadata(
 
 
 _Kept = tuple[str | None, str | None, str]
-"""A table as JDBC's catalog has it: catalog, schema and name."""
+"""A table in JDBC's catalog: catalog, schema and name."""
 
 
 def _kept(connection: Any, parts: tuple[NamePart, ...]) -> _Kept:

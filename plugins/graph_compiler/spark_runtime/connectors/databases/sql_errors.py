@@ -13,20 +13,20 @@ from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, is_
 
 _MOST_LINKS = 50
 _FINAL = re.compile(r"0A|21|22|23|27|2F|38|39|42|44|54|55000|P0")
-"""What the same statement on the same rows gets again: it was refused for what it says, or for what they hold.
+"""Errors that the same statement on the same rows gets again: the statement or the rows were refused.
 
-0A not supported · 21 too many rows for one (merge) · 22 data · 23 constraints · 27, 2F, 38, 39 and P0 what triggers and
-functions raise · 42 names, types and rights · 44 a view's check · 54 beyond a limit (a key too long for its index) ·
+0A not supported · 21 too many rows for one (merge) · 22 data · 23 constraints · 27, 2F, 38, 39 and P0 of triggers and
+functions · 42 names, types and rights · 44 a view's check · 54 beyond a limit (a key too long for its index) ·
 55000 a table that cannot take rows as it is (a view). Anything else may pass: 08 connection, 25006 read only (a
 standby), 28 login, 40 deadlock and serialization, 53 resources, 55P03 lock timeout, 57 shutdown and statement timeout,
 58 system, XX internal, and whatever has no SQLSTATE.
 """
 _CHANGED = frozenset({"42P01", "42S02", "42703", "42S22", "42804"})
-"""The table or a column is gone, or has another type: what was checked before is no longer so."""
+"""The table or a column is gone, or its type differs: it has changed since it was checked."""
 
 
 def sql_state(error: Py4JJavaError) -> str:
-    """Return the SQLSTATE of the first SQLException in a chain that has one, empty if none has."""
+    """Return the SQLSTATE of the first SQLException in a chain that has one; empty if none has."""
     states = (str(found.getSQLState() or "") for found in _sql_exceptions(error.java_exception))
     return next((state for state in states if state), "")
 
