@@ -74,7 +74,9 @@ class Look:
         return f"{self.machine:8} seed {self.seed}: {self.steps} steps, {self.seconds:.0f} s, {outcome}"
 
     def _words(self, found: BaseException) -> str:
-        return "\n".join([*getattr(found, "__notes__", ()), f"{type(found).__name__}: {found}"])
+        words = [*getattr(found, "__notes__", ()), f"{type(found).__name__}: {found}"]
+        several = found.exceptions if isinstance(found, BaseExceptionGroup) else ()
+        return "\n".join([*words, *map(self._words, several)])
 
 
 @contextmanager
