@@ -70,7 +70,7 @@ def compiled_dag(declared: Pipeline | StreamExecutionEnvironment) -> Any:
 
 
 def carrying(text: bytes) -> Any:
-    """Return the Dag of a pipeline whose plan is another text."""
+    """Return the Dag of a pipeline whose plan is replaced by this text."""
     env = StreamExecutionEnvironment("carrier")
     env.from_source(Csv("/in"), "in").sink_to(Parquet("/out")).name("out")
     dag = compiled_dag(env)

@@ -167,10 +167,10 @@ class EmbeddedAirflow:
 
 
 def starting_this_airflow(environment: Mapping[str, str], home: Path) -> dict[str, str]:
-    """Return the environment of an `airflow standalone`, which starts its parts as `airflow` by PATH; leaves a script.
+    """Return the environment for `airflow standalone`, which finds its `airflow` on the PATH; writes a script for it.
 
-    What pip installs names its Python by a whole path: in a project that was copied or moved, that is another one's, or
-    is gone.
+    The programs that pip installs name their Python by its absolute path: in a project that was copied or moved, that
+    of the first project, which may be gone.
     """
     programs = home / "bin"
     make_private_folder(programs)

@@ -15,7 +15,6 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler.errors import PublicationError
 from graph_compiler.identifiers import counted
 from graph_compiler.spark_runtime.publishing.partition_names import watch_folders
-from graph_compiler.spark_runtime.spark_internals.executed_plan import rows_written
 from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import footer_rows, orc_rows
 from graph_compiler.staging.publications.listing import files_with_rows
@@ -80,9 +79,9 @@ def write_files(
         rows = rows.repartition(format.files)
     watched = watch_folders(rows, format.partition_by)
     writer = watched.rows.write.format(format.name).options(**{**format.options, **_PINNED})
-    with ExecutedQueries.of(rows.sparkSession).writing(folder) as written_query:
+    with ExecutedQueries.of(rows.sparkSession).writing(folder) as rows_written:
         writer.partitionBy(*format.partition_by).save(folder)
-        written = rows_written(written_query())
+        written = rows_written()
     watched.check()
     files = _list(Path(folder))
     _compare(rows.sparkSession, folder, files, format, written)

@@ -45,7 +45,6 @@ from graph_compiler.spark_runtime.results.pinned_settings import WRITE_OPTIONS, 
 from graph_compiler.spark_runtime.results.reading import read_staged_files
 from graph_compiler.spark_runtime.results.row_checksum import ObservedChecksum
 from graph_compiler.spark_runtime.results.session_settings import pinned
-from graph_compiler.spark_runtime.spark_internals.executed_plan import rows_written
 from graph_compiler.spark_runtime.spark_internals.executed_queries import ExecutedQueries
 from graph_compiler.staging.results.damage import find_damage, record_damage
 from graph_compiler.staging.results.manifest_log import ManifestLog
@@ -107,9 +106,9 @@ class StagingArea:
         self.log.store.make_folder(location.rpartition("/")[0])
         observed = ObservedChecksum.of(rows) if result.is_compared else ObservedChecksum.none(rows)
         queries = ExecutedQueries.of(self.spark)
-        with pinned(self.spark, WRITE_SESSION), queries.writing(location) as written_query:
+        with pinned(self.spark, WRITE_SESSION), queries.writing(location) as rows_written:
             observed.rows.write.options(**WRITE_OPTIONS).parquet(location)
-            written = rows_written(written_query())
+            written = rows_written()
         partitions = written_partitions(
             self.spark, self.log.store, location, partitions=result.partitions
         )

@@ -13,7 +13,7 @@ _ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 
 def preparation_folder(target: Path) -> Path:
-    """Return the folder for prepared rows of a target: beside it, or in it if that is another mount.
+    """Return the folder for prepared rows of a target: beside it, or in it if the target is on a mount of its own.
 
     A target may be a mount point, or a link to another disk; nothing can be renamed from one mount to another.
     """

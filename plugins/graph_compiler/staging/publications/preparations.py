@@ -59,7 +59,7 @@ def beside(target: Path) -> Path:
 
 
 def inside(folder: Path) -> Path:
-    """Return the folder in which executions prepare rows inside their target, if beside it is another mount."""
+    """Return the folder in which executions prepare rows inside a target that is on a mount of its own."""
     return folder / _ENDING
 
 
