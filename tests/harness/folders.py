@@ -2,9 +2,11 @@
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.identifiers import OperatorId
@@ -17,6 +19,18 @@ def put(folder: Path, names: Iterable[str], content: str = "") -> None:
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(content)
+
+
+def failing(call: Callable[..., Any], nth: int, error: OSError) -> Callable[..., Any]:
+    """Return a function that does the same, and fails at its n-th call, counted from 0."""
+    numbers = count()
+
+    def fails_once(*args: Any, **kwargs: Any) -> Any:
+        if next(numbers) == nth:
+            raise error
+        return call(*args, **kwargs)
+
+    return fails_once
 
 
 def prepare(

@@ -4,12 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler import Orc, Parquet, Range, StreamExecutionEnvironment
 from graph_compiler.declaration.connectors import FileConnector
 from graph_compiler.errors import PublicationConflictError, PublicationError, SchemaChangedError
 from graph_compiler.identifiers import OperatorId
+from graph_compiler.spark_runtime.connectors import file_sink
+from graph_compiler.spark_runtime.publishing.merge_keys import merge
 from tests.harness.sinks import Sinks, files_of
 from tests.spark.conftest import RunPipeline
 
@@ -93,6 +95,26 @@ def test_concurrent_merges_conflict_and_the_loser_is_retried(
         one.publish()
     sinks.write(target, SECOND, run="r1", **MERGE)
     assert rows(spark, target) == [(1, "a"), (2, "B"), (3, "C"), (4, "D")]
+
+
+def test_a_file_that_others_add_during_a_merge_is_kept_and_merged_by_the_retry(
+    spark: SparkSession, sinks: Sinks, target: Parquet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sinks.write(target, FIRST, run="r1", **MERGE)
+
+    def others_add(old: DataFrame, new: DataFrame, keys: tuple[str, ...]) -> DataFrame:
+        spark.sql("SELECT 9L AS id, 'x' AS k").write.mode("append").parquet(target.path)
+        return merge(old, new, keys)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(file_sink, "merge", others_add)
+        with pytest.raises(
+            PublicationConflictError, match="has changed while its rows were merged"
+        ):
+            sinks.write(target, SECOND, run="r2", **MERGE)
+    assert rows(spark, target) == [(1, "a"), (2, "b"), (3, "c"), (9, "x")]
+    sinks.write(target, SECOND, run="r2", **MERGE)
+    assert rows(spark, target) == [(1, "a"), (2, "B"), (3, "c"), (4, "D"), (9, "x")]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Two carriers of one intent, in every order of their steps, each dying at each of them: readers, and the end."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from graph_compiler.staging.store.folder_exchange import exchange_folders
 from graph_compiler.staging.store.in_memory_store import InMemoryStore
 from graph_compiler.staging.store.local_store import LocalStore
 from graph_compiler.staging.store.staging_store import Promises
-from tests.harness.folders import in_memory, prepare, put, seen
+from tests.harness.folders import failing, in_memory, prepare, put, seen
 from tests.harness.worlds import (
     NEW,
     OLD,
@@ -100,6 +101,17 @@ def test_without_folder_exchange_new_files_appear_before_old_ones_go(
     World(world, overwrite).explore(lambda target: views.add(seen(target)))
     assert all(view >= OLD or view >= NEW for view in views)
     assert {OLD, OLD | NEW, NEW} <= views
+
+
+def test_an_old_file_that_is_not_found_once_is_removed_all_the_same(
+    world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(world / "out", ["old"])
+    intent = prepare(world / "out", add=["new"], remove=["old"])
+    unlink = failing(os.unlink, 0, FileNotFoundError())
+    monkeypatch.setattr(os, "unlink", unlink)
+    carry_out(intent)
+    assert seen(world / "out") == {"new"}
 
 
 @pytest.mark.parametrize("is_promised", [True, False])

@@ -1,5 +1,6 @@
 """Which names of a folder readers see; `tests/spark/publishing/test_folder_listing.py` asks Spark the same."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from graph_compiler.staging.publications.listing import (
     has_rows,
     is_hidden,
 )
-from tests.harness.folders import put
+from tests.harness.folders import failing, put
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,29 @@ def test_a_link_is_followed_once_and_one_that_leads_nowhere_is_passed_over(tmp_p
     (tmp_path / "target/k=2").symlink_to(tmp_path / "target")
     (tmp_path / "target/gone").symlink_to(tmp_path / "nowhere")
     assert data_files(tmp_path / "target") == {"part-0", "k=1/part-1"}
+
+
+@pytest.mark.parametrize("nth", range(4))
+@pytest.mark.parametrize("call", ["scandir", "stat"])
+def test_what_is_not_found_once_is_looked_for_again(
+    call: str, nth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / "target", ["k=1/part-0", "k=2/part-1"])
+    (tmp_path / "target/part-2").symlink_to(tmp_path / "target/k=1/part-0")
+    monkeypatch.setattr(os, call, failing(getattr(os, call), nth, FileNotFoundError()))
+    assert data_files(tmp_path / "target") == {"k=1/part-0", "k=2/part-1", "part-2"}
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), PermissionError()])
+@pytest.mark.parametrize("nth", range(4))
+def test_a_file_of_which_nothing_can_be_told_is_not_passed_over(
+    error: OSError, nth: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / "target", ["k=1/part-0", "k=2/part-1"])
+    (tmp_path / "target/part-2").symlink_to(tmp_path / "target/k=1/part-0")
+    monkeypatch.setattr(os, "stat", failing(os.stat, nth, error))
+    with pytest.raises(type(error)):
+        data_files(tmp_path / "target")
 
 
 def test_a_folder_that_is_not_there_has_no_files(tmp_path: Path) -> None:

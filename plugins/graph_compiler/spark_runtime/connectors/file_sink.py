@@ -89,17 +89,17 @@ class FileSink:
             files=self.sink.files,
         )
         watched = watch_values(rows, format.name, format.options, format.partition_by)
-        merged, rows = None, watched.rows
+        count, merged, rows = None, None, watched.rows
         if self.sink.mode is SinkMode.MERGE:
-            new, merged = self.publisher.set_aside(self.ticket, rows, format)
+            new, count = self.publisher.set_aside(self.ticket, rows, format)
             watched.check()
-            rows = self._merge(new)
+            rows, merged = self._merge(new)
         behind_others = self.ticket if self.sink.mode in _KEEPS_FILES else None
-        intent = self.publisher.prepare(self.ticket, rows, format)
+        intent = self.publisher.prepare(self.ticket, rows, format, merged=merged)
         watched.check()
         return PreparedSink(
             location=intent.target,
-            rows=intent.rows if merged is None else merged,
+            rows=intent.rows if count is None else count,
             bytes=intent.bytes,
             publish=partial(self.publisher.publish, intent, behind_others=behind_others),
         )
@@ -108,16 +108,17 @@ class FileSink:
         """Remove what was written beside the target."""
         self.publisher.discard(self.ticket)
 
-    def _merge(self, new: DataFrame) -> DataFrame:
-        """Return all rows of the target after the merge."""
+    def _merge(self, new: DataFrame) -> tuple[DataFrame, frozenset[str]]:
+        """Return all rows of the target after the merge, and the files that held the old ones."""
         keys = key_columns(self.sink.keys, new.schema)
         refuse_keys(unusable_keys(new, keys), keys)
-        if not self.ticket.old_files:
-            return new
+        held = frozenset(self.ticket.old_files)  # before Spark lists them: later ones are noticed
+        if not held:
+            return new, held
         options = reads_everything(reveal_all(self.connector.spark_options()))
         reader = self.publisher.spark.read.format(self.connector.spark_format).options(**options)
         old = reader.schema(self._held_schema(new)).load(literal(self.ticket.target))
-        return merge(old, new, keys)
+        return merge(old, new, keys), held
 
     def _held_schema(self, rows: DataFrame) -> StructType:
         # Without what this run has added: a second attempt sees the target as the first one did.

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.connectors.connector import SinkMode
 from graph_compiler.declaration.connectors.file_uris import LOCAL_PLACES, local_path, why_no_store
-from graph_compiler.errors import DecisionLostError, PublicationError
+from graph_compiler.errors import DecisionLostError, PublicationConflictError, PublicationError
 from graph_compiler.identifiers import OperatorId, counted, path_segment
 from graph_compiler.spark_runtime.publishing.literal_paths import literal, reads_everything
 from graph_compiler.spark_runtime.publishing.partition_names import partition_of
@@ -139,14 +139,30 @@ class Publisher:
         reader = self.spark.read.format(format.name).options(**reads_everything(format.options))
         return reader.schema(rows.schema).load(literal(folder)), count
 
-    def prepare(self, ticket: Ticket, rows: DataFrame, format: FileFormat = PARQUET) -> Intent:
-        """Write the rows beside the target; nothing is visible yet."""
+    def prepare(
+        self,
+        ticket: Ticket,
+        rows: DataFrame,
+        format: FileFormat = PARQUET,
+        *,
+        merged: frozenset[str] | None = None,
+    ) -> Intent:
+        """Write the rows beside the target; nothing is visible yet.
+
+        `merged`: the files of the target whose rows are among these. Raises PublicationConflictError if the target has
+        others meanwhile: replacing them would lose rows.
+        """
         prepared = self.prepared_folder(ticket)
         written = str(prepared / _WRITTEN)
         files, count = write_files(rows, written, format)
         replaces = _folders_to_replace(ticket, files)
         old_markers = self.marker_files(ticket) if files and format.partition_by else frozenset()
         gone = _files_to_remove(ticket, replaces, old_markers)
+        if merged is not None and (changed := sorted(gone ^ merged)):
+            raise PublicationConflictError(
+                f"{ticket.target} has changed while its rows were merged ({changed[0]}); nothing of this is visible\n"
+                "  hint: a retry merges the rows that are there now"
+            )
         has_rows = bool(files)
         if not has_rows and not data_files(Path(ticket.target)) - gone:
             files = write_empty_file(self.spark, rows, written, format)

@@ -29,6 +29,7 @@ from graph_compiler.staging.publications.intent import WHOLE, Intent
 from graph_compiler.staging.publications.listing import data_files, first_link, is_hidden
 from graph_compiler.staging.publications.mounts import has_mount_inside
 from graph_compiler.staging.publications.moves import move, room_in
+from graph_compiler.staging.store.asking_again import ask_again
 from graph_compiler.staging.store.local_store import sync_folder
 from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import target_store
@@ -196,8 +197,8 @@ def _clear_the_way(target: Path, name: str, remove: tuple[str, ...]) -> None:
 def _unlink(path: Path) -> None:
     """Remove a file or a link; a folder that has replaced it is kept."""
     if path.is_symlink() or not path.is_dir():
-        with suppress(NotADirectoryError):  # a file is where its folder was
-            path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError, NotADirectoryError):  # a file is where its folder was
+            ask_again(path.unlink)
 
 
 def _rename(new: Path, place: Path) -> bool:

@@ -5,9 +5,12 @@ Spark follows links to folders and to files. Broken links, and folders inside th
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from graph_compiler.staging.store.asking_again import ask_again
 
 _SUMMARIES = ("_metadata", "_common_metadata")
 _BEING_COPIED = "._COPYING_"
@@ -30,7 +33,10 @@ def has_rows(name: str) -> bool:
 
 
 def data_files(folder: Path) -> frozenset[str]:
-    """Return the files that readers of a folder see, including those of partition folders, by relative name."""
+    """Return the files that readers of a folder see, including those of partition folders, by relative name.
+
+    Raises OSError if it cannot be told: a file that is not listed would be neither merged nor replaced.
+    """
     return frozenset(_walk(folder, "", is_hidden, _identity(folder)))
 
 
@@ -49,11 +55,16 @@ _Identity = tuple[tuple[int, int], ...]
 """Device and inode of a folder, and of those around it that were walked through."""
 
 
-def _identity(folder: Path) -> _Identity:
+def _identity(path: str | Path) -> _Identity:
+    """Return nothing for what is not there: it has gone meanwhile, or is a broken link."""
     try:
-        found = folder.stat()
-    except OSError:
+        found = ask_again(lambda: os.stat(path))
+    except (FileNotFoundError, NotADirectoryError):
         return ()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return ()
+        raise
     return ((found.st_dev, found.st_ino),)
 
 
@@ -61,17 +72,17 @@ def _walk(
     folder: Path, prefix: str, passes_over: Callable[[str], bool], around: _Identity
 ) -> Iterator[str]:
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        entries = sorted(ask_again(lambda: os.scandir(folder)), key=lambda entry: entry.name)
     except (FileNotFoundError, NotADirectoryError):  # it has gone meanwhile
         return
     for entry in entries:
         if passes_over(entry.name):
             continue
         if entry.is_dir():
-            here = _identity(Path(entry.path))
+            here = _identity(entry.path)
             if here and here[0] not in around:
                 yield from _walk(
                     Path(entry.path), f"{prefix}{entry.name}/", passes_over, here + around
                 )
-        elif not entry.is_symlink() or os.path.exists(entry.path):
+        elif not entry.is_symlink() or _identity(entry.path):
             yield f"{prefix}{entry.name}"
