@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -13,6 +14,7 @@ from graph_compiler.deployment.documents.descriptor import TaskDeploymentDescrip
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.staging.executions.run_marker import VERSION, RunMarker, mark_run
 from graph_compiler.staging.store.local_store import LocalStore
+from tests.harness.flights_data import copy_january
 
 pytest_plugins = ["graph_compiler.testing.pytest_plugin"]
 
@@ -33,6 +35,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start with slow tests: what processes take last should be short, so that they end at the same time."""
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in SLOW_FIRST])
+
+
+@pytest.fixture(scope="session")
+def january(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the tables of the flights pipeline, of one month."""
+    return copy_january(tmp_path_factory.mktemp("january"))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 from graph_compiler.cli.running.embedded_airflow import MIGRATED, EmbeddedAirflow
 from graph_compiler.testing.pytest_plugin import SHORT_LIVED
-from tests.harness.reference import DATA
+from tests.harness.flights_data import DATA
 from tests.harness.shared_classes import using_archive, with_shared_classes
 
 ROOT = Path(__file__).parents[2]
@@ -27,9 +27,10 @@ NOT_THE_USERS = ("AIRFLOW_", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
 
 @dataclass(frozen=True)
 class Home:
-    """One Airflow home; `output` is where the flights pipeline is told to write."""
+    """One Airflow home; the flights pipeline is told to read `data`, and to write to `output`."""
 
     folder: Path
+    data: Path = DATA
 
     @property
     def output(self) -> Path:
@@ -37,7 +38,7 @@ class Home:
 
     @property
     def params(self) -> dict[str, str]:
-        return {"input": str(DATA), "output": str(self.output)}
+        return {"input": str(self.data), "output": str(self.output)}
 
     def environment(self, **more: str) -> dict[str, str]:
         with pytest.MonkeyPatch.context() as patch:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,14 +19,15 @@ from graph_compiler.staging.executions.executions import executions as attempts_
 from graph_compiler.staging.executions.executions import identity_of
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.end_to_end.conftest import ROOT, Home
-from tests.harness.reference import LATE_ROUTES, assert_same_rows, expected, published
+from tests.harness.reference import assert_same_rows, expected, published
 
 pytestmark = pytest.mark.e2e
 Found = TypeVar("Found")
 
 
 @pytest.mark.usefixtures("migrated_home")
-def test_the_retry_reuses_the_committed_result(home: Home, tmp_path: Path) -> None:
+def test_the_retry_reuses_the_committed_result(home: Home, january: Path, tmp_path: Path) -> None:
+    home = replace(home, data=january)
     events = tmp_path / "events"
     events.mkdir()
     spark_conf = {
@@ -73,8 +75,8 @@ def test_the_retry_reuses_the_committed_result(home: Home, tmp_path: Path) -> No
         "late_routes": 2,
     }
     assert len(list(events.iterdir())) == 3, "Spark applications started"
-    reports = [(folder / "report.json").exists() for folder in executions["late_routes"]]
-    assert sorted(reports) == [False, True]
+    reported = [(folder / "report.json").exists() for folder in executions["late_routes"]]
+    assert sorted(reported) == [False, True]
     (run,) = (home.folder / "staging" / "flights").iterdir()
     identity = identity_of(LocalStore(), str(run))
     assert identity is not None
@@ -88,7 +90,9 @@ def test_the_retry_reuses_the_committed_result(home: Home, tmp_path: Path) -> No
     assert "the Spark driver ended without a report" in str(first.reason)
     (manifests,) = home.folder.glob("staging/flights/*/manifests/*")
     assert [path.name for path in manifests.iterdir()] == ["0.json"]
-    assert_same_rows(published(home.output / "late_routes"), expected(LATE_ROUTES))
+    assert_same_rows(
+        published(home.output / "late_routes"), expected(reports(january)["late_routes"])
+    )
 
 
 def wait_for(

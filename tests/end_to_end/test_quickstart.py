@@ -8,6 +8,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -46,7 +47,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         if path.name == "data":
             (project / path.name).symlink_to(path)
         elif path.name not in LEFT_OUT:
-            (shutil.copytree if path.is_dir() else shutil.copy2)(path, project / path.name)
+            copy_tree = partial(shutil.copytree, ignore=shutil.ignore_patterns("node_modules"))
+            (copy_tree if path.is_dir() else shutil.copy2)(path, project / path.name)
     # Its own folder, and newer than the locks: nothing is installed here, and nothing there is made anew.
     (project / ".venv").mkdir()
     for path in (ROOT / ".venv").iterdir():

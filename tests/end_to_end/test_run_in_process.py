@@ -4,13 +4,14 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.end_to_end.conftest import ROOT, Home
-from tests.harness.reference import REPORTS, assert_same_rows, expected, published
+from tests.harness.reference import assert_same_rows, expected, published, reports
 
 pytestmark = pytest.mark.e2e
 RUN = "in_process__2013-01-01"
@@ -22,19 +23,21 @@ def call(home: Home, *arguments: str, **params: str) -> list[str]:
     return ["run", "flights", "--date", "2013-01-01", *words, *arguments]
 
 
-def test_all_tasks_run_in_one_session_and_are_recorded(home: Home) -> None:
+def test_all_tasks_run_in_one_session_and_are_recorded(home: Home, january: Path) -> None:
+    home = replace(home, data=january)
+    wanted = {name: expected(query) for name, query in reports(january).items()}
     done = home.cli(*call(home, "--in-process", "--json"))
     assert done.returncode == 0, done.stdout + done.stderr
     document = json.loads(done.stdout)
     assert (document["state"], document["run_id"]) == ("FINISHED", RUN)
     assert {sink["sink"]: sink["rows"] for sink in document["sinks"]} == {
-        name: len(expected(query)[1]) for name, query in REPORTS.items()
+        name: len(rows) for name, (_, rows) in wanted.items()
     }
     assert document["contracts"] == [
         {
             "contract": "arrival_is_known",
-            "rows": 328_521,
-            "violations": 1_175,
+            "rows": 26_483,
+            "violations": 85,
             "on_violation": "warn",
         }
     ]
@@ -42,15 +45,18 @@ def test_all_tasks_run_in_one_session_and_are_recorded(home: Home) -> None:
     assert [task["state"] for task in document["tasks"]] == ["FINISHED", "FINISHED"]
     for words in ("with_weather: running", "with_weather · with_weather: staging rows"):
         assert words in done.stderr
-    for name, query in REPORTS.items():
-        assert_same_rows(published(home.output / name), expected(query))
+    for name, rows in wanted.items():
+        assert_same_rows(published(home.output / name), rows)
     assert not (home.folder / "airflow.db").exists()
     history = home.cli("history", "flights", RUN, "--json")
     assert history.returncode == 0, history.stderr
     assert history.stdout.count('"FINISHED"') >= 2
 
 
-def test_running_up_to_an_operator_shows_its_rows_and_writes_no_sink(home: Home) -> None:
+def test_running_up_to_an_operator_shows_its_rows_and_writes_no_sink(
+    home: Home, january: Path
+) -> None:
+    home = replace(home, data=january)
     done = home.cli(*call(home, "--until", "lateness_by_weather", "--limit", "3", "--count"))
     assert done.returncode == 0, done.stdout + done.stderr
     for words in ("lateness_by_weather: 3 of 5 rows", "weather", "STRING", "mean_delay", "DOUBLE"):

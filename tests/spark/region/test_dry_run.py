@@ -19,7 +19,7 @@ from graph_compiler.deployment.documents.run_identity import RunIdentity
 from graph_compiler.spark_runtime.dry_run import dry_run
 from graph_compiler.spark_runtime.shell import named_rows
 from pipelines.flights import env as flights
-from tests.harness.reference import DATA
+from tests.harness.flights_data import DATA
 from tests.spark import functions
 
 pytestmark = pytest.mark.spark

@@ -20,7 +20,7 @@ from graph_compiler.spark_runtime.rehearsal.test_rows import GivenRowsError
 from graph_compiler.testing import REAL, PipelineFailedError, PipelineResult, Rows
 from pipelines.flights import env as flights
 from tests.conftest import SHUFFLE_MODES, with_options
-from tests.harness.reference import DATA, REPORTS, assert_same_rows, expected
+from tests.harness.reference import assert_same_rows, expected, reports
 
 pytestmark = pytest.mark.spark
 Run = Callable[..., PipelineResult]
@@ -367,10 +367,10 @@ def test_rows_for_a_source_are_given_only_once(orders: DataStream, pipeline_run:
         pipeline_run(sink(orders), {"orders": [{"k": "a"}], "u": []})
 
 
-def test_real_sources_give_the_reference_rows(pipeline_run: Run) -> None:
-    result = pipeline_run(flights, REAL, params={"input": str(DATA)})
+def test_real_sources_give_the_reference_rows(pipeline_run: Run, january: Path) -> None:
+    result = pipeline_run(flights, REAL, params={"input": str(january)})
     for name in ("late_routes", "by_weather", "worst_routes"):
-        columns, rows = expected(REPORTS[name])
+        columns, rows = expected(reports(january)[name])
         found = result.sink(name)
         same = [tuple(row.values()) for row in found.rows]
         assert_same_rows((list(found.columns), same), (columns, rows))
