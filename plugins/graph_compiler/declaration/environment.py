@@ -139,6 +139,11 @@ class StreamExecutionEnvironment:
             description=self._description,
             tags=self._tags,
             declared_at=self._declared_at,
+            unread_sources=tuple(
+                source
+                for id, source in self._transformations.items()
+                if id not in found and isinstance(source, SourceTransformation)
+            ),
         )
 
     def get_stream_graph(
