@@ -55,7 +55,7 @@ def asked(
 @pytest.fixture
 def rows(tmp_path: Path) -> DataStream:
     (tmp_path / "in.csv").write_text("k,v\na,1\nb,2\n")
-    env = Environment("p")
+    env = Environment("p", params={"least": 1})
     return env.from_source(Csv(f"{tmp_path}/in.csv"), "in")
 
 
@@ -83,6 +83,14 @@ FINDINGS: dict[str, tuple[Callable[[DataStream], DataStream], str]] = {
     "a misspelt word of a query": (
         lambda s: s.sql("SELECT * FRM {input}"),
         "near '{input}': extra input '{input}'.\n  in: SELECT * FRM {input}\n                   ^\n",
+    ),
+    "bad SQL with a parameter": (
+        lambda s: s.filter("v > > :least"),
+        "in: v > > :least\n          ^",
+    ),
+    "a query with a parameter": (
+        lambda s: s.sql("SELECT *\nFROM {input} WHER v > :least"),
+        "in: SELECT *\n      FROM {input} WHER v > :least\n                        ^",
     ),
     "a union": (lambda s: s.union(s.select("k")).filter("true"), "only one has v"),
 }
