@@ -1,13 +1,18 @@
 """What is said of a value in a file that does not fit its column's type."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from graph_compiler import Csv, DataStream, Files, Json, Parquet, StreamExecutionEnvironment
 from graph_compiler.declaration.connectors import FileConnector
+from graph_compiler.declaration.operators import RuntimeSettings, Source
+from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
 from graph_compiler.deployment.documents.report import Failure
+from graph_compiler.errors import SourceLocation
+from graph_compiler.identifiers import OperatorId
 from graph_compiler.spark_runtime.failures.bad_records import bad_record, read_failure, unread_file
 from graph_compiler.spark_runtime.failures.causes import Cause
 from tests.spark.conftest import RunPipeline
@@ -156,6 +161,25 @@ def test_failures_that_are_not_of_a_file_have_no_record() -> None:
     cause = cause_of("MALFORMED_RECORD_IN_PARSING.X", malformed)
     assert unread_file(cause) is None
     assert bad_record(cause) is None
+
+
+def test_hints_are_written_as_in_the_file_that_declares_the_source() -> None:
+    malformed = "SparkException: [MALFORMED_RECORD_IN_PARSING.X] in record parsing: [null].\nParse"
+    cause = cause_of("FAILED_READ_FILE.NO_HINT", 'NumberFormatException: For input string: "NA"')
+    cause = replace(cause, chain=(cause.chain[0], malformed, cause.chain[1]))
+    source = OperatorDescriptor(
+        node_id=1,
+        operator_id=OperatorId("1"),
+        name="orders",
+        operator=Source(Csv("/in", schema="id INT")),
+        settings=RuntimeSettings(),
+        inputs=(),
+        declared_at=SourceLocation("pipelines/sales.yaml", 3),
+    )
+    assert read_failure(cause, source)[3:] == [
+        'hint: if it marks a missing value, declare null_value: "NA"',
+        "hint: on_schema_change: ignore reads every value that does not fit as NULL",
+    ]
 
 
 def cause_of(condition: str, deepest: str) -> Cause:

@@ -125,12 +125,14 @@ def _hints(
 ) -> Iterator[str]:
     if connector is None or culprit is None:
         return
+    declared_at = culprit.declared_at
+    is_yaml = declared_at is not None and declared_at.file.endswith(".yaml")
     if bad.value is not None and (setting := _setting_for(bad.value, bad.reason, connector)):
         meaning, name, value = setting
-        is_yaml = culprit.declared_at and culprit.declared_at.file.endswith((".yaml", ".yml"))
-        yield f"hint: {meaning}, declare {_written(name, value, connector, is_yaml=bool(is_yaml))}"
+        yield f"hint: {meaning}, declare {_written(name, value, connector, is_yaml=is_yaml)}"
     if not _FIELDS.search(bad.reason):
-        yield 'hint: on_schema_change="ignore" reads every value that does not fit as NULL'
+        ignore = "on_schema_change: ignore" if is_yaml else 'on_schema_change="ignore"'
+        yield f"hint: {ignore} reads every value that does not fit as NULL"
 
 
 def _setting_for(value: str, reason: str, connector: FileConnector) -> tuple[str, str, str] | None:
