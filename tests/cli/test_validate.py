@@ -23,6 +23,11 @@ TWO_OF_ONE_NAME = HEAD + (
     'kept = rows.filter("x > 1").name("kept").filter("y > 1").name("kept")\n'
     'kept.sink_to(Parquet("/out/same"))\n'
 )
+UNREAD = """idle = env.from_source(Csv("/in/idle.csv"), "idle")
+kept = rows.filter("x > 1").name("kept").key_by("x")
+split = rows.filter("x > 2", rejects="bad").name("split")
+split.get_side_output("bad").filter("x < 9").name("doubled")
+"""
 TWO_PROBLEMS = HEAD + (
     'rows.filter("x > :nobody").name("a").set_parallelism(0).sink_to(Parquet("/out"))\n'
 )
@@ -247,6 +252,24 @@ def test_operators_with_the_same_name_are_a_warning(project: Path) -> None:
     assert done.exit_code == 0
     assert "pipelines/same.py: warning: kept: an earlier operator has the same name" in done.stderr
     assert "1 pipeline checked, nothing wrong" in done.stdout
+
+
+def test_streams_that_nothing_reads_are_warnings(project: Path) -> None:
+    put(project, "unread", GOOD + UNREAD)
+    done = validate("--json")
+    assert done.exit_code == 0
+    (pipeline,) = json.loads(done.stdout)["pipelines"]
+    found = [(one["operator"], one["message"], one["line"]) for one in pipeline["warnings"]]
+    first = GOOD.count("\n") + 1
+    unread = "nothing reads its rows, and no sink writes them"
+    assert found == [
+        ("idle", "nothing reads this source", first),
+        ("kept", unread, first + 1),
+        ("doubled", unread, first + 3),
+    ]
+    assert {one["hint"] for one in pipeline["warnings"]} == {
+        "apply an operator or a sink to it, or remove it"
+    }
 
 
 def test_a_relative_source_path_is_a_warning(project: Path) -> None:

@@ -181,7 +181,7 @@ SOURCES: dict[str, tuple[Callable[[], Any], list[str]]] = {
         ["in: its step is 0", "allowed: any other whole number"],
     ),
     "a misspelt parameter in an option": (
-        lambda: Parquet("/in", options={"x": "{{ params.inptu }}"}),
+        lambda: Parquet("/in", options={"basePath": "{{ params.inptu }}"}),
         [
             "in: parameter 'inptu' is not declared",
             "allowed: run_date",

@@ -20,6 +20,7 @@ from graph_compiler.declaration.operators import Source, Sql
 from graph_compiler.declaration.parameters.parameter import Parameter, Params, read_parameters
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.refusals.collected import Refused, add_new
+from graph_compiler.declaration.refusals.constructors import StandsIn
 from graph_compiler.declaration.schedule import Schedule
 from graph_compiler.declaration.streams import DataStream
 from graph_compiler.declaration.transformations import SourceTransformation, Transformation
@@ -34,7 +35,7 @@ _LONGEST_TAG = 100
 """What Airflow stores of a tag."""
 
 
-class StreamExecutionEnvironment:
+class StreamExecutionEnvironment(metaclass=StandsIn):
     """Collects the transformations of one pipeline.
 
     `name` becomes the Airflow Dag id. `config` holds options under Flink's keys; `params` the run's parameters, by
@@ -62,6 +63,8 @@ class StreamExecutionEnvironment:
             raise InvalidPipelineError(str(name), [problem])
         self.refused: list[Problem] = []
         """What calls on it were refused while refusals were collected: what is declared is not all."""
+        self.is_refused = False
+        """Whether it stands in for one that was refused while refusals were collected."""
         if isinstance(schedule, Refused):
             add_new(self.refused, schedule)
             schedule = None
@@ -139,6 +142,11 @@ class StreamExecutionEnvironment:
             description=self._description,
             tags=self._tags,
             declared_at=self._declared_at,
+            unread_sources=tuple(
+                source
+                for id, source in self._transformations.items()
+                if id not in found and isinstance(source, SourceTransformation)
+            ),
         )
 
     def get_stream_graph(

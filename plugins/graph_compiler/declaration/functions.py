@@ -93,10 +93,21 @@ def why_not_callable(
     try:
         takes.bind(*range(arguments), **named)
     except TypeError:
-        form = f"{function.__name__}({', '.join(takes.parameters)})"
+        form = form_of_function(function)
         given = listing([counted(arguments, "argument"), *(f"{name}=…" for name in named)])
         return f"calls its function with {given}, but this is {form}"
     return None
+
+
+def form_of_function(function: Callable[..., object]) -> str:
+    """Return a function with the names of its parameters: `clean(rows, threshold)`."""
+    return f"{function.__name__}({', '.join(inspect.signature(function).parameters)})"
+
+
+def takes_any_keyword(function: Callable[..., object]) -> bool:
+    """Whether a function has `**keywords`."""
+    takes = inspect.signature(function).parameters.values()
+    return any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in takes)
 
 
 def keywords_of(function: Callable[..., object], arguments: int) -> Mapping[str, Any]:

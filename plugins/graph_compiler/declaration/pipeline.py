@@ -8,7 +8,11 @@ from typing import Any
 
 from graph_compiler.declaration.parameters.parameter import Parameter, ParameterValue
 from graph_compiler.declaration.schedule import Schedule
-from graph_compiler.declaration.transformations import PhysicalTransformation, Transformation
+from graph_compiler.declaration.transformations import (
+    PhysicalTransformation,
+    SourceTransformation,
+    Transformation,
+)
 from graph_compiler.errors import InvalidPipelineError, Problem, SourceLocation
 
 
@@ -28,6 +32,8 @@ class Pipeline:
     description: str | None = None
     tags: tuple[str, ...] = ()
     declared_at: SourceLocation | None = field(default=None, compare=False)
+    unread_sources: tuple[SourceTransformation, ...] = field(default=(), compare=False)
+    """Sources that nothing reads; as in Flink, they are no part of the pipeline."""
 
     @property
     def params(self) -> tuple[tuple[str, ParameterValue], ...]:

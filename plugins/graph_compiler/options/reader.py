@@ -22,8 +22,9 @@ from graph_compiler.options.words import allowed_words
 
 _TYPO = 0.94
 """How alike a key must be to one of ours to be taken for it though Flink has keys that begin like it."""
-_SHOWN = 5
-"""How many of our keys, the closest, are told where one is not known: they are too many to be read."""
+_SHOWN, _NEAR = 5, 0.6
+"""How many of our keys are named where one is not known, and how alike they must be; all are too many to be read."""
+_ALL = "graph-compiler options lists all"
 
 FIELDS: Mapping[str, str] = {
     str(field.alias): name for name, field in PipelineOptions.model_fields.items()
@@ -93,8 +94,9 @@ def _unknown(key: str) -> Problem:
         return Problem(
             message=f"option '{key}' is a Flink option that is not supported here", hint=hint
         )
+    near = ", ".join(get_close_matches(key, FIELDS, _SHOWN, _NEAR))
     return Problem(
         message=f"there is no option '{key}'",
-        allowed=f"{', '.join(get_close_matches(key, FIELDS, _SHOWN, 0))} and others, all in docs/options.md",
+        allowed=f"{near} and others; {_ALL}" if near else _ALL,
         hint=did_you_mean(key, FIELDS),
     )

@@ -59,7 +59,7 @@ def _declared_before(error: BaseException, file: Path) -> Pipeline | None:
         if frame.f_code.co_filename == str(file) and isinstance(
             environment, StreamExecutionEnvironment
         ):
-            return environment.pipeline()
+            return None if environment.is_refused else environment.pipeline()
     return None
 
 

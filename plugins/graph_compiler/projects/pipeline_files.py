@@ -87,15 +87,15 @@ def load_declared(module: PipelineFile) -> Pipeline | None:
         )
         raise InvalidPipelineError(module.name, [problem])
     environment = getattr(imported, "env", None)
-    pipeline = None
+    pipeline, name = None, module.file.stem
     if isinstance(environment, StreamExecutionEnvironment):
-        pipeline = environment.pipeline()
+        pipeline = None if environment.is_refused else environment.pipeline()
+        name = environment.name or name
         # The module may have been imported before by another one, whose refusals are reported there.
         known = environment.refused
         known.extend(one for one in refused if one not in known and _is_in(one, module.file))
         refused = known
     if refused:
-        name = module.file.stem if pipeline is None else pipeline.name
         raise IncompletePipelineError(name, refused, declared=pipeline)
     return pipeline
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -21,7 +21,7 @@ from pyspark.sql.types import StructType
 
 from graph_compiler import program_log
 from graph_compiler.declaration.connectors import Connector
-from graph_compiler.declaration.operators import IntervalJoin, Join, Sink
+from graph_compiler.declaration.operators import IntervalJoin, Join, JoinType, Sink
 from graph_compiler.deployment.documents.descriptor import (
     OperatorDescriptor,
     StagedInput,
@@ -33,13 +33,15 @@ from graph_compiler.deployment.documents.wire import from_json, to_json
 from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.spark_runtime.columns.column_types import check_columns, check_names
 from graph_compiler.spark_runtime.columns.join_keys import cast_keys
+from graph_compiler.spark_runtime.columns.literal_casts import failing_casts
 from graph_compiler.spark_runtime.connectors import check_without_target, read_source
 from graph_compiler.spark_runtime.connectors.sampling import source_schema, with_known_schema
 from graph_compiler.spark_runtime.driver_process import end_process
 from graph_compiler.spark_runtime.failures.failures import OperatorFailedError, explain_failure
 from graph_compiler.spark_runtime.main import session
-from graph_compiler.spark_runtime.operators import union
+from graph_compiler.spark_runtime.operators import ColumnsError, union
 from graph_compiler.spark_runtime.region.region_evaluation import RegionEvaluation
+from graph_compiler.spark_runtime.spark_internals.origins import OPERATOR, origin
 from graph_compiler.spark_runtime.spark_internals.plans import physical_plan_text
 
 
@@ -69,24 +71,45 @@ class DryRun:
         )
         for operator in evaluation.graph.operators.values():
             if self._can_be_asked(operator, evaluation):
-                try:
-                    self._operator(operator, evaluation)
-                except (Exception, SystemExit) as cause:  # any exception of Spark or a function
-                    error = OperatorFailedError((operator,), evaluation.schemas, writes=False)
-                    error.__cause__ = cause
-                    self.findings.append(explain_failure(error))
+                with origin(self.spark, OPERATOR, str(operator.node_id)):
+                    self._findings(operator, evaluation)
         self.plans += _plans(evaluation) if self.shows_plans else ()
+
+    def _findings(self, operator: OperatorDescriptor, evaluation: RegionEvaluation) -> None:
+        """Add what an operator's analysis raises; a join whose columns collide is analyzed without them, too."""
+        try:
+            self._operator(operator, evaluation)
+        except (Exception, SystemExit) as cause:  # any exception of Spark or a function
+            self._found(operator, evaluation, cause)
+            kind = operator.operator
+            if isinstance(cause, ColumnsError) and isinstance(kind, Join):
+                keys_only = replace(operator, operator=replace(kind, how=JoinType.SEMI))
+                try:
+                    evaluation.run(keys_only)
+                except Exception as other:
+                    self._found(keys_only, evaluation, other)
+                evaluation.outputs.pop((operator.node_id, None), None)
+
+    def _found(
+        self, operator: OperatorDescriptor, evaluation: RegionEvaluation, cause: BaseException
+    ) -> None:
+        error = OperatorFailedError((operator,), evaluation.schemas, writes=False)
+        error.__cause__ = cause
+        if (finding := explain_failure(error)) not in self.findings:
+            self.findings.append(finding)
 
     def _operator(self, operator: OperatorDescriptor, evaluation: RegionEvaluation) -> None:
         if isinstance(operator.operator, Sink):
             rows = evaluation.rows_into(operator)
             check_without_target(operator.operator, rows)
             return
-        evaluation.run(operator)
         if isinstance(operator.operator, Join | IntervalJoin):
             left, right = (union(rows) for rows in evaluation.inputs(operator).values())
             for words in cast_keys(operator.operator.on, left.schema, right.schema):
                 self.warnings.append(_warning(operator, words))
+        evaluation.run(operator)
+        for words in failing_casts(evaluation.outputs[operator.node_id, None], operator.node_id):
+            self.warnings.append(_warning(operator, words))
         for result in evaluation.region.results:
             if result.node_id == operator.node_id:
                 schema = evaluation.outputs[result.node_id, result.output_tag].schema

@@ -10,7 +10,7 @@ orders = env.from_source(Csv("/in/orders.csv"), "orders")
 orders.transform(clean, treshold=param("threshold")).sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/a_misspelt_argument_of_a_function.py: pipeline 'sales' has 1 problem
-#   after 'orders': transform calls its function with 1 argument and treshold=…, but this is clean(rows, threshold)
-#     allowed: a function of 1 argument
+#   after 'orders': transform binds 'treshold', but its function is clean(rows, threshold)
+#     allowed: threshold
 #     hint: did you mean 'threshold'?
 #     declared at pipelines/a_misspelt_argument_of_a_function.py:10

@@ -3,6 +3,6 @@ from graph_compiler import StreamExecutionEnvironment
 env = StreamExecutionEnvironment()
 # graph-compiler validate says:
 # pipelines/no_name.py: pipeline 'no_name' has 1 problem
-#   it cannot be loaded: `env = StreamExecutionEnvironment()` raised TypeError: StreamExecutionEnvironment() missing 1 required positional argument: 'name'
+#   StreamExecutionEnvironment was called without name
 #     allowed: StreamExecutionEnvironment(name, config=None, params=None, schedule=None, description=None, tags=())
 #     declared at pipelines/no_name.py:3

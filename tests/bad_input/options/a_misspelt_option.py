@@ -6,6 +6,6 @@ orders.sink_to(Parquet("/out"))
 # graph-compiler validate says:
 # pipelines/a_misspelt_option.py: pipeline 'sales' has 1 problem
 #   there is no option 'paralelism.default'
-#     allowed: parallelism.default, pipeline.max-parallelism, execution.batch.adaptive.auto-parallelism.enabled, staging.release, pipeline.auto-generate-uids and others, all in docs/options.md
+#     allowed: parallelism.default and others; graph-compiler options lists all
 #     hint: did you mean 'parallelism.default'?
 #     declared at pipelines/a_misspelt_option.py:3

@@ -14,6 +14,6 @@ orders.sink_to(Parquet("/out"))
 #     allowed: GC, LAST_CONSUMER
 #     declared at pipelines/several_wrong_options.py:3
 #   there is no option 'pipeline.max-paralelism'
-#     allowed: pipeline.max-parallelism, pipeline.auto-generate-uids, pipeline.vertex-description-mode, pipeline.vertex-name-include-index-prefix, pipeline.operator-chaining.enabled and others, all in docs/options.md
+#     allowed: pipeline.max-parallelism, pipeline.auto-generate-uids and others; graph-compiler options lists all
 #     hint: did you mean 'pipeline.max-parallelism'?
 #     declared at pipelines/several_wrong_options.py:3

@@ -15,6 +15,7 @@ orders.sink_to(Parquet("/a")).name("to_a_too")
 #     declared at pipelines/several_problems.py:5
 #   after 'orders': there is no join type 'outer'
 #     allowed: inner, left, right, full, semi, anti and cross
+#     hint: did you mean 'full'?
 #     declared at pipelines/several_problems.py:6
 #   a: parallelism is 0
 #     allowed: a whole number from 1 to 32768, or unset

@@ -55,7 +55,7 @@ def asked(
 @pytest.fixture
 def rows(tmp_path: Path) -> DataStream:
     (tmp_path / "in.csv").write_text("k,v\na,1\nb,2\n")
-    env = Environment("p")
+    env = Environment("p", params={"least": 1})
     return env.from_source(Csv(f"{tmp_path}/in.csv"), "in")
 
 
@@ -84,6 +84,14 @@ FINDINGS: dict[str, tuple[Callable[[DataStream], DataStream], str]] = {
         lambda s: s.sql("SELECT * FRM {input}"),
         "near '{input}': extra input '{input}'.\n  in: SELECT * FRM {input}\n                   ^\n",
     ),
+    "bad SQL with a parameter": (
+        lambda s: s.filter("v > > :least"),
+        "in: v > > :least\n          ^",
+    ),
+    "a query with a parameter": (
+        lambda s: s.sql("SELECT *\nFROM {input} WHER v > :least"),
+        "in: SELECT *\n      FROM {input} WHER v > :least\n                        ^",
+    ),
     "a union": (lambda s: s.union(s.select("k")).filter("true"), "only one has v"),
 }
 
@@ -101,6 +109,78 @@ def test_each_mistake_is_found_with_its_place_before_anything_runs(
     assert words in finding.message
     assert finding.declared_at is not None
     assert finding.declared_at.file == __file__
+
+
+WARNINGS: dict[str, tuple[Callable[[DataStream], DataStream], str]] = {
+    "a text for a number": (
+        lambda s: s.filter("v > 'high'"),
+        "Spark casts 'high' to BIGINT, which it does not fit: the first row fails the task\n"
+        "  in: v > 'high'\n"
+        "  hint: write a value of that type, or try_cast('high' AS BIGINT) for NULL",
+    ),
+    "one of several values": (
+        lambda s: s.select(known="v IN (1, 'two')"),
+        "Spark casts 'two' to BIGINT, which it does not fit",
+    ),
+    "a text for a day": (
+        lambda s: s.filter("current_date() > '1st of May'"),
+        "Spark casts '1st of May' to DATE",
+    ),
+    "a query": (
+        lambda s: s.sql("SELECT k FROM {input} WHERE v = 'x'"),
+        "Spark casts 'x' to BIGINT",
+    ),
+    "a number that is too large": (
+        lambda s: s.select(t="CAST(300 AS TINYINT)"),
+        'The value 300 of the type "INT" cannot be cast to "TINYINT" due to an overflow',
+    ),
+}
+
+
+@pytest.mark.parametrize(("declare", "words"), WARNINGS.values(), ids=WARNINGS.keys())
+def test_literals_that_do_not_fit_are_warnings_of_their_operator_only(
+    declare: Callable[[DataStream], DataStream],
+    words: str,
+    rows: DataStream,
+    spark: SparkSession,
+    tmp_path: Path,
+) -> None:
+    bad = declare(rows.filter("v > 0").name("before")).name("bad")
+    bad.filter("true").name("after").sink_to(Parquet(f"{tmp_path}/out"))
+    answer = asked(rows.environment, spark, tmp_path)
+    assert answer.findings == ()
+    (warning,) = answer.warnings
+    assert warning.operator == "bad"
+    assert words in warning.message
+
+
+@pytest.mark.parametrize(
+    "condition", ["v > '3'", "try_cast('high' AS INT) IS NULL", "k = 'high'", "v > 1.5"]
+)
+def test_literals_that_fit_are_no_warnings(
+    condition: str, rows: DataStream, spark: SparkSession, tmp_path: Path
+) -> None:
+    rows.filter(condition).sink_to(Parquet(f"{tmp_path}/out"))
+    answer = asked(rows.environment, spark, tmp_path)
+    assert (answer.findings, answer.warnings) == ((), ())
+
+
+def test_a_join_with_two_mistakes_is_reported_with_both(
+    rows: DataStream, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Its columns collide; and one key is text, or cannot be compared at all."""
+    other = rows.select(id="k", days="array(v)", v="v").name("other")
+    texts = rows.join(other, on={"v": "id"}).name("texts")
+    lists = rows.join(other, on={"v": "days"}).name("lists")
+    for name, joined in (("a", texts), ("b", lists)):
+        joined.filter("w > 1").sink_to(Parquet(f"{tmp_path}/{name}")).name(name)
+    answer = asked(rows.environment, spark, tmp_path)
+    found = [(finding.operator, finding.message.splitlines()[0]) for finding in answer.findings]
+    both = "both sides of the join have columns called v"
+    assert found[:2] == [("texts", both), ("lists", both)]
+    assert found[2][0] == "lists"
+    assert "DATATYPE_MISMATCH" in found[2][1]
+    assert [warning.operator for warning in answer.warnings] == ["texts"]
 
 
 def test_independent_findings_of_all_tasks_are_reported_together(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 
 from graph_compiler.compiler.checks.operator_checks import job_type
+from graph_compiler.declaration.operators import Sink
 from graph_compiler.declaration.operators.iteration import INSTEAD_OF_ITERATIONS
 from graph_compiler.declaration.partitioners import Partitioner
 from graph_compiler.declaration.pipeline import Pipeline
@@ -13,6 +15,7 @@ from graph_compiler.declaration.transformations import (
     PartitionTransformation,
     PhysicalTransformation,
     SideOutputTransformation,
+    Transformation,
     label,
     problem_at,
 )
@@ -97,3 +100,38 @@ def side_outputs(pipeline: Pipeline) -> Iterator[Problem]:
                 or 'filter(…, rejects="tag") creates one',
                 declared_at=transformation.declared_at,
             )
+
+
+def unread_streams(pipeline: Pipeline) -> Iterator[Problem]:
+    """Find sources and operators whose rows nothing reads, directly or through a virtual transformation."""
+    hint = "apply an operator or a sink to it, or remove it"
+    for source in pipeline.unread_sources:
+        yield problem_at(source, "nothing reads this source", hint=hint)
+    readers = _readers(pipeline)
+    for operator in pipeline.operators:
+        if not isinstance(operator.operator, Sink) and not _is_read(operator.id, readers):
+            message = "nothing reads its rows, and no sink writes them"
+            yield problem_at(operator, message, hint=hint)
+
+
+def _readers(pipeline: Pipeline) -> Mapping[int, list[Transformation]]:
+    """Return what reads each transformation; rows that flow back are read by their iteration."""
+    found: defaultdict[int, list[Transformation]] = defaultdict(list)
+    for reader in pipeline.transformations:
+        feedback = reader.feedback if isinstance(reader, FeedbackTransformation) else ()
+        for id in (*reader.inputs, *feedback):
+            found[id].append(reader)
+    return found
+
+
+def _is_read(id: int, readers: Mapping[int, list[Transformation]]) -> bool:
+    """Whether an operator reads these rows; a virtual transformation counts if it is read itself."""
+    seen, waiting = {id}, [id]
+    while waiting:
+        for reader in readers.get(waiting.pop(), ()):
+            if isinstance(reader, PhysicalTransformation):
+                return True
+            if reader.id not in seen:
+                seen.add(reader.id)
+                waiting.append(reader.id)
+    return False

@@ -63,7 +63,11 @@ OPTION_CHECKS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], .
     operator_checks.missing_uids,
 )
 
-WARNINGS: Checks = (name_checks.operators_of_one_name, sink_checks.relative_sources)
+WARNINGS: Checks = (
+    name_checks.operators_of_one_name,
+    sink_checks.relative_sources,
+    structure_checks.unread_streams,
+)
 """What a pipeline may do and its author may not have meant; nothing is refused for it."""
 
 

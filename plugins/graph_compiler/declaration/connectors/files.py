@@ -19,6 +19,7 @@ from graph_compiler.declaration.connectors.connector import (
     as_pairs,
 )
 from graph_compiler.declaration.connectors.secret import SecretText
+from graph_compiler.declaration.connectors.spark_options import WRITE_OPTIONS, find_unknown_options
 from graph_compiler.declaration.coordination import MasterHook
 from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
@@ -30,23 +31,6 @@ _SAY_WHERE = frozenset(
     {"path", "paths", "mapreduce.output.basename", "mapreduce.output.fileoutputformat.outputdir"}
 )
 """Options of Spark's and Hadoop's writers that give files other names or another folder, in lower case."""
-
-
-_MICROSECONDS: Mapping[str, str] = {
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
-}
-"""Spark's readers take these without being told, and its writers cut to milliseconds."""
-WRITE_OPTIONS: Mapping[str, Mapping[str, str]] = {
-    "csv": {
-        **_MICROSECONDS,
-        "ignoreLeadingWhiteSpace": "false",
-        "ignoreTrailingWhiteSpace": "false",
-    },
-    "json": {**_MICROSECONDS, "ignoreNullFields": "false"},
-    "xml": _MICROSECONDS,
-}
-"""What Spark's writers of a format are told so that they keep values as they are (docs/formats.md)."""
 
 
 class SchemaInFiles(StrEnum):
@@ -134,13 +118,14 @@ class FileConnector(Connector):
         return WRITE_OPTIONS.get(self.spark_format.lower(), {})
 
     def problems(self) -> Iterator[Problem]:
-        """Yield an empty path, and `evolve` where files contain no schema."""
+        """Yield an empty path, `evolve` where files contain no schema, and options that Spark would ignore."""
         if not self.path.strip():
             yield Problem(message="its path is empty", allowed="a path or a URI")
         evolves = self.on_schema_change == OnSchemaChange.EVOLVE
         if evolves and self.schema_in_files is SchemaInFiles.NOTHING:
             message = f"on_schema_change is 'evolve', but {self.spark_format} files do not store their columns"
             yield Problem(message=message, allowed="fail, ignore")
+        yield from find_unknown_options(self.spark_format, as_pairs(self.options))
 
 
 @dataclass(frozen=True, slots=True)

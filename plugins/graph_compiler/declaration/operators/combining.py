@@ -28,6 +28,24 @@ class JoinType(StrEnum):
     CROSS = "cross"
 
 
+_OF_SPARK = {
+    "outer": JoinType.FULL,
+    "fullouter": JoinType.FULL,
+    "leftouter": JoinType.LEFT,
+    "rightouter": JoinType.RIGHT,
+    "leftsemi": JoinType.SEMI,
+    "leftanti": JoinType.ANTI,
+    **{kind.value: kind for kind in JoinType},
+}
+"""Spark's other names of join types, in lower case and without `_`."""
+
+
+def join_type_meant(name: str) -> str | None:
+    """Return a hint with the join type that a name stands for in Spark, or that it is close to."""
+    meant = _OF_SPARK.get(re.sub(r"[\s_-]", "", name.lower()))
+    return f"did you mean '{meant}'?" if meant else did_you_mean(name, JoinType)
+
+
 @dataclass(frozen=True, slots=True)
 class Join(Operator):
     """Joins two inputs where columns are equal, and `condition` holds.

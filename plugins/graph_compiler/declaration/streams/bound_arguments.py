@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from graph_compiler.declaration.functions import keywords_of, why_not_callable
+from graph_compiler.declaration.functions import (
+    form_of_function,
+    keywords_of,
+    takes_any_keyword,
+    why_not_callable,
+)
 from graph_compiler.declaration.parameters.parameter import (
     RUN_DATE,
     Parameter,
@@ -37,6 +42,14 @@ def argument_problems(
 ) -> Iterator[Problem]:
     """Yield why a function cannot be called with its inputs and keywords; parameters are checked by their defaults."""
     keywords = keywords_of(function, inputs)
+    odd = [name for name in arguments if name not in keywords and not takes_any_keyword(function)]
+    if odd:
+        yield Problem(
+            message=f"binds {listing(map(repr, odd))}, but its function is {form_of_function(function)}",
+            allowed=listing(keywords) if keywords else "no keywords",
+            hint=did_you_mean(odd[0], keywords),
+        )
+        return
     if reason := why_not_callable(function, inputs, arguments):
         yield Problem(
             message=reason,
@@ -58,12 +71,6 @@ def argument_problems(
 
 
 def _hint(keywords: Mapping[str, Any], arguments: Mapping[str, Argument]) -> str | None:
-    odd = [name for name in arguments if name not in keywords]
-    if odd:
-        return (
-            did_you_mean(odd[0], keywords)
-            or f"it takes {listing(keywords) if keywords else 'no keywords'}"
-        )
     missing = [name for name in keywords if name not in arguments]
     bound = ", ".join(f'{name}=param("{name}")' for name in missing)
     return f"bind values or parameters of the pipeline by keyword: {bound}" if bound else None

@@ -16,6 +16,7 @@ from graph_compiler.declaration.operators import (
     Operator,
     UnionByName,
 )
+from graph_compiler.declaration.operators.combining import join_type_meant
 from graph_compiler.declaration.partitioners import HashPartitioner
 from graph_compiler.declaration.streams.connected_streams import ConnectedStreams
 from graph_compiler.declaration.streams.stream import Stream
@@ -23,7 +24,7 @@ from graph_compiler.declaration.transformations import (
     SideOutputTransformation,
     UnionTransformation,
 )
-from graph_compiler.identifiers import did_you_mean, listing
+from graph_compiler.identifiers import listing
 
 if TYPE_CHECKING:
     from graph_compiler.declaration.streams.data_stream import DataStream
@@ -52,7 +53,7 @@ class CombiningMethods(Stream):
             self.refuse(
                 f"there is no join type '{how}'",
                 allowed=listing(JoinType),
-                hint=did_you_mean(how, JoinType),
+                hint=join_type_meant(how),
             )
         return self._join(other, Join(_pairs(on), JoinType(how), condition), _pairs(on))
 

@@ -47,12 +47,16 @@ class StepRefusedError(GraphCompilerError):
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What calls need: the environment, the file, and the streams so far by name (None: it was refused)."""
+    """What calls need: the environment, the file, and the streams so far by name (None: it was refused).
+
+    Without `knows_streams`, a part of the file that may declare streams was refused as a whole.
+    """
 
     env: StreamExecutionEnvironment
     tree: Node
     file: str
     later: frozenset[str]
+    knows_streams: bool = True
     streams: dict[str, object | None] = field(default_factory=dict)
 
     def refused(self, path: KeyPath, message: str, **words: str | None) -> StepRefusedError:
@@ -90,6 +94,11 @@ class Calls:
         arguments, named = self._arguments(operation, written, path)
         return method(*arguments, **named)
 
+    def check_arguments(self, key: str, written: Written, path: KeyPath) -> None:
+        """Refuse what the step of a refused input names itself: its functions, files and other streams."""
+        if key != "select":
+            self._arguments(OPERATIONS[key], written, path)
+
     def set(self, on: object, written: Written, path: KeyPath) -> None:
         """Apply the settings of a step to its operator."""
         for key, method in SETTINGS.items():
@@ -120,6 +129,8 @@ class Calls:
             if self.streams[name] is None:
                 raise StepRefusedError(None)
             return self.streams[name]
+        if not self.knows_streams:
+            raise StepRefusedError(None)
         hint = did_you_mean(name, self.streams)
         if name in self.later:
             hint = "it is declared further down; a step can only read what is declared above it"

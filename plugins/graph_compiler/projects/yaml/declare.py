@@ -40,17 +40,19 @@ Broken = Mapping[tuple[str | int, str | int], Written]
 
 
 def declare(
-    spec: PipelineSpec, tree: Node, file: str, broken: Broken
-) -> tuple[StreamExecutionEnvironment, list[Problem]]:
+    spec: PipelineSpec, tree: Node, file: str, broken: Broken, *, knows_streams: bool
+) -> tuple[StreamExecutionEnvironment | None, list[Problem]]:
     """Make the calls of the file; return the declaration, and all problems of the calls.
 
-    Raises InvalidPipelineError if there is no environment to declare it in. Steps that read a `broken` part are
-    skipped, since they are not its cause.
+    The declaration is None if its environment was refused: the calls are made on another, for their problems. Steps
+    that read a `broken` part are skipped, since they are not its cause; so are unknown names unless `knows_streams`.
     """
     with declaring_at(SourceLocation(file, place_of(tree, ("name",)).line)):
-        env = _environment(spec, tree, file)
+        env, problems = _environment(spec, tree, file)
+        used = env or StreamExecutionEnvironment(_STAND_IN)
     labels = frozenset(label for step in spec.steps if (label := _label(written_values(step))))
-    declaring = _Declaring(Calls(env, tree, file, labels))
+    calls = Calls(used, tree, file, labels, knows_streams=knows_streams)
+    declaring = _Declaring(calls, problems=problems)
     for section, key in broken:
         if section == "sources":
             declaring.calls.streams[str(key)] = None
@@ -64,6 +66,10 @@ def declare(
     for name, sink in spec.sinks.items():
         declaring.sink(name, sink)
     return env, declaring.problems
+
+
+_STAND_IN = "refused"
+"""The name of an environment in place of a refused one."""
 
 
 @dataclass(slots=True)
@@ -147,7 +153,12 @@ class _Declaring:
                     (*path, "from"), "it cannot be combined with 'streams'", allowed="one"
                 )
             return calls.call(None, key, written, path)
-        on = self._input(written, path)
+        try:
+            on = self._input(written, path)
+        except StepRefusedError:
+            with self._at(path):
+                calls.check_arguments(key, written, path)
+            raise
         for prefix in PREFIXES:
             if prefix in written and prefix != key:
                 on = calls.call(on, prefix, written, path)
@@ -172,18 +183,22 @@ class _Declaring:
         self.calls.streams[name] = given
 
 
-def _environment(spec: PipelineSpec, tree: Node, file: str) -> StreamExecutionEnvironment:
+def _environment(
+    spec: PipelineSpec, tree: Node, file: str
+) -> tuple[StreamExecutionEnvironment | None, list[Problem]]:
+    """Return the environment, None if it is refused, and all its problems."""
     config = {
         key: str(value) if isinstance(value, float) else value for key, value in spec.config.items()
     }
     schedule = None if spec.schedule is None else Schedule(**spec.schedule.arguments())
     problems = [] if schedule is None else list(schedule_problems(schedule))
+    env = None
     try:
         env = StreamExecutionEnvironment(
             spec.name,
             config=config,
             params=_params(spec, file),
-            schedule=schedule,
+            schedule=None if problems else schedule,
             description=spec.description,
             tags=spec.tags or (),
         )
@@ -192,9 +207,7 @@ def _environment(spec: PipelineSpec, tree: Node, file: str) -> StreamExecutionEn
         problems.append(Problem(key="params", message=str(error), hint=error.hint))
     except InvalidPipelineError as error:
         problems += error.problems
-    if problems:
-        raise InvalidPipelineError(spec.name, [_placed(one, tree, file) for one in problems])
-    return env
+    return env, [_placed(one, tree, file) for one in problems]
 
 
 def _params(spec: PipelineSpec, file: str) -> Params:

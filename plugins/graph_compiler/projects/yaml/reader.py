@@ -21,8 +21,9 @@ from graph_compiler.projects.yaml.refusals import KeyPath, problem_in, refusals
 from graph_compiler.projects.yaml.syntax.text_file import read_bytes
 from graph_compiler.projects.yaml.syntax.tree import MAX_CHARACTERS, Node, plain, read_tree
 
-_OPTIONAL = ("description", "tags", "schedule", "params", "config")
 _STAND_IN = {"from_source": {"range": 0, "end": 0}, "name": "broken"}
+_NO_NAME = "refused"
+_STREAMS = frozenset({"sources", "steps"})
 
 
 def read_pipeline(path: Path) -> Pipeline:
@@ -50,16 +51,15 @@ def parse_pipeline(text: str, file: str) -> Pipeline:
     spec, broken, problems = _validated(tree, file)
     if spec is None:
         raise InvalidPipelineError(name, problems)
+    unsure = _unsure(tree, problems)
     problems += _wrong_options(spec, tree, file)
-    try:
-        env, refused = declare(spec, tree, file, broken)
-    except InvalidPipelineError as error:
-        raise InvalidPipelineError(name, _sorted([*problems, *error.problems])) from None
+    env, refused = declare(spec, tree, file, broken, knows_streams=not unsure & _STREAMS)
     problems += refused
-    if problems:
+    if env is None or problems:
         # A broken parameter is not a problem of the steps that use it.
-        is_complete = not any((problem.key or "").startswith("params") for problem in problems)
-        declared = env.pipeline() if is_complete else None
+        is_of_params = any((problem.key or "").startswith("params") for problem in problems)
+        is_complete = env is not None and not is_of_params and "params" not in unsure
+        declared = env.pipeline() if env is not None and is_complete else None
         raise IncompletePipelineError(name, _sorted(problems), declared=declared)
     return env.pipeline()
 
@@ -82,19 +82,26 @@ def _take_out(data: dict[Any, Any], refused: Iterable[KeyPath]) -> Broken:
     """Remove and return refused parts; a refused step is replaced by another, so that indexes stay the same."""
     broken: dict[tuple[str | int, str | int], dict[str, Any]] = {}
     for section, *names in refused:
-        if section not in data:
-            continue
-        if names:
+        if section in data and names:
             entry = data[section][names[0]]
             broken[section, names[0]] = entry if isinstance(entry, dict) else {}
-        elif section in _OPTIONAL:
-            data.pop(section)
+        else:
+            data.pop(section, None)
+    data.setdefault("name", _NO_NAME)
     for section, name in broken:
         if section == "steps":
             data[section][name] = _STAND_IN
         else:
             data[section].pop(name)
     return broken
+
+
+def _unsure(tree: Node, problems: Iterable[Problem]) -> frozenset[str]:
+    """Return the sections of which nothing is known: refused as a whole, or absent where a key is misspelled."""
+    keys = {str(key) for key in tree.value} if isinstance(tree.value, dict) else set()
+    known = frozenset(PipelineSpec.model_fields)
+    absent = known - keys if keys - known else frozenset()
+    return absent | (known & {problem.key for problem in problems if problem.key})
 
 
 def _sorted(problems: Iterable[Problem]) -> list[Problem]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from graph_compiler.declaration.operators.combining import join_type_meant
 from graph_compiler.declaration.resources.resource_spec import ResourceSpec
 from graph_compiler.errors import Problem, SourceLocation
 from graph_compiler.identifiers import did_you_mean, listing
@@ -136,7 +138,8 @@ def _no_choice(path: KeyPath, error: ErrorDetails, tree: Node, file: str) -> Pro
             hint = "of a function that may give other rows each time: deterministic_function: false"
         return problem_in(tree, file, path, f"is {shown(value)}", allowed="true", hint=hint)
     names = expected.replace(" or ", ", ").replace("'", "").split(", ")
-    hint = did_you_mean(value, names) if isinstance(value, str) else None
+    near = join_type_meant if path[-1] == "how" else partial(did_you_mean, known=names)
+    hint = near(value) if isinstance(value, str) else None
     return problem_in(tree, file, path, f"is {shown(value)}", allowed=", ".join(names), hint=hint)
 
 

@@ -10,9 +10,12 @@ from pyspark.sql.types import DataType, StringType, StructType
 def cast_keys(
     on: tuple[tuple[str, str], ...], left: StructType, right: StructType
 ) -> Iterator[str]:
-    """Yield a warning for each pair of keys if only one is text."""
+    """Yield a warning for each pair of keys if only one is text; a missing key is a finding elsewhere."""
     for one, other in on:
-        types = _type(left, one), _type(right, other)
+        left_type, right_type = _type(left, one), _type(right, other)
+        if left_type is None or right_type is None:
+            continue
+        types = left_type, right_type
         texts = [isinstance(type, StringType) for type in types]
         if texts == [True, False]:
             yield _sentence(one, other, types, text=one, cast_to=types[1])
@@ -20,8 +23,9 @@ def cast_keys(
             yield _sentence(one, other, types, text=other, cast_to=types[0])
 
 
-def _type(schema: StructType, name: str) -> DataType:
-    return next(field.dataType for field in schema.fields if field.name.lower() == name.lower())
+def _type(schema: StructType, name: str) -> DataType | None:
+    found = (field.dataType for field in schema.fields if field.name.lower() == name.lower())
+    return next(found, None)
 
 
 def _sentence(

@@ -1,7 +1,8 @@
 """Which operator failed.
 
-Spark runs a whole chain in one action, and only the action fails. Three things identify the operator: an expression's
-origin, which has its operator's id; a Column's call site; and a traceback's lines in the module of a function.
+Spark runs a whole chain in one action, and only the action fails. Four things identify the operator: an expression's
+origin, which has its operator's id; a file that only one source reads; a Column's call site; and a traceback's lines in
+the module of a function.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import fields, is_dataclass
 
 from graph_compiler.declaration.functions import FunctionRef
 from graph_compiler.deployment.documents.descriptor import OperatorDescriptor
+from graph_compiler.spark_runtime.failures.bad_records import source_of
 from graph_compiler.spark_runtime.failures.causes import Cause, Frame
 
 Chain = tuple[OperatorDescriptor, ...]
@@ -24,8 +26,10 @@ def find_culprit(cause: Cause, chain: Chain) -> OperatorDescriptor | None:
     if len(ids) == 1:
         (id,) = ids
         return by_id[id] if id is not None else None
-    return _function_at(places(cause), chain) or (
-        _only_function(chain) if cause.is_lost_worker else None
+    return (
+        source_of(cause, chain)
+        or _function_at(places(cause), chain)
+        or (_only_function(chain) if cause.is_lost_worker else None)
     )
 
 

@@ -13,6 +13,7 @@ from graph_compiler.deployment.documents.report import Failure, ThrowableType
 from graph_compiler.errors import GraphCompilerError, InitializeOnMasterError
 from graph_compiler.identifiers import did_you_mean
 from graph_compiler.spark_runtime.exchange.custom_routes import misrouting
+from graph_compiler.spark_runtime.failures.bad_records import read_failure
 from graph_compiler.spark_runtime.failures.causes import PYTHON_WORKER, Cause, read_cause
 from graph_compiler.spark_runtime.failures.culprit import Chain, find_culprit, place_in
 from graph_compiler.spark_runtime.failures.missing_inputs import missing_input
@@ -135,7 +136,7 @@ def _lines(
 ) -> Iterator[str]:
     writer = error.chain[-1]
     if culprit is None:
-        yield _headline(exception, cause)
+        yield from read_failure(cause, culprit) or [_headline(exception, cause)]
         if cause.condition == PYTHON_WORKER:
             yield from (f"raised at {frame}" for frame in cause.frames[-1:])
         chain = " → ".join(operator.name for operator in error.chain)
@@ -157,7 +158,7 @@ def _description(
     culprit: OperatorDescriptor,
     inputs: tuple[InputSchema, ...],
 ) -> Iterator[str]:
-    if lines := missing_input(cause):
+    if lines := missing_input(cause) or read_failure(cause, culprit):
         yield from lines
         return
     if cause.condition.startswith(_MISSING_COLUMN) or cause.condition == "FIELD_NOT_FOUND":

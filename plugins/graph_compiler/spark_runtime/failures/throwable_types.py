@@ -6,6 +6,7 @@
     analysis: a column, a type, SQL                   NON_RECOVERABLE          the same plan fails the same way
     a contract with on_violation="fail"               NON_RECOVERABLE          the same rows violate it again
     data that a cast, a sum, a division cannot take   NON_RECOVERABLE          the same rows fail the same way
+    a record of a file that does not fit its schema   NON_RECOVERABLE          the same file fails the same way
     a mistake in a function (TypeError, NameError …)  NON_RECOVERABLE          the same code fails the same way
     a function that ends the process (sys.exit)       NON_RECOVERABLE          the same code ends it again
     infinite recursion, a plan that is too deep       NON_RECOVERABLE          the same code or plan fails again
@@ -44,6 +45,7 @@ from graph_compiler.errors import (
     StaleResultError,
     UpstreamMustRerunError,
 )
+from graph_compiler.spark_runtime.failures.bad_records import bad_record
 from graph_compiler.spark_runtime.failures.causes import PYTHON_WORKER, Cause
 from graph_compiler.spark_runtime.operators import ColumnsError
 from graph_compiler.spark_runtime.operators.contracts import ContractViolatedError
@@ -97,7 +99,8 @@ def throwable_type(error: BaseException, cause: Cause) -> ThrowableType:
             return found
     if cause.condition == PYTHON_WORKER or not cause.chain:
         return _of_python(error, cause)
-    if _BAD_DATA.match(cause.sql_state) or any(_TOO_DEEP in link for link in cause.chain):
+    is_bad_data = bool(_BAD_DATA.match(cause.sql_state) or bad_record(cause))
+    if is_bad_data or any(_TOO_DEEP in link for link in cause.chain):
         return ThrowableType.NON_RECOVERABLE_ERROR
     if any(_ENVIRONMENT.search(link) for link in cause.chain):
         return ThrowableType.ENVIRONMENT_ERROR

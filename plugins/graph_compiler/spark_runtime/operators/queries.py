@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
+from pyspark.errors import ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError
-from graph_compiler.spark_runtime.spark_internals.parsed_queries import rows_of_query
+from graph_compiler.spark_runtime.spark_internals.parsed_queries import check_syntax, rows_of_query
 
 
 def query_over(
@@ -23,7 +25,8 @@ def query_over(
     and leaves three more nodes in the plan for every later analysis.
     """
     try:
-        return rows_of_query(tables, query, parameters, spark)
+        with _placing_syntax_errors(query, spark):
+            return rows_of_query(tables, query, parameters, spark)
     except Py4JJavaError:
         raise
     except (Py4JError, TypeError):  # a Spark version with different classes
@@ -40,7 +43,18 @@ def query_over_views(
     for name, rows in tables.items():
         rows.createOrReplaceTempView(name)
     try:
-        return spark.sql(query, args=dict(parameters))
+        with _placing_syntax_errors(query, spark):
+            return spark.sql(query, args=dict(parameters))
     finally:
         for name in tables:
             spark.catalog.dropTempView(name)
+
+
+@contextmanager
+def _placing_syntax_errors(query: str, spark: SparkSession) -> Iterator[None]:
+    """Raise a syntax error with its place in the query: Spark leaves it out where parameters are bound."""
+    try:
+        yield
+    except ParseException:
+        check_syntax(query, spark)
+        raise

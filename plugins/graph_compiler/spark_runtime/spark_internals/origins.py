@@ -20,8 +20,13 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.spark_runtime.region.region_graph import Output
-from graph_compiler.spark_runtime.spark_internals.java import java_class
-from graph_compiler.spark_runtime.spark_internals.plans import analyzed_plan
+from graph_compiler.spark_runtime.spark_internals.java import java_class, java_class_name
+from graph_compiler.spark_runtime.spark_internals.plans import (
+    analyzed_plan,
+    children_of,
+    is_plan,
+    pattern,
+)
 
 OPERATOR = "operator"
 """An origin's object type where its object name is the node id of one of our operators."""
@@ -58,6 +63,20 @@ def named(java_origin: Any, object_type: str) -> str | None:
     kind, name = java_origin.objectType(), java_origin.objectName()
     is_ours = kind.isDefined() and kind.get() == object_type and name.isDefined()
     return str(name.get()) if is_ours else None
+
+
+def own_casts(rows: DataFrame, operator: str) -> Iterator[Any]:
+    """Yield the casts of constants in the part of the analyzed plan that an operator has made."""
+    cast, waiting = pattern(rows.sparkSession, "CAST"), [analyzed_plan(rows)]
+    while waiting:
+        node = waiting.pop()
+        if not node.containsPattern(cast):
+            continue
+        if is_plan(node) and named(node.origin(), OPERATOR) not in (None, operator):
+            continue
+        if java_class_name(node) == "Cast" and node.child().foldable():
+            yield node
+        waiting += children_of(node)
 
 
 def mark_output(rows: DataFrame, output: Output) -> Output | None:

@@ -35,6 +35,11 @@ def rows_of_query(
     return rows_of_plan(spark, plan)
 
 
+def check_syntax(query: str, spark: SparkSession) -> None:
+    """Parse a query without binding its parameters; raises ParseException, which then has the place of the error."""
+    spark._jsparkSession.sessionState().sqlParser().parsePlan(query)
+
+
 def _parsed(query: str, parameters: Mapping[str, ParameterValue], spark: SparkSession) -> Any:
     """Parse as `spark.sql` does."""
     session = spark._jsparkSession

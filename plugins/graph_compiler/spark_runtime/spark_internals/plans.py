@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from graph_compiler.spark_runtime.spark_internals.java import (
+    Py4JJavaError,
     is_java_instance,
     java_class,
 )
@@ -52,6 +54,15 @@ def hold_any(spark: SparkSession, expressions: Any, patterns: list[Any]) -> bool
     """Whether any of these expressions holds one of the patterns, in a few calls however many columns there are."""
     together = java_class(spark, f"{_CATALYST}.expressions.Coalesce")(expressions)
     return any(together.containsPattern(each) for each in patterns)
+
+
+def error_of_constant(expression: Any) -> Exception | None:
+    """Return what Spark raises for a constant expression; None if it has a value. `Expression.eval`: 4.3."""
+    try:
+        expression.eval(None)
+    except (PySparkException, Py4JJavaError) as error:  # pyspark converts those it knows
+        return error
+    return None
 
 
 def elements(sequence: Any) -> list[Any]:
