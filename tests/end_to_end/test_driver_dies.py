@@ -19,7 +19,7 @@ from graph_compiler.staging.executions.executions import executions as attempts_
 from graph_compiler.staging.executions.executions import identity_of
 from graph_compiler.staging.store.local_store import LocalStore
 from tests.end_to_end.conftest import ROOT, Home
-from tests.harness.reference import assert_same_rows, expected, published
+from tests.harness.reference import assert_same_rows, expected, published, reports
 
 pytestmark = pytest.mark.e2e
 Found = TypeVar("Found")
