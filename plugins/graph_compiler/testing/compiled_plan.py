@@ -31,7 +31,7 @@ _SINK = "sink "
 
 
 class UnknownReasonError(GraphCompilerError):
-    """A test expects a reason that does not exist: a misspelt `because`."""
+    """A test expects a reason that does not exist: a misspelled `because`."""
 
 
 @dataclass(frozen=True, slots=True)
