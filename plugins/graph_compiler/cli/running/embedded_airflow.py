@@ -131,12 +131,16 @@ class EmbeddedAirflow:
         make_private_folder(folder)
         return folder / f"run-{pipeline}.log"
 
+    @property
+    def is_prepared(self) -> bool:
+        """Whether the database is there."""
+        return (self.home / MIGRATED).exists()
+
     def prepare(self, log: Path) -> None:
         """Create the database if there is none; Airflow's output goes to `log`. Raises AirflowFailedError."""
         for folder in (self.home, self.staging_root):
             make_private_folder(folder)
-        migrated = self.home / MIGRATED
-        if migrated.exists():
+        if self.is_prepared:
             return
         command, environment = [*_AIRFLOW, "db", "migrate"], self.child_environment()
         with log.open("a") as output:
@@ -145,7 +149,7 @@ class EmbeddedAirflow:
             )
         if done.returncode:
             raise AirflowFailedError(f"`airflow db migrate` failed\n  log: {log}")
-        migrated.touch()
+        (self.home / MIGRATED).touch()
 
     def start_test_run(
         self, dag_id: str, day: str, params: Mapping[str, ParameterValue], log: Path
