@@ -24,7 +24,7 @@ def export(
     pipeline: PipelineName,
     to: Annotated[ExportForm, typer.Option(help="Output format.")] = ExportForm.YAML,
     name: Annotated[
-        str | None, typer.Option(help="Its name in the document. [default: the same name]")
+        str | None, typer.Option(help="Its name in the document; default: the same name.")
     ] = None,
 ) -> None:
     """Print a pipeline as YAML that declares the same: the same operators, ids and fingerprints."""
