@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import graph_compiler
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.staging_layout import local_root
 from graph_compiler.errors import ConfigurationError, GraphCompilerError, Problem
@@ -110,7 +111,7 @@ class EmbeddedAirflow:
         }
         defaults = {
             "AIRFLOW__CORE__DAGS_FOLDER": str(self.project / "dags"),
-            "AIRFLOW__CORE__PLUGINS_FOLDER": str(self.project / "plugins"),
+            "AIRFLOW__CORE__PLUGINS_FOLDER": str(self._plugins_folder),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             "AIRFLOW__CORE__PARALLELISM": "4",  # of 32 idle workers, 30 would wait for this machine's cores
             "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(
@@ -124,6 +125,12 @@ class EmbeddedAirflow:
         if "JAVA_HOME" in os.environ:
             fixed["JAVA_HOME"] = os.environ["JAVA_HOME"]
         return fixed | {name: os.environ.get(name, value) for name, value in defaults.items()}
+
+    @property
+    def _plugins_folder(self) -> Path:
+        """Return the project's plugins folder, else the one this package is in, so that Airflow shows its pages."""
+        own = self.project / "plugins"
+        return _PACKAGE.parent if _PACKAGE.parent.name == own.name and not own.is_dir() else own
 
     def log_of(self, pipeline: str) -> Path:
         """Return the log of a pipeline's runs, its folder made."""
@@ -189,6 +196,7 @@ _SETTINGS = {
     "spark_conf": json.dumps({"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "8"})
 }
 """What is right for one machine, where airflow.cfg says nothing else."""
+_PACKAGE = Path(graph_compiler.__file__).parent
 _AIRFLOW = [sys.executable, "-m", "airflow"]
 
 
