@@ -444,6 +444,19 @@ def test_a_file_that_disappears_during_a_read_is_recoverable(
     assert failure.throwable_type == "RECOVERABLE_ERROR"
 
 
+def test_a_value_that_is_not_of_its_columns_type_is_named(
+    env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    (tmp_path / "in.csv").write_text("country,seconds\nat,3\nde,x\n")
+    rows = env.from_source(Csv(f"{tmp_path}/in.csv", schema="country STRING, seconds INT"), "in")
+    rows.name("in").sink_to(Parquet(f"{tmp_path}/out")).name("out")
+    failure = failure_of(env, run_pipeline)
+    assert (
+        "because: Malformed records are detected in record parsing: [de,null]. "
+        'For input string: "x"' in failure.message
+    )
+
+
 def test_a_boolean_column_is_a_valid_condition(
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:

@@ -25,6 +25,8 @@ MOST_COLUMNS = 40
 LONGEST_TYPE = 60
 LONGEST_MESSAGE = 20_000
 _WORKER_MEMORY = "spark.executor.pyspark.memory, in the conf of its slot sharing group,"
+_UNREADABLE_FILE = "FAILED_READ_FILE.NO_HINT"
+_MALFORMED = "[MALFORMED_RECORD_IN_PARSING"
 _MISSING_COLUMN = ("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN_FOR_JOIN")
 
 
@@ -136,6 +138,7 @@ def _lines(
     writer = error.chain[-1]
     if culprit is None:
         yield _headline(exception, cause)
+        yield from _because(cause)
         if cause.condition == PYTHON_WORKER:
             yield from (f"raised at {frame}" for frame in cause.frames[-1:])
         chain = " → ".join(operator.name for operator in error.chain)
@@ -149,6 +152,18 @@ def _lines(
     yield from _description(exception, cause, culprit, inputs)
     if culprit is not writer:
         yield f"while writing '{writer.name}'"
+
+
+def _because(cause: Cause) -> Iterator[str]:
+    """Yield what Spark's own message leaves to its causes: the database driver's message, the record of a file."""
+    messages = [link.partition(": ")[2] for link in cause.chain]
+    if cause.condition.startswith(DATABASE):
+        yield f"because: {messages[-1]}"
+    elif cause.condition == _UNREADABLE_FILE and len(messages) > 1:
+        lines = [message.partition("\n")[0] for message in messages]
+        records = [line.partition("] ")[2] for line in lines if line.startswith(_MALFORMED)]
+        # The last cause names the value: `For input string: "x"`.
+        yield f"because: {' '.join(dict.fromkeys([*records[-1:], lines[-1]]))}"
 
 
 def _description(
@@ -169,8 +184,7 @@ def _description(
         return
     expressions = culprit.operator.expressions()
     yield own_names(_headline(exception, cause), expressions)
-    if cause.condition.startswith(DATABASE):
-        yield f"because: {cause.chain[-1].partition(': ')[2]}"  # the driver's message, which Spark leaves out
+    yield from _because(cause)
     fragments = own_fragments([context.fragment for context in cause.contexts], expressions)
     if isinstance(exception, ParseException):
         fragments = marked(str(exception), expressions)
