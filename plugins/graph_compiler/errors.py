@@ -44,6 +44,7 @@
     ├── GivenRowsError              rows that a test gives do not fit their source  [spark_runtime.rehearsal.test_rows]
     ├── SourcesError                a test gives rows for an unknown source, or none for a known one  [testing.sources]
     ├── PipelineFailedError         a pipeline failed in a test; carries its failure  [testing.pipeline_result]
+    ├── UnknownReasonError          a test expects a reason that does not exist  [testing.compiled_plan]
     ├── BrokenPipelinesError        pipelines of a Dag folder cannot be loaded  [airflow_backend.dag.dag_loader]
     ├── PageNotBuiltError           the page that shows plans was not built  [explain.documents.page]
     ├── VersionNotFoundError        no such revision, or no such file in it  [cli.arguments.versions]

@@ -10,6 +10,7 @@ import pytest
 from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow, starting_this_airflow
 from graph_compiler.errors import ConfigurationError
 
+ROOT = Path(__file__).parents[2]
 SPARK_CONF = "AIRFLOW__GRAPH_COMPILER__SPARK_CONF"
 
 
@@ -31,6 +32,16 @@ def test_spark_gets_single_machine_settings_unless_overridden(
     assert SPARK_CONF not in airflow.environment(), "Airflow reads its file itself"
     monkeypatch.setenv(SPARK_CONF, "{}")
     assert airflow.spark_conf == {}
+
+
+def test_airflow_loads_the_plugin_in_a_project_without_a_plugins_folder(
+    airflow: EmbeddedAirflow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "AIRFLOW__CORE__PLUGINS_FOLDER"
+    monkeypatch.delenv(name, raising=False)
+    assert airflow.environment()[name] == str(ROOT / "plugins")
+    (tmp_path / "plugins").mkdir()
+    assert airflow.environment()[name] == str(tmp_path / "plugins")
 
 
 def test_airflows_home_and_logs_are_private(airflow: EmbeddedAirflow) -> None:

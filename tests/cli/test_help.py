@@ -44,6 +44,17 @@ def test_every_command_has_a_working_example(command: str) -> None:
     called.make_context(name, words)  # parses, and raises where an option or argument is not there
 
 
+@pytest.mark.parametrize("command", list(commands()))
+def test_help_is_wrapped_by_the_terminal_only_and_nothing_of_it_is_lost(command: str) -> None:
+    called = PROGRAM
+    for word in command.split():
+        called = getattr(called, "commands")[word]  # noqa: B009  # a group has it, and mypy cannot know
+    _, *others = (called.help or "").split("\n\n")
+    assert [words for words in others if "\n" in words] == []
+    texts = [str(getattr(parameter, "help", "")) for parameter in called.params]
+    assert [text for text in texts if "[" in text] == [], "Rich takes it for markup"
+
+
 def test_the_first_help_names_every_command_and_exit_code() -> None:
     shown = told()
     assert {name for name in PROGRAM.commands if name not in shown} == set()  # type: ignore[attr-defined]

@@ -46,7 +46,7 @@ def test_generated_files_are_valid_tested_and_formatted(form: list[str], project
     assert said.exit_code == 0, said.output
     files = sorted(str(path.relative_to(project)) for path in project.rglob("*.*"))
     assert files == (
-        ["pipelines/sales.yaml", "tests/test_sales.py"]
+        ["dags/all_pipelines.py", "pipelines/sales.yaml", "tests/test_sales.py"]
         if form
         else ["dags/sales.py", "pipelines/sales.py", "tests/test_sales.py"]
     )
@@ -57,6 +57,29 @@ def test_generated_files_are_valid_tested_and_formatted(form: list[str], project
     # The other one runs it on Spark: tests/end_to_end/test_quickstart.py.
     tested = run(project, "pytest", "-q", "-p", "no:cacheprovider", "-k", "one_task")
     assert "1 passed" in tested.stdout, tested.stdout
+
+
+def test_the_next_commands_run_in_a_folder_outside_this_repository(project: Path) -> None:
+    said = new("sales").stdout
+    (command,) = (line.strip() for line in said.splitlines() if "-m pytest" in line)
+    done = subprocess.run(
+        f"{command} -q -k one_task",
+        shell=True,
+        cwd=project,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
+    # What the shell would not find from here is named by its path.
+    assert ".venv/bin/graph-compiler run" not in said or str(Path(sys.executable).parent) in said
+
+
+def test_pipelines_in_yaml_share_one_dag_file(project: Path) -> None:
+    assert "dags/all_pipelines.py" in new("sales", "--yaml").stdout
+    assert "dags/all_pipelines.py" not in new("visits", "--yaml").stdout
+    assert "load_dags(" in (project / "dags" / "all_pipelines.py").read_text()
 
 
 @FORMS

@@ -1,6 +1,7 @@
 """What `run` refuses before anything is run, and what it prints of a run, without Spark and Airflow."""
 
 import json
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from graph_compiler.cli.app import app
 from graph_compiler.cli.running.finished_run import FinishedRun, Preview, task_words
 from graph_compiler.cli.running.run_document import run_json
 from graph_compiler.cli.running.run_view import (
+    airflow_step,
     failure_words,
     preview_table,
     progress_line,
@@ -20,6 +22,7 @@ from graph_compiler.cli.running.run_view import (
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.deployment.documents.in_process_run import Step
 from graph_compiler.deployment.documents.manifest import ContractCount
+from graph_compiler.deployment.documents.progress import CurrentStep, ExecutionProgress
 from graph_compiler.deployment.documents.report import (
     VERSION,
     ExecutionReport,
@@ -211,13 +214,37 @@ def test_rows_without_columns_are_shown_at_any_width() -> None:
     )
 
 
+def test_a_run_under_airflow_names_its_step_and_what_it_waits_for() -> None:
+    def at(phase: Phase | None) -> RegionExecution:
+        step = None if phase is None else CurrentStep(operator="flown", phase=phase, since=101.0)
+        progress = ExecutionProgress(
+            version=1, application_id="a", ui_url=None, current=step, vertices=(), actions=()
+        )
+        return replace(execution(None), progress=progress)
+
+    done = execution(report())
+    assert airflow_step({FIRST: (), SECOND: ()}) is None
+    waiting = airflow_step({FIRST: (execution(None),), SECOND: ()})
+    assert waiting == "with_weather: waiting for Spark to start"
+    assert airflow_step({FIRST: (at(None),), SECOND: ()}) is None
+    assert airflow_step({FIRST: (at(Phase.EVALUATE),), SECOND: ()}) is None
+    staging = airflow_step({FIRST: (at(Phase.STAGE),), SECOND: ()})
+    assert staging == "with_weather · flown: staging rows"
+    between = airflow_step({FIRST: (done,), SECOND: ()})
+    assert between == "waiting for Airflow to start the next task"
+    writing = airflow_step({FIRST: (done,), SECOND: (at(Phase.PREPARE),)})
+    assert writing == "late_routes · flown: writing rows"
+    at_the_end = airflow_step({FIRST: (done,), SECOND: (done,)})
+    assert at_the_end == "waiting for Airflow to end the run"
+
+
 def test_progress_and_failures_are_readable(tmp_path: Path) -> None:
     assert progress_line(FIRST, ()) is None
     assert progress_line(FIRST, (execution(None),)) == "with_weather: running"
     line = progress_line(FIRST, (execution(report()),))
     assert line == "with_weather: finished, cancelled 7 rows, with_weather 9 rows"
     step = Step(region_id=FIRST, vertex="v", operator="flown", phase=Phase.STAGE, time=0)
-    assert step_words(step) == "with_weather · flown: staging rows"
+    assert step_words(FIRST, step) == "with_weather · flown: staging rows"
     log = tmp_path / "log"
     log.write_text("INFO\npyspark.errors.PySparkRuntimeError: no Java\n")
     words = failure_words("flights", {FIRST: ()}, log, starting="Spark")

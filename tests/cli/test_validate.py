@@ -228,22 +228,39 @@ def test_a_problem_is_reported_for_the_module_that_declares_it(
     assert "2 pipelines checked, 1 problem in 1 of them" in done.stderr
 
 
+@pytest.fixture
+def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put another project on PYTHONPATH that also has a pipelines/good.py."""
+    folder = tmp_path / "other"
+    put(folder, "good", GOOD.replace('"/in"', '"/of/the/other"'))
+    monkeypatch.syspath_prepend(folder)
+    return folder / "pipelines"
+
+
+@pytest.mark.parametrize("path", ["good", "pipelines/good.py", "pipelines"])
 def test_a_pipelines_package_of_another_project_is_named(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: str, project: Path, other: Path
 ) -> None:
-    other = tmp_path / "other" / "pipelines"
-    other.mkdir(parents=True)
     (other / "__init__.py").touch()
     put(project, "good", GOOD)
-    for name in [name for name in sys.modules if name.partition(".")[0] == "pipelines"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.syspath_prepend(other.parent)
-    done = validate("good")
+    done = validate(path)
     assert done.exit_code == 2
     assert (
         f"pipelines/good.py cannot be imported: 'pipelines' is {other}/__init__.py" in done.stderr
     )
-    assert "another project is on PYTHONPATH" in done.stderr
+    assert "another project is on PYTHONPATH: write an empty pipelines/__init__.py" in done.stderr
+
+
+@pytest.mark.parametrize("path", ["good", "pipelines/good.py", "pipelines"])
+@pytest.mark.parametrize("packages", [(False, False), (True, False), (True, True)])
+def test_this_folders_pipelines_come_before_those_of_another_project(
+    packages: tuple[bool, bool], path: str, project: Path, other: Path
+) -> None:
+    put(project, "good", GOOD + "1 / 0\n")
+    for folder, is_package in zip((project / "pipelines", other), packages, strict=True):
+        if is_package:
+            (folder / "__init__.py").touch()
+    assert f"declared at {project}/pipelines/good.py:6" in validate(path).stderr
 
 
 def test_operators_with_the_same_name_are_a_warning(project: Path) -> None:

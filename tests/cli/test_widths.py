@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from graph_compiler.cli.commands.options import broken_key
+
 PROJECT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "graph_compiler"]
 LONGEST = "pipeline.operator-chaining.chain-operators-with-different-max-parallelism"
@@ -71,7 +73,23 @@ def test_a_table_is_as_wide_as_its_terminal(columns: int) -> None:
     assert max(len(line.rstrip()) for line in lines) <= columns
     values = {line.split()[-1] for line in lines if line.startswith("execution.runtime-mode")}
     assert values == {"BATCH"}
-    assert LONGEST in "".join(line[: columns - 10].split(" ")[0] for line in lines)
+    begins = [line.split()[0] for line in lines if line.strip()]
+    assert LONGEST in "".join(begins)
+
+
+@pytest.mark.parametrize(
+    ("width", "lines"),
+    [
+        (80, ["a.long-key.with-words"]),
+        (12, ["a.long-key.", "  with-words"]),
+        (9, ["a.long-", "  key.", "  with-", "  words"]),
+        (2, ["a.", "  long-", "  key.", "  with-", "  words"]),
+    ],
+)
+def test_keys_are_broken_after_dots_and_only_then_after_hyphens(
+    width: int, lines: list[str]
+) -> None:
+    assert broken_key("a.long-key.with-words", width).split("\n") == lines
 
 
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)

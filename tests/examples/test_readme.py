@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from graph_compiler import StreamExecutionEnvironment
+from graph_compiler.options.model import ShuffleMode
 from graph_compiler.testing import CompiledPlan
 
 ROOT = Path(__file__).parents[2]
@@ -19,6 +20,18 @@ def test_the_pipeline_of_the_readme_becomes_the_tasks_it_names() -> None:
     assert isinstance(env, StreamExecutionEnvironment)
     (named,) = re.findall(r"becomes two tasks, `(\w+)` and `(\w+)`", text)
     CompiledPlan.of(env).assert_tasks(*named)
+
+
+def test_the_pipeline_of_the_readme_is_not_taken_for_the_one_that_new_writes() -> None:
+    text = README.read_text()
+    (declared,) = re.findall(r'StreamExecutionEnvironment\("(\w+)"', text)
+    assert declared not in re.findall(r"graph-compiler new (\w+)", text)
+
+
+def test_the_guide_explains_every_shuffle_mode() -> None:
+    rows = re.findall(r"^\| `(.*?)\|", (ROOT / "docs/guide.md").read_text(), re.MULTILINE)
+    named = set(re.findall(r"AUTO|ALL_EXCHANGES_\w+", " ".join(rows)))
+    assert named == {mode.value for mode in ShuffleMode}
 
 
 def commands(document: Path) -> list[str]:

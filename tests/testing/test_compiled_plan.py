@@ -7,6 +7,7 @@ import pytest
 from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from graph_compiler.graphs.operator_names import OperatorNotFoundError
 from graph_compiler.testing import CompiledPlan
+from graph_compiler.testing.compiled_plan import UnknownReasonError
 from pipelines.flights import env as flights
 from tests.conftest import alternating_groups, expensive_and_checked, staged_detour
 
@@ -98,7 +99,7 @@ def test_misspelt_names_and_reasons_are_usage_errors(plan: CompiledPlan) -> None
     with pytest.raises(OperatorNotFoundError, match="did you mean 'lateness'?"):
         plan.task_of("latenes")
     with pytest.raises(
-        ValueError, match=r"no StagingReason 'DECLARD'\n  allowed: DECLARED, EXPENSIVE"
+        UnknownReasonError, match=r"no StagingReason 'DECLARD'\n  allowed: DECLARED, EXPENSIVE"
     ) as refused:
         plan.assert_staged("with_weather", "facts", because="DECLARD")
     assert "did you mean 'DECLARED'?" in str(refused.value)

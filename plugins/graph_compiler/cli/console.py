@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+import graph_compiler
 from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.errors import GraphCompilerError
 
@@ -29,13 +30,25 @@ def example(call: str) -> str:
 
 def program() -> str:
     """Return this program as the shell finds it from here."""
-    return "graph-compiler" if which("graph-compiler") else ".venv/bin/graph-compiler"
+    own = Path(sys.executable).with_name("graph-compiler")
+    if which("graph-compiler") or not own.exists():
+        return "graph-compiler"
+    return _from_here(own)
 
 
-def python() -> str:
-    """Return the Python that has this package, as short as it can be from here."""
-    here, found = Path.cwd(), Path(sys.executable)
-    return str(found.relative_to(here) if found.is_relative_to(here) else found)
+def pytest() -> str:
+    """Return the command that runs pytest where it can import this package."""
+    package = Path(graph_compiler.__file__).parents[1]
+    # pip has installed it, or this is its project, whose pytest settings name the folder.
+    is_found = "site-packages" in package.parts or package.is_relative_to(Path.cwd())
+    path = "" if is_found else f"PYTHONPATH={_from_here(package)} "
+    return f"{path}{_from_here(Path(sys.executable))} -m pytest"
+
+
+def _from_here(path: Path) -> str:
+    """Return a path as short as it can be."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def standard_output() -> Console:

@@ -111,17 +111,33 @@ dag = build_dag(env, schedule=None)
 """
 
 
+_ALL = '"""A Dag of each pipeline in YAML, and of each module with a `schedule=`."""\n\n'
+
+
 def dag_file(module: str) -> str:
     """Return the lines of a Dag file of the pipeline that a module declares."""
     return _DAG_LINES.replace("@MODULE@", module)
 
 
-def starter_files(name: str, *, in_yaml: bool) -> Mapping[str, str]:
-    """Return the text of each file by its path; a pipeline in YAML needs no Dag file."""
+ALL_PIPELINES = """from pathlib import Path
+
+from graph_compiler.airflow_backend import load_dags
+
+globals().update(load_dags(Path(__file__).parents[1] / "pipelines"))
+"""
+"""A Dag file of all pipelines that need none of their own."""
+
+
+def starter_files(name: str, *, in_yaml: bool, has_loader: bool) -> Mapping[str, str]:
+    """Return the text of each file by its path.
+
+    Pipelines in YAML share one Dag file, which is there if the folder `has_loader`.
+    """
     texts = (
         {
             f"{PIPELINES}/{name}.yaml": _YAML,
             f"tests/test_{name}.py": _TEST.replace("@IMPORT@", _OF_YAML),
+            **({} if has_loader else {"dags/all_pipelines.py": _ALL + ALL_PIPELINES}),
         }
         if in_yaml
         else {

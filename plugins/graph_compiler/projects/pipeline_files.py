@@ -10,6 +10,7 @@ import sys
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -70,22 +71,17 @@ def load_declared(module: PipelineFile) -> Pipeline | None:
 
     What a module prints goes to standard error: standard output belongs to the command.
     """
-    if str(module.root) not in sys.path:
-        sys.path.insert(0, str(module.root))
+    _search_first(module.root)
     if module.file.suffix == YAML:
         # Imported when needed: building models of the whole API takes longer than compiling a pipeline.
         from graph_compiler.projects.yaml.reader import read_pipeline
 
         with redirect_stdout(sys.stderr):
             return read_pipeline(Path(module.shown))
+    if (hidden := _hidden(module)) is not None:
+        raise InvalidPipelineError(module.file.stem, [hidden])
     with redirect_stdout(sys.stderr), importing(module.file.stem, module.file) as refused:
         imported = import_module(module.name)
-    if Path(str(imported.__file__)).resolve() != module.file:
-        problem = Problem(
-            message=f"{module.shown} cannot be imported: '{module.name}' is {imported.__file__}",
-            hint="run this in the folder the file belongs to",
-        )
-        raise InvalidPipelineError(module.name, [problem])
     environment = getattr(imported, "env", None)
     pipeline, name = None, module.file.stem
     if isinstance(environment, StreamExecutionEnvironment):
@@ -115,19 +111,13 @@ def find_pipeline(text: str) -> PipelineFile:
     name = text if text.startswith(f"{PIPELINES}.") else f"{PIPELINES}.{text}"
     path = name.replace(".", "/")
     declared = Path(path + YAML)
-    file = _file_of(name)
+    own = Path(f"{path}.py")
+    file = own.resolve() if own.is_file() else _file_of(name)
     if declared.is_file() and file is not None:
         problem = Problem(message=f"there are {path}.py and {declared}", allowed="one of them")
         raise InvalidPipelineError(text, [problem])
     if declared.is_file():
         return pipeline_at(declared)
-    if file is None and Path(f"{path}.py").is_file():
-        package = find_spec(name.rpartition(".")[0])
-        problem = Problem(
-            message=f"{path}.py cannot be imported: '{PIPELINES}' is {package and package.origin}",
-            hint="another project is on PYTHONPATH, before this folder",
-        )
-        raise InvalidPipelineError(text, [problem])
     if file is None:
         known = pipeline_names()
         problem = Problem(
@@ -178,16 +168,45 @@ def files_below(folder: Path) -> list[str]:
 
 
 def _file_of(name: str) -> Path | None:
+    """Return the file of a module outside this folder, wherever on sys.path it is."""
     if not all(part.isidentifier() for part in name.split(".")):
         return None
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        spec = find_spec(name)
-    except (
-        Exception
-    ):  # its package is missing or cannot be imported: importing the module reports why
-        file = Path(*name.split(".")).with_suffix(".py")
-        return file.resolve() if file.is_file() else None
+    _search_first(Path.cwd())
+    spec = _spec_of(name)
     return Path(spec.origin).resolve() if spec and spec.origin else None
+
+
+def _hidden(module: PipelineFile) -> Problem | None:
+    """Return the problem of a file whose name imports a different one.
+
+    A package with an `__init__.py` hides folders without one, even those that come before it on sys.path.
+    """
+    package = module.name.partition(".")[0]
+    own = module.root / package / "__init__.py"
+    for name in (package, module.name):
+        spec = _spec_of(name)
+        other = spec.origin if spec else None
+        if other is None or Path(other).resolve() in (module.file, own):
+            continue
+        hint = "run this in the folder the file belongs to"
+        if name != module.name and not own.is_file():
+            hint = (
+                f"another project is on PYTHONPATH: write an empty {package}/__init__.py here, "
+                "so that this folder's is found first"
+            )
+        return Problem(message=f"{module.shown} cannot be imported: '{name}' is {other}", hint=hint)
+    return None
+
+
+def _spec_of(name: str) -> ModuleSpec | None:
+    try:
+        return find_spec(name)
+    except Exception:  # its package is missing or cannot be imported: importing it says why
+        return None
+
+
+def _search_first(folder: Path) -> None:
+    """Put a folder first on sys.path, before whatever PYTHONPATH names."""
+    entry = str(folder)
+    if sys.path[:1] != [entry]:
+        sys.path[:] = [entry, *(other for other in sys.path if other != entry)]

@@ -12,10 +12,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from graph_compiler.projects.pipeline_files import load_pipeline
     from graph_compiler.testing.compiled_plan import CompiledPlan
     from graph_compiler.testing.mini_cluster import MiniCluster
     from graph_compiler.testing.pipeline_result import PipelineFailedError, PipelineResult
+    from graph_compiler.testing.pipelines import load_pipeline
     from graph_compiler.testing.row_assertions import assert_rows
     from graph_compiler.testing.sources import REAL, Rows
 
@@ -38,7 +38,7 @@ _MODULES = {
     "PipelineResult": ".pipeline_result",
     "Rows": ".sources",
     "assert_rows": ".row_assertions",
-    "load_pipeline": "graph_compiler.projects.pipeline_files",
+    "load_pipeline": ".pipelines",
 }
 
 

@@ -17,15 +17,21 @@ from graph_compiler.compiler.job_graph.chaining import ChainBreak
 from graph_compiler.compiler.pipeline_compiler import compile_pipeline
 from graph_compiler.declaration.environment import StreamExecutionEnvironment
 from graph_compiler.declaration.pipeline import Pipeline
+from graph_compiler.errors import GraphCompilerError
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.graphs.operator_names import find_output, find_sink
 from graph_compiler.graphs.staging_reasons import StagingReason
 from graph_compiler.graphs.stream_graph import StreamNode
 from graph_compiler.identifiers import RegionId, did_you_mean, listing
+from graph_compiler.testing.hidden_frames import hides_frames
 from graph_compiler.testing.plan_paths import EdgeFacts, PlanPaths, path_words
 
 Reason = TypeVar("Reason", bound=StrEnum)
 _SINK = "sink "
+
+
+class UnknownReasonError(GraphCompilerError):
+    """A test expects a reason that does not exist: a misspelled `because`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,7 @@ class CompiledPlan:
     compiled: CompiledPipeline
 
     @classmethod
+    @hides_frames
     def of(cls, pipeline: StreamExecutionEnvironment | Pipeline) -> Self:
         """Compile; raises InvalidPipelineError with every problem of the declaration."""
         declared = pipeline if isinstance(pipeline, Pipeline) else pipeline.pipeline()
@@ -48,39 +55,41 @@ class CompiledPlan:
         """Return the task ids in topological order."""
         return tuple(region.id for region in self.compiled.deployment.regions)
 
+    @hides_frames
     def task_of(self, operator: str) -> RegionId:
         """Return the id of the task that runs an operator."""
         return self._task(self._node(operator))
 
+    @hides_frames
     def vertex_of(self, operator: str) -> str:
         """Return the name of the job vertex an operator is chained into."""
         return self.compiled.job_graph.vertex_of_node[self._node(operator).id].name
 
+    @hides_frames
     def assert_tasks(self, *tasks: str) -> None:
         """Raise AssertionError unless these are the tasks, in any order."""
-        __tracebackhide__ = True
         if sorted(tasks) != sorted(self.tasks):
             self._fail(f"the tasks are {listing(self.tasks)}, not {listing(tasks)}")
 
+    @hides_frames
     def assert_same_task(self, first: str, *others: str) -> None:
         """Raise AssertionError unless one task runs all of these operators."""
-        __tracebackhide__ = True
         for other in others:
             one, task = self.task_of(first), self.task_of(other)
             if one != task:
                 words = f"'{first}' is in task {one}, '{other}' in task {task}"
                 self._fail(words, self._between(first, other))
 
+    @hides_frames
     def assert_different_tasks(self, first: str, second: str) -> None:
         """Raise AssertionError if one task runs both operators."""
-        __tracebackhide__ = True
         if self.task_of(first) == self.task_of(second):
             words = f"'{first}' and '{second}' are both in task {self.task_of(first)}"
             self._fail(words, self._between(first, second))
 
+    @hides_frames
     def assert_chained(self, first: str, *others: str) -> None:
         """Raise AssertionError unless all of these operators are in one chain: one job vertex."""
-        __tracebackhide__ = True
         for other in others:
             if self._vertex(first) != self._vertex(other):
                 self._fail(
@@ -89,9 +98,9 @@ class CompiledPlan:
                     self._between(first, other),
                 )
 
+    @hides_frames
     def assert_not_chained(self, first: str, second: str, because: str | None = None) -> None:
         """Raise AssertionError if both operators are in one chain; `because` is a ChainBreak between them."""
-        __tracebackhide__ = True
         reason = _reason(ChainBreak, because)
         between = self._between(first, second)
         if self._vertex(first) == self._vertex(second):
@@ -104,12 +113,12 @@ class CompiledPlan:
                 between,
             )
 
+    @hides_frames
     def assert_staged(self, producer: str, consumer: str, because: str | None = None) -> None:
         """Raise AssertionError unless rows are staged between two operators.
 
         If an edge connects the two, only that is checked; else every path between them. `because` is a StagingReason.
         """
-        __tracebackhide__ = True
         reason = _reason(StagingReason, because)
         between = self._between(producer, consumer)
         if not between:
@@ -124,9 +133,9 @@ class CompiledPlan:
                 between,
             )
 
+    @hides_frames
     def assert_not_staged(self, producer: str, consumer: str) -> None:
         """Raise AssertionError if rows are staged on any path between two operators."""
-        __tracebackhide__ = True
         between = self._between(producer, consumer)
         if not between:
             self._fail(f"no rows go from '{producer}' to '{consumer}'")
@@ -153,7 +162,6 @@ class CompiledPlan:
         return paths.between(one, other) or paths.between(other, one)
 
     def _fail(self, words: str, paths: Sequence[Sequence[EdgeFacts]] = ()) -> None:
-        __tracebackhide__ = True
         ways = [f"  {line}" for path in paths for line in path_words(path)]
         tasks = f"  tasks: {listing(self.tasks)}"
         raise AssertionError("\n".join([f"{self.compiled.pipeline.name}: {words}", *ways, tasks]))
@@ -164,13 +172,13 @@ def _edges(paths: Sequence[Sequence[EdgeFacts]]) -> Iterator[EdgeFacts]:
 
 
 def _reason(kind: type[Reason], because: str | None) -> Reason | None:
-    """Return the reason a test names; raises ValueError with the valid names."""
+    """Return the reason a test names; raises UnknownReasonError with the valid names."""
     if because is None:
         return None
     if because in kind.__members__:
         return kind[because]
     hint = did_you_mean(because, kind.__members__)
-    raise ValueError(
+    raise UnknownReasonError(
         f"there is no {kind.__name__} '{because}'\n  allowed: {listing(kind.__members__)}"
         + (f"\n  hint: {hint}" if hint else "")
     )

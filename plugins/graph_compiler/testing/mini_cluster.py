@@ -30,6 +30,7 @@ from graph_compiler.spark_runtime.rehearsal.rehearsal import Rehearsal, rehearse
 from graph_compiler.spark_runtime.rehearsal.test_rows import GivenRow, given_rows
 from graph_compiler.staging.executions.run_marker import RunMarker, mark_run
 from graph_compiler.staging.store.stores import store_of
+from graph_compiler.testing.hidden_frames import hides_frames
 from graph_compiler.testing.pipeline_result import PipelineFailedError, PipelineResult
 from graph_compiler.testing.sources import REAL, Place, Rows, match_sources
 
@@ -45,6 +46,7 @@ class MiniCluster:
 
     spark: Session
 
+    @hides_frames
     def run(
         self,
         pipeline: StreamExecutionEnvironment | Pipeline,

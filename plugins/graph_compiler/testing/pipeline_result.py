@@ -19,6 +19,7 @@ from graph_compiler.identifiers import did_you_mean, listing
 from graph_compiler.spark_runtime.columns.declared_schema import type_words
 from graph_compiler.spark_runtime.rehearsal.local_session import Frame
 from graph_compiler.spark_runtime.rehearsal.rehearsal import Rehearsal
+from graph_compiler.testing.hidden_frames import hides_frames
 from graph_compiler.testing.row_assertions import RELATIVE, Row, assert_rows, in_order_of_values
 
 
@@ -45,6 +46,7 @@ class PipelineResult:
     compiled: CompiledPipeline
     rehearsal: Rehearsal
 
+    @hides_frames
     def rows(self, operator: str, *, ordered: bool = False) -> list[dict[str, object]]:
         """Return the output rows of an operator, or a sink's rows, as dicts.
 
@@ -52,15 +54,18 @@ class PipelineResult:
         """
         return self._rows(self._output(operator), ordered=ordered)
 
+    @hides_frames
     def columns(self, operator: str) -> dict[str, str]:
         """Return the columns of an operator's output, with their types: `{"delay": "INT"}`."""
         return _columns(self.frame(operator))
 
+    @hides_frames
     def frame(self, operator: str) -> Frame:
         """Return the output of an operator as a DataFrame."""
         output = self._output(operator)
         return self.rehearsal.frame((output.node.id, output.tag))
 
+    @hides_frames
     def sink(self, name: str) -> SinkRows:
         """Return the rows of a sink, with its declared columns."""
         output = NamedOutput(node=find_sink(self.compiled.stream_graph, name), tag=None)
@@ -75,6 +80,7 @@ class PipelineResult:
         counts = (count for report in self.rehearsal.reports for count in report.contracts)
         return {count.contract: count for count in counts}
 
+    @hides_frames
     def contract(self, name: str) -> ContractCount:
         """Return the counts of one data contract; raises OperatorNotFoundError if no contract of that name ran."""
         counts = self.contracts
@@ -86,6 +92,7 @@ class PipelineResult:
             + (f"\n  hint: {hint}" if hint else "")
         )
 
+    @hides_frames
     def assert_rows(
         self,
         operator: str,
@@ -95,7 +102,6 @@ class PipelineResult:
         relative: float = RELATIVE,
     ) -> None:
         """Raise AssertionError unless an operator's output has these rows; only the columns they name are compared."""
-        __tracebackhide__ = True
         found = self.rows(operator, ordered=ordered)
         try:
             assert_rows(found, expected, ordered=ordered, relative=relative)

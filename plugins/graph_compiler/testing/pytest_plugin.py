@@ -35,6 +35,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 
     settings = {
         "spark.driver.extraJavaOptions": SHORT_LIVED,
+        "spark.ui.showConsoleProgress": "false",  # pytest would show it with a failed test
         # Tables that tests leave are not visible later, nor to another process that runs tests in parallel.
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }

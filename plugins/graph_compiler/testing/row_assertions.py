@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from graph_compiler.testing.hidden_frames import hides_frames
+
 Row = Mapping[str, object]
 RELATIVE = 1e-9
 MOST_SHOWN = 10
 
 
+@hides_frames
 def assert_rows(
     found: Iterable[Row],
     expected: Iterable[Row],
@@ -22,7 +25,6 @@ def assert_rows(
     Only the columns that the expected rows name are compared; each row names the same. `ordered`: also compare the
     order. Doubles may differ by `relative`, since Spark adds them in any order.
     """
-    __tracebackhide__ = True
     found, expected = list(found), list(expected)
     columns = _columns(found, expected)
     rest = [_only(row, columns) for row in found]
@@ -45,7 +47,6 @@ def in_order_of_values(rows: Sequence[dict[str, object]]) -> list[dict[str, obje
 
 
 def _columns(found: Sequence[Row], expected: Sequence[Row]) -> list[str]:
-    __tracebackhide__ = True
     if not expected:
         return list(found[0]) if found else []
     columns = list(expected[0])

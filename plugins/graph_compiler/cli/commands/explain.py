@@ -26,7 +26,7 @@ def explain(
     format: Annotated[
         Format | None,
         typer.Option(
-            help="Output format; html: an interactive page; flink: for Flink's plan visualizer. [default: text]",
+            help="Output format; html: an interactive page; flink: for Flink's plan visualizer; default: text.",
             show_default=False,
         ),
     ] = None,

@@ -12,7 +12,8 @@ from typing import Annotated
 
 import typer
 
-from graph_compiler.cli.console import AsJson, program, python, speaking_plainly
+from graph_compiler.cli.console import AsJson, program, pytest, speaking_plainly
+from graph_compiler.cli.running.dag_files import loads_all
 from graph_compiler.cli.starter import starter_files
 from graph_compiler.errors import ParameterError
 from graph_compiler.identifiers import PIPELINES, listing
@@ -34,7 +35,7 @@ def new(
     """Write a small pipeline that runs at once, with its test and its Dag file, to make your own from."""
     with speaking_plainly():
         _check_name(name)
-        files = starter_files(name, in_yaml=in_yaml)
+        files = starter_files(name, in_yaml=in_yaml, has_loader=loads_all(Path("dags")))
         _check_free(name, files)
         for path, text in files.items():
             _write(Path(path), text)
@@ -45,7 +46,7 @@ def new(
         f"wrote {listing(files)}\n"
         f"Next:  {program()} explain {name}    shows the tasks it becomes\n"
         f"       {program()} run {name}        runs it, with rows of its own\n"
-        f"       {python()} -m pytest tests/test_{name}.py\n"
+        f"       {pytest()} tests/test_{name}.py\n"
         f"       then edit {next(iter(files))}"
     )
 

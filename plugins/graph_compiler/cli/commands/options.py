@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Annotated
 
 import typer
@@ -22,6 +23,9 @@ from graph_compiler.options.effective_options import (
 )
 from graph_compiler.options.reader import read_options
 from graph_compiler.projects.pipeline_files import load_pipeline
+
+_BETWEEN = "  "
+"""What stands between two columns, and before the second line of a key."""
 
 
 def options(
@@ -55,16 +59,34 @@ def _effective(name: str | None, deployment: DeploymentOptions) -> tuple[Effecti
     return effective_options(validated_options(pipeline, deployment), keys, deployment)
 
 
+def broken_key(key: str, width: int) -> str:
+    """Break a key that is too long after its dots, and only a part that is still too long after its hyphens."""
+    parts = [
+        piece
+        for part in re.findall(r"[^.]+\.?", key)
+        for piece in ([part] if len(_BETWEEN + part) <= width else re.findall(r"[^-]+-?", part))
+    ]
+    lines = [""]
+    for part in parts:
+        if lines[-1] and len(lines[-1] + part) > width:
+            lines.append(_BETWEEN)
+        lines[-1] += part
+    return "\n".join(lines)
+
+
 def _show(found: tuple[EffectiveOption, ...], deployment: DeploymentOptions) -> None:
+    console = standard_output()
+    origins = ["" if one.origin is OptionOrigin.BUILT_IN else one.origin.value for one in found]
+    columns = ("value", *(one.value for one in found)), ("set by", *origins)
+    others = sum(max(map(len, cells)) + len(_BETWEEN) for cells in columns)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("option", overflow="fold")  # of the three the one that may be broken
     table.add_column("value", no_wrap=True)
     table.add_column("set by", no_wrap=True)
-    for option in found:
-        origin = "" if option.origin is OptionOrigin.BUILT_IN else option.origin.value
+    for option, origin in zip(found, origins, strict=True):
         style = "bold" if option.is_changed else ""
-        table.add_row(Text(option.key), Text(option.value, style=style), Text(origin))
-    console = standard_output()
+        key = Text(broken_key(option.key, console.width - others))
+        table.add_row(key, Text(option.value, style=style), Text(origin))
     console.print(table)
     if deployment.origin:
         console.print(Text(f"deployment: {deployment.origin}"), soft_wrap=True)

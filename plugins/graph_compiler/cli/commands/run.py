@@ -54,7 +54,7 @@ def run(  # its parameters are the command's options
         ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=0, help=f"How many rows --until shows. [default: {LIMIT}]")
+        int | None, typer.Option(min=0, help=f"How many rows --until shows; default: {LIMIT}.")
     ] = None,
     count: Annotated[
         bool,
@@ -67,8 +67,7 @@ def run(  # its parameters are the command's options
 ) -> None:
     """Run a pipeline once, and show what comes out.
 
-    Under an Airflow of the project's own (`airflow dags test`); or, for the quick loop, in one Spark session
-    (--in-process), or only as far as one operator (--until), whose rows are shown.
+    It runs under the project's own Airflow; with --in-process or --until, without Airflow in one Spark session.
     """
     if until is None and (limit is not None or count):
         raise typer.BadParameter("--limit and --count need --until OPERATOR")

@@ -74,8 +74,7 @@ def ui(
 ) -> None:
     """Start Airflow's UI with the pipelines, ready to be triggered; Ctrl-C stops it.
 
-    It has a home and a database of its own, since `run` may run beside it. Its settings are those of `run`, and it
-    stages where `run` does: `history` and `replay` know its runs.
+    Its Airflow has its own home and database. `history` and `replay` find its runs.
     """
     console = standard_output()
     airflow = EmbeddedAirflow(Path.cwd())

@@ -12,7 +12,7 @@ from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 from graph_compiler.cli.running.finished_run import FinishedRun, outputs_of, task_words
 from graph_compiler.cli.running.following import Followed, follow
 from graph_compiler.cli.running.published_preview import published_preview
-from graph_compiler.cli.running.run_view import failure_words, skipped_words
+from graph_compiler.cli.running.run_view import airflow_step, failure_words, skipped_words
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.staging_layout import StagingLayout, runs_of
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
@@ -35,8 +35,9 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
     name = run.compiled.pipeline.name
     log = airflow.log_of(name)
     log.write_text("")
-    with console.status("preparing Airflow's database (the first time only)"):
-        airflow.prepare(log)
+    if not airflow.is_prepared:
+        console.print("preparing Airflow's database (the first time only)", highlight=False)
+    airflow.prepare(log)
     root = str(airflow.staging_root)
     store, runs = store_of(root), runs_of(root, name)
     known = set(store.folders(runs))
@@ -57,7 +58,7 @@ def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> F
             task.id: executions(store, where, task.id) if (where := layout()) else ()
             for task in tasks
         },
-        step=lambda: None,
+        step=airflow_step,
     )
     found = follow(followed, console)
     failure = None

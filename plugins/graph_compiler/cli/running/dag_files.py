@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from graph_compiler.cli.starter import dag_file
+from graph_compiler.cli.starter import ALL_PIPELINES, dag_file
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.errors import InvalidPipelineError, Problem
 from graph_compiler.projects.pipeline_files import PipelineFile
@@ -20,12 +20,6 @@ from graph_compiler.projects.project_folder import YAML
 _ELSEWHERE = "AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST"
 """Where this is set, Dags are not found by the Dags folder alone."""
 _LOADS_ALL = "load_dags"
-_ALL_PIPELINES = """from pathlib import Path
-
-from graph_compiler.airflow_backend import load_dags
-
-globals().update(load_dags(Path(__file__).parents[1] / "pipelines"))
-"""
 
 
 def require_dag(pipeline: Pipeline, module: PipelineFile, dags: Path) -> None:
@@ -37,9 +31,14 @@ def require_dag(pipeline: Pipeline, module: PipelineFile, dags: Path) -> None:
     if any(named.search(text) for text in texts):
         return
     is_by_itself = module.file.suffix == YAML or pipeline.schedule is not None
-    if is_by_itself and any(_LOADS_ALL in text for text in texts):
+    if is_by_itself and loads_all(dags):
         return
     raise InvalidPipelineError(pipeline.name, [_no_dag(module, dags, is_by_itself=is_by_itself)])
+
+
+def loads_all(dags: Path) -> bool:
+    """Whether a file of the Dags folder makes the Dags of all pipelines that say when they run."""
+    return any(_LOADS_ALL in text for text in _texts(dags))
 
 
 def _texts(dags: Path) -> Iterator[str]:
@@ -54,7 +53,7 @@ def _no_dag(module: PipelineFile, dags: Path, *, is_by_itself: bool) -> Problem:
     here = Path.cwd()
     folder = dags.relative_to(here) if dags.is_relative_to(here) else dags
     if is_by_itself:
-        file, text = folder / "all_pipelines.py", _ALL_PIPELINES
+        file, text = folder / "all_pipelines.py", ALL_PIPELINES
         or_else = "run it without Airflow: --in-process"
     else:
         file, text = folder / f"{module.file.stem}.py", dag_file(module.name)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import graph_compiler
 from graph_compiler.declaration.parameters.parameter import ParameterValue
 from graph_compiler.deployment.documents.staging_layout import local_root
 from graph_compiler.errors import ConfigurationError, GraphCompilerError, Problem
@@ -110,7 +111,7 @@ class EmbeddedAirflow:
         }
         defaults = {
             "AIRFLOW__CORE__DAGS_FOLDER": str(self.project / "dags"),
-            "AIRFLOW__CORE__PLUGINS_FOLDER": str(self.project / "plugins"),
+            "AIRFLOW__CORE__PLUGINS_FOLDER": str(self._plugins_folder),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             "AIRFLOW__CORE__PARALLELISM": "4",  # of 32 idle workers, 30 would wait for this machine's cores
             "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(
@@ -125,18 +126,28 @@ class EmbeddedAirflow:
             fixed["JAVA_HOME"] = os.environ["JAVA_HOME"]
         return fixed | {name: os.environ.get(name, value) for name, value in defaults.items()}
 
+    @property
+    def _plugins_folder(self) -> Path:
+        """Return the project's plugins folder, else the one this package is in, so that Airflow shows its pages."""
+        own = self.project / "plugins"
+        return _PACKAGE.parent if _PACKAGE.parent.name == own.name and not own.is_dir() else own
+
     def log_of(self, pipeline: str) -> Path:
         """Return the log of a pipeline's runs, its folder made."""
         folder = self.home / "logs"
         make_private_folder(folder)
         return folder / f"run-{pipeline}.log"
 
+    @property
+    def is_prepared(self) -> bool:
+        """Whether the database is there."""
+        return (self.home / MIGRATED).exists()
+
     def prepare(self, log: Path) -> None:
         """Create the database if there is none; Airflow's output goes to `log`. Raises AirflowFailedError."""
         for folder in (self.home, self.staging_root):
             make_private_folder(folder)
-        migrated = self.home / MIGRATED
-        if migrated.exists():
+        if self.is_prepared:
             return
         command, environment = [*_AIRFLOW, "db", "migrate"], self.child_environment()
         with log.open("a") as output:
@@ -145,7 +156,7 @@ class EmbeddedAirflow:
             )
         if done.returncode:
             raise AirflowFailedError(f"`airflow db migrate` failed\n  log: {log}")
-        migrated.touch()
+        (self.home / MIGRATED).touch()
 
     def start_test_run(
         self, dag_id: str, day: str, params: Mapping[str, ParameterValue], log: Path
@@ -185,6 +196,7 @@ _SETTINGS = {
     "spark_conf": json.dumps({"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "8"})
 }
 """What is right for one machine, where airflow.cfg says nothing else."""
+_PACKAGE = Path(graph_compiler.__file__).parent
 _AIRFLOW = [sys.executable, "-m", "airflow"]
 
 

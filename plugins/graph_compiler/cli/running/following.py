@@ -22,7 +22,7 @@ POLL_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Followed:
-    """A run in progress. `look` returns the executions so far, `step` the current step, or None if it is not known.
+    """A run in progress. `look` returns the executions so far, `step` what is done or waited for, if that is known.
 
     `starting` names what starts before there is any.
     """
@@ -33,7 +33,7 @@ class Followed:
     started: float
     starting: str
     look: Callable[[], Executions]
-    step: Callable[[], str | None]
+    step: Callable[[Executions], str | None]
 
 
 def follow(run: Followed, console: Console) -> Executions:
@@ -62,7 +62,8 @@ def _watch(run: Followed, console: Console) -> Executions:
     try:
         while True:
             ended = run.process.poll() is not None
-            found, step = run.look(), run.step()
+            found = run.look()
+            step = run.step(found)
             if live:
                 table = task_table(
                     run.pipeline, run.tasks, found, _elapsed(run), starting=run.starting, step=step

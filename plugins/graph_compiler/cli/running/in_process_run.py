@@ -215,7 +215,7 @@ def _follow(
         process=process,
         starting="Spark",
         look=lambda: {task.region.region_id: _own(task) for task in tasks},
-        step=lambda: _step(folder / wire.PROGRESS),
+        step=lambda _: _step(folder / wire.PROGRESS),
     )
     found = follow(followed, console)
     # A function may end the process with any exit code; the reports say what came through.
@@ -255,7 +255,7 @@ def _step(progress: Path) -> str | None:
         except json.JSONDecodeError:  # just being written
             break
     actions = [step for step in steps if step.phase is not Phase.EVALUATE]
-    return step_words(actions[-1]) if actions else None
+    return step_words(actions[-1].region_id, actions[-1]) if actions else None
 
 
 def _preview_request(until: Until | None) -> wire.PreviewRequest | None:

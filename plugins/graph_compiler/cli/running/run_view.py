@@ -17,6 +17,7 @@ from rich.text import Text
 
 from graph_compiler.cli.running.finished_run import Executions, Preview, TaskWords, outputs_of
 from graph_compiler.deployment.documents.in_process_run import Step
+from graph_compiler.deployment.documents.progress import CurrentStep
 from graph_compiler.deployment.documents.report import Output, Phase
 from graph_compiler.identifiers import RegionId, listing
 from graph_compiler.staging.executions.executions import RegionExecution
@@ -85,9 +86,27 @@ def progress_line(region_id: RegionId, attempts: tuple[RegionExecution, ...]) ->
     return f"{words}, {rows}" if rows else words
 
 
-def step_words(step: Step) -> str:
+def step_words(region_id: RegionId, step: Step | CurrentStep) -> str:
     """Say what Spark is run for: `late_routes · lateness: writing rows`."""
-    return f"{step.region_id} · {step.operator}: {_PHASES.get(step.phase, step.phase.value)}"
+    return f"{region_id} · {step.operator}: {_PHASES.get(step.phase, step.phase.value)}"
+
+
+def airflow_step(found: Executions) -> str | None:
+    """Say what a run under Airflow does or waits for, from what its tasks have left; None if that is not known."""
+    if not any(found.values()):
+        return None  # Airflow is starting, which is shown
+    for region_id, attempts in found.items():
+        last = attempts[-1] if attempts else None
+        if last is None or last.ended is not None or last.report is not None:
+            continue
+        if last.progress is None:
+            return f"{region_id}: waiting for Spark to start"
+        current = last.progress.current
+        is_action = current is not None and current.phase is not Phase.EVALUATE
+        return step_words(region_id, current) if current and is_action else None
+    if all(attempts and attempts[-1].ended is not None for attempts in found.values()):
+        return "waiting for Airflow to end the run"
+    return "waiting for Airflow to start the next task"
 
 
 def outputs_table(sinks: Sequence[Output]) -> Group:

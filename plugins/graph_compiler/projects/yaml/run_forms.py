@@ -57,8 +57,10 @@ class ParameterForm(Form):
     def keywords(self, project: Path) -> dict[str, Any]:
         """Return the written keywords, under their names in JSON Schema; a path as an absolute one."""
         written = self.model_dump(by_alias=True, exclude_unset=True)
-        if self.format == PATH and isinstance(self.default, str) and "://" not in self.default:
-            written["default"] = str(project / self.default)
+        if self.format == PATH:  # not a format of JSON Schema: it says how this file is read
+            del written["format"]
+            if isinstance(self.default, str) and "://" not in self.default:
+                written["default"] = str(project / self.default)
         return written
 
 

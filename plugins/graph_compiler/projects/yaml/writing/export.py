@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -45,6 +46,7 @@ from graph_compiler.declaration.transformations import (
 )
 from graph_compiler.errors import InvalidPipelineError
 from graph_compiler.projects.yaml.syntax.scalars import scalar
+from graph_compiler.projects.yaml.writing.folded_steps import Folded, folded
 from graph_compiler.projects.yaml.writing.written_operators import written_operator
 from graph_compiler.projects.yaml.writing.written_run import written_run
 from graph_compiler.projects.yaml.writing.written_values import (
@@ -57,14 +59,17 @@ from graph_compiler.projects.yaml.writing.written_values import (
 _SCHEMA = "# yaml-language-server: $schema=../schemas/pipeline.schema.json\n"
 
 
-def export_pipeline(pipeline: Pipeline) -> str:
-    """Return a pipeline as YAML. Raises InvalidPipelineError for operators without a call (Flink's iterations)."""
+def export_pipeline(pipeline: Pipeline, project: Path | None = None) -> str:
+    """Return a pipeline as YAML, whose parameters hold no absolute path of the folder that contains pipelines/.
+
+    Raises InvalidPipelineError for operators without a call (Flink's iterations).
+    """
     listed = pipeline.transformations
     first, last = _first_sources(listed), _last_sinks(listed)
     export = _Export(pipeline, {t.id for t in first}, {t.id for t in last})
     document = {
         "name": pipeline.name,
-        **written_run(pipeline),
+        **written_run(pipeline, project),
         "config": {key: scalar(value) for key, value in pipeline.config},
         "sources": {t.name: export.source(t) for t in first},
         "steps": export.steps(listed[len(first) : len(listed) - len(last)]),
@@ -85,6 +90,7 @@ class _Export:
     by_id: dict[int, Transformation] = field(init=False)
     labels: dict[int, str] = field(init=False)
     made_by_others: set[int] = field(init=False)
+    folded: Folded = field(init=False)
 
     def __post_init__(self) -> None:
         listed = self.pipeline.transformations
@@ -102,10 +108,13 @@ class _Export:
 
     def steps(self, listed: Sequence[Transformation]) -> list[Step]:
         """Return steps without redundant keys: the previous step in `from`, names that are never read."""
-        own = [t for t in listed if t.id not in self.made_by_others]
-        steps = [self.step(t) for t in own]
         kept = [t for t in self.pipeline.transformations if t.id not in self.made_by_others]
-        readers = Counter(self._read(id) for t in kept for id in t.inputs)
+        inputs = {t.id: [self._made_from(id) for id in t.inputs] for t in kept}
+        own = [t for t in listed if t.id in inputs]
+        self.folded = folded(own, inputs)
+        own = [t for t in own if t.id not in self.folded.inline | self.folded.key_by]
+        steps = [self.step(t) for t in own]
+        readers = Counter(self.labels[id] for read in inputs.values() for id in read)
         said = [self.labels[t.id] for t in own]
         for number, step in enumerate(steps):
             if number and step.get("from") == said[number - 1]:
@@ -147,7 +156,7 @@ class _Export:
         if isinstance(operator, Sql) and (operator.names != ("input",) or len(read) > 1):
             call = {"sql": operator.query, "streams": dict(zip(operator.names, read, strict=True))}
         else:
-            call = {"from": read[0], **self._call(transformation, read[1:])}
+            call = {**_from(read[0]), **self._call(transformation, read[1:])}
         return {**names, **call, **written_settings(transformation)}
 
     def _call(self, transformation: PhysicalTransformation, others: list[Any]) -> Step:
@@ -156,11 +165,19 @@ class _Export:
         except NotImplementedError as error:
             raise self._refused(transformation, str(error)) from None
 
-    def _read(self, id: int) -> str:
-        """Return the name of an input, without the partitions that the call creates itself."""
+    def _made_from(self, id: int) -> int:
+        """Return an input, without the partitions that the call creates itself."""
         while id in self.made_by_others:
             (id,) = self.by_id[id].inputs
-        return self.labels[id]
+        return id
+
+    def _read(self, id: int) -> Any:
+        """Return an input as it is written: its name, or `{from: name, broadcast: true}`."""
+        id = self._made_from(id)
+        if id not in self.folded.inline | self.folded.key_by:
+            return self.labels[id]
+        route = self.by_id[id]
+        return {"from": self._read(route.inputs[0]), **self._travel(route, [])}
 
     def _travel(self, transformation: Transformation, others: list[str]) -> Step:
         match transformation:
@@ -178,6 +195,10 @@ class _Export:
 
     def _refused(self, transformation: Transformation, words: str) -> InvalidPipelineError:
         return InvalidPipelineError(self.pipeline.name, [problem_at(transformation, words)])
+
+
+def _from(read: Any) -> Step:
+    return read if isinstance(read, dict) else {"from": read}
 
 
 def _made_with(transformation: Transformation, by_id: dict[int, Transformation]) -> list[int]:
@@ -235,9 +256,15 @@ class _Dumper(yaml.SafeDumper):  # type: ignore[misc]  # PyYAML ships no types
         return True
 
 
+def _list(dumper: yaml.SafeDumper, items: Sequence[object]) -> yaml.Node:
+    is_short = all(isinstance(item, str | int | float | None) for item in items)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=is_short)
+
+
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
     style = "'" if scalar(text) != text else "|" if "\n" in text else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 _Dumper.add_representer(str, _text)
+_Dumper.add_representer(list, _list)

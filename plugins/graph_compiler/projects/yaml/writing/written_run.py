@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from dataclasses import fields
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 from graph_compiler.declaration.parameters.parameter import JSON_TYPES, Parameter
 from graph_compiler.declaration.pipeline import Pipeline
 from graph_compiler.declaration.schedule import Schedule
 from graph_compiler.options.durations import format_duration
+from graph_compiler.projects.yaml.run_forms import PATH
 
 
-def written_run(pipeline: Pipeline) -> dict[str, Any]:
-    """Return the sections of a file; unset ones are empty or None."""
+def written_run(pipeline: Pipeline, project: Path | None) -> dict[str, Any]:
+    """Return the sections of a file; unset ones are empty or None. Defaults below `project` become relative to it."""
     model = pipeline.params_model
     return {
         "description": pipeline.description,
         "tags": list(pipeline.tags),
         "schedule": None if pipeline.schedule is None else _schedule(pipeline.schedule),
-        "params": {one.name: _parameter(one) for one in pipeline.parameters}
+        "params": {one.name: _parameter(one, project) for one in pipeline.parameters}
         if model is None
         else f"{model.__module__}:{model.__qualname__}",
     }
@@ -41,8 +43,18 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _parameter(parameter: Parameter) -> object:
-    keywords = parameter.keywords
-    if keywords["type"] == JSON_TYPES[type(parameter.default)]:
+def _parameter(parameter: Parameter, project: Path | None) -> object:
+    default, keywords = parameter.default, parameter.keywords
+    if keywords["type"] == JSON_TYPES[type(default)]:
         del keywords["type"]
-    return {"default": parameter.default, **keywords} if keywords else parameter.default
+    if project is not None and "format" not in keywords and (path := _below(project, default)):
+        default, keywords = path, {**keywords, "format": PATH}
+    return {"default": default, **keywords} if keywords else default
+
+
+def _below(project: Path, value: object) -> str | None:
+    """Return an absolute path below the project relative to it, None for any other value."""
+    if not isinstance(value, str) or not value.startswith(f"{project}/"):
+        return None
+    relative = value.removeprefix(f"{project}/")
+    return relative if str(project / relative) == value else None
