@@ -1,4 +1,4 @@
-"""`graph-compiler export`: any pipeline as a document that declares the same."""
+"""`graph-compiler export`: any pipeline as a document that declares the same pipeline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graph_compiler.projects.pipeline_files import load_pipeline
 
 
 class ExportForm(StrEnum):
-    """What a pipeline can be written as."""
+    """The formats in which a pipeline can be written."""
 
     YAML = "yaml"
 
@@ -22,8 +22,8 @@ def export(
     pipeline: PipelineName,
     to: Annotated[ExportForm, typer.Option(help="Output format.")] = ExportForm.YAML,
 ) -> None:
-    """Print a pipeline as YAML that declares the same: the same operators, ids and fingerprints."""
-    # Imported when called: making models of the whole API takes longer than most commands.
+    """Print a pipeline as YAML that declares the same pipeline: equal operators, ids and fingerprints."""
+    # Imported when called: building the models of the whole API takes longer than most commands.
     from graph_compiler.projects.yaml.writing.export import export_pipeline
 
     writers = {ExportForm.YAML: export_pipeline}

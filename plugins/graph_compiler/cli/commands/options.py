@@ -1,4 +1,4 @@
-"""`graph-compiler options`: what holds for every pipeline of this deployment that sets nothing itself."""
+"""`graph-compiler options`: the value of each option, and where it was set."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def options(
     pipeline: Annotated[
         str | None,
         typer.Argument(
-            help=f"A pipeline's module or YAML file in {PIPELINES}/, for what holds there."
+            help=f"A pipeline's module or YAML file in {PIPELINES}/: show the values for this pipeline."
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show every option with its value, and who set it: the pipeline, else the deployment, else it is built in."""
+    """Show every option with its value, and where it was set: pipeline, deployment, or built-in default."""
     with speaking_plainly():
         deployment = deployment_options()
         found = _effective(pipeline, deployment)
@@ -57,7 +57,9 @@ def _effective(name: str | None, deployment: DeploymentOptions) -> tuple[Effecti
 
 def _show(found: tuple[EffectiveOption, ...], deployment: DeploymentOptions) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("option", overflow="fold")  # of the three the one that may be broken
+    table.add_column(
+        "option", overflow="fold"
+    )  # the only one of the three columns that may be folded
     table.add_column("value", no_wrap=True)
     table.add_column("set by", no_wrap=True)
     for option in found:
