@@ -1,4 +1,4 @@
-"""Files of one format below a path: a local path, or a URI whose scheme Spark knows."""
+"""Files of one format below a path: a local path, or a URI with a scheme that Spark supports."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 
 TABLE_FORMATS = ("delta", "hudi", "iceberg")
-"""Formats whose tables are a log beside files: to publish the files alone would break the table."""
+"""Formats whose tables are a log beside the files: publishing only the files would break the table."""
 _UNTYPED = ("csv", "json", "text", "xml")
 _SAY_WHERE = frozenset(
     {"path", "paths", "mapreduce.output.basename", "mapreduce.output.fileoutputformat.outputdir"}
 )
-"""Options of Spark's and Hadoop's writers that give files other names or another folder, in lower case."""
+"""Options of Spark's and Hadoop's writers, in lower case, that change the names or the folder of files."""
 
 
 _MICROSECONDS: Mapping[str, str] = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
-"""Spark's readers take these without being told, and its writers cut to milliseconds."""
+"""Spark's readers accept these by default, and its writers cut them to milliseconds."""
 WRITE_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "csv": {
         **_MICROSECONDS,
@@ -46,7 +46,7 @@ WRITE_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "json": {**_MICROSECONDS, "ignoreNullFields": "false"},
     "xml": _MICROSECONDS,
 }
-"""What Spark's writers of a format are told so that they keep values as they are (docs/formats.md)."""
+"""Options with which Spark's writers of a format keep values unchanged (docs/formats.md)."""
 
 
 class SchemaInFiles(StrEnum):
@@ -84,7 +84,7 @@ class FileConnector(Connector):
 
     @property
     def spark_format(self) -> str:
-        """Name the format as Spark does."""
+        """Return Spark's name of the format."""
         raise NotImplementedError
 
     @property
@@ -97,7 +97,9 @@ class FileConnector(Connector):
         """Return the normalized folder; its templates are kept."""
         path = re.sub(r"^file:(//(?=/|\{)|(?=/(?!/)|\{))", "", self.path, flags=re.IGNORECASE)
         scheme, separator, rest = path.rpartition("://")
-        if not separator and rest.startswith("//"):  # two slashes are one, but to PurePosixPath
+        if not separator and rest.startswith(
+            "//"
+        ):  # two slashes are one, except in a PurePosixPath
             rest = "/" + rest.lstrip("/")
         return f"{scheme}{separator}{PurePosixPath(rest)}"
 
@@ -122,7 +124,7 @@ class FileConnector(Connector):
         )
 
     def spark_options(self) -> dict[str, SecretText]:
-        """Return the options for reading and for writing alike."""
+        """Return the options for both reading and writing."""
         return dict(as_pairs(self.options))
 
     def read_options(self) -> dict[str, SecretText]:
@@ -156,16 +158,16 @@ class Csv(FileConnector):
 
     @property
     def spark_format(self) -> str:
-        """Name the format as Spark does."""
+        """Return Spark's name of the format."""
         return "csv"
 
     @property
     def schema_in_files(self) -> SchemaInFiles:
-        """Return names if there is a header, else nothing."""
+        """Return that files contain names if they have a header, otherwise nothing."""
         return SchemaInFiles.NAMES if self.header else SchemaInFiles.NOTHING
 
     def spark_options(self) -> dict[str, SecretText]:
-        """Return the options for reading and for writing alike."""
+        """Return the options for both reading and writing."""
         own: dict[str, SecretText] = {
             "header": str(self.header).lower(),
             "nullValue": self.null_value,
@@ -177,7 +179,7 @@ class Csv(FileConnector):
         if self.schema is None:
             return {"inferSchema": "true"}
         strict = self.on_schema_change != OnSchemaChange.IGNORE
-        # Columns are found by the first file's header; a file with another one must fail, not be misread.
+        # Columns are found by the first file's header; a file with a different one must fail, and not be misread.
         return {"enforceSchema": "false", "mode": "FAILFAST" if strict else "PERMISSIVE"}
 
 
@@ -192,16 +194,16 @@ class Json(FileConnector):
 
     @property
     def spark_format(self) -> str:
-        """Name the format as Spark does."""
+        """Return Spark's name of the format."""
         return "json"
 
     @property
     def schema_in_files(self) -> SchemaInFiles:
-        """Return nothing: objects may omit keys."""
+        """Return that files contain nothing reliable: objects may omit keys."""
         return SchemaInFiles.NOTHING
 
     def read_options(self) -> dict[str, SecretText]:
-        """Hold values to the declared types."""
+        """Return options that check values against the declared types."""
         strict = self.schema is not None and self.on_schema_change != OnSchemaChange.IGNORE
         return {"mode": "FAILFAST"} if strict else {}
 
@@ -214,7 +216,7 @@ class Parquet(FileConnector):
 
     @property
     def spark_format(self) -> str:
-        """Name the format as Spark does."""
+        """Return Spark's name of the format."""
         return "parquet"
 
 
@@ -226,7 +228,7 @@ class Orc(FileConnector):
 
     @property
     def spark_format(self) -> str:
-        """Name the format as Spark does."""
+        """Return Spark's name of the format."""
         return "orc"
 
 
@@ -236,12 +238,12 @@ class Text(FileConnector):
 
     @property
     def spark_format(self) -> str:
-        """Name the format as Spark does."""
+        """Return Spark's name of the format."""
         return "text"
 
     @property
     def schema_in_files(self) -> SchemaInFiles:
-        """Return nothing: lines have no columns."""
+        """Return that files contain nothing: lines have no columns."""
         return SchemaInFiles.NOTHING
 
 
@@ -261,12 +263,12 @@ class Files(FileConnector):
 
     @property
     def spark_format(self) -> str:
-        """Name the format as Spark does."""
+        """Return Spark's name of the format."""
         return self.format
 
     @property
     def schema_in_files(self) -> SchemaInFiles:
-        """Return the same as the format's connector; other formats contain their schema."""
+        """Return the answer of the format's own connector; files of other formats contain their schema."""
         return SchemaInFiles.TYPES if self._own is None else self._own.schema_in_files
 
     @property
@@ -286,13 +288,13 @@ class Files(FileConnector):
         return {} if self._own is None or self.schema is None else self._own.read_options()
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse an empty format."""
+        """Yield an empty format."""
         if not self.format.strip():
             yield Problem(message="its format is empty", allowed="avro, xml, …")
         yield from FileConnector.problems(self)
 
     def why_not_writable(self) -> str | None:
-        """Refuse table formats."""
+        """Return why table formats cannot be written as files."""
         if self.format.lower() not in TABLE_FORMATS:
             return FileConnector.why_not_writable(self)
         tables = listing(TABLE_FORMATS)
