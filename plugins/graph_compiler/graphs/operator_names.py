@@ -34,7 +34,7 @@ class NamedOutput:
 
 
 def find_output(graph: StreamGraph, name: str) -> NamedOutput:
-    """Return the output with a name or uid; an operator comes before a sink of the same name.
+    """Return the output with a name or uid; if an operator and a sink have the same name, the operator's.
 
     Raises OperatorNotFoundError, which lists the existing names, if none or several match.
     """
@@ -51,7 +51,7 @@ def find_output(graph: StreamGraph, name: str) -> NamedOutput:
 
 
 def find_sink(graph: StreamGraph, name: str) -> StreamNode:
-    """Return the sink with a name or uid; raises OperatorNotFoundError as `find_output` does."""
+    """Return the sink with a name or uid; raises OperatorNotFoundError like `find_output`."""
     sinks = [output for output in _outputs(graph) if output.is_sink]
     found = [sink for sink in sinks if name in (sink.name, sink.node.settings.uid)]
     if len(found) == 1:

@@ -14,7 +14,7 @@ from graph_compiler.identifiers import listing
 
 
 def resource_profiles(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find slot sharing groups that Spark would not start, each at its first declaration."""
+    """Find slot sharing groups with which Spark would not start, each at its first declaration."""
     seen = []
     for operator in pipeline.operators:
         group = operator.settings.resource_profile
@@ -27,7 +27,7 @@ def resource_profiles(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def differing_profiles(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find groups that two operators declare differently; a name alone declares nothing."""
+    """Find groups that two operators declare differently; a name alone does not declare a group."""
     first: dict[str, PhysicalTransformation] = {}
     for operator in pipeline.operators:
         group = operator.settings.resource_profile
@@ -44,7 +44,7 @@ def differing_profiles(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def resources(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find resources that are no numbers, and minimums over the preferred ones (Flink's validateMinAndPreferred)."""
+    """Find resources that are not numbers, and minimums over the preferred ones (Flink's validateMinAndPreferred)."""
     for operator in pipeline.operators:
         settings = operator.settings
         least, preferred = settings.min_resources, settings.preferred_resources

@@ -26,9 +26,9 @@ Amounts = Mapping[str, Decimal | None]
 class ResourceSpec(metaclass=HeldToForm):
     """The resources that an operator needs on the executor that runs one of its subtasks; cores may be a fraction.
 
-    These fields of Flink's class have a meaning on Spark: CPU cores are an executor's cores, task heap memory is its heap
+    These fields of Flink's class have a meaning on Spark: CPU cores are an executor's cores, task heap memory its heap
     (`spark.executor.memory`), task off-heap memory its off-heap memory (`spark.memory.offHeap.size`), extended
-    resources are those of `spark.executor.resource.<name>.amount`, such as `gpu`. Managed memory is left out: Spark
+    resources those of `spark.executor.resource.<name>.amount`, such as `gpu`. Managed memory is left out: Spark
     divides an executor's heap between execution and storage itself, and no operator can reserve a part of it.
     """
 

@@ -4,9 +4,9 @@
     finds the manifest, opens and checks files ──▶  reads pages, with limits of memory and time
     answers, or returns the reason             ◀──  rows as text, or the reason why there are none
 
-A crafted page of a few kilobytes takes gigabytes, and a crafted file may crash the process that reads it. So no page is
-read here, and pyarrow is not imported. The server opens the files and passes descriptors: only `staged_files.py`
-decides what may be opened, and the other process gives up its right to open anything.
+A crafted page of a few kilobytes may decompress to gigabytes, and a crafted file may crash the process that reads it.
+So no page is read here, and pyarrow is not imported. The server opens the files and passes descriptors: only
+`staged_files.py` decides what may be opened, and the other process gives up its right to open anything.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from graph_compiler.row_reader.messages import (
 )
 
 UNREADABLE = (OSError, MemoryError, RecursionError, ValueError, LookupError, TypeError)
-"""Raised for documents that are damaged, or not readable for this user."""
+"""The errors of documents that are damaged, or not readable for this user."""
 Reader: TypeAlias = Callable[[RowsWanted], Answer]
 _MOST_COLUMNS = 200
 _MOST_SAID = 3_000_000
-"""Bytes of an answer: a megabyte of rows, or one larger row."""
+"""The maximum bytes of an answer: a megabyte of rows, or one larger row."""
 _NO_PYARROW = "the Python of this API server has no pyarrow: pip install 'pyarrow>=18'"
 _START = (
     "import sys; sys.path.append(sys.argv[1]); "
     "from graph_compiler.row_reader.reading_process import main; main()"
 )
-"""Airflow's plugins folder is only on this process's path. It comes last, as here: its files hide no package."""
+"""Airflow's plugins folder is only on this process's path. It comes last, so that its files hide no package."""
 _ENVIRONMENT = {
-    # One pool and one arena: more would reserve unused address space, which is what is limited.
+    # One pool and one arena: more would reserve unused address space, which counts toward the limit.
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "MALLOC_ARENA_MAX": "1",
     "ARROW_IO_THREADS": "1",
@@ -57,7 +57,7 @@ _ENVIRONMENT = {
 
 
 def read_in_a_process(wanted: RowsWanted) -> Answer:
-    """Return the answer of a separate process; raises UnreadableRowsError if there is none, OSError."""
+    """Return the answer of a separate process; raises UnreadableRowsError if there is none, or OSError."""
     folder = str(Path(graph_compiler.__file__).parents[1])
     process = BoundedProcess(
         command=(sys.executable, "-P", "-B", "-c", _START, folder),
