@@ -33,7 +33,7 @@ FLINK_DEFAULTS: Mapping[str, str] = {
     "restart-strategy.failure-rate.delay": "1 s",
     "jobmanager.execution.attempts-history-size": "16",
 }
-"""The default in Flink of each of our keys that is Flink's; a key that is not here is ours."""
+"""Flink's default for each of our keys that is also Flink's; other keys are only ours."""
 
 _RESOURCES = (
     '.slot_sharing_group(SlotSharingGroup("big", executor_memory="8g", executor_cores=4, …)) '
@@ -135,11 +135,11 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "yarn.": "spark.yarn.… in spark_conf; the queue is the Airflow connection's",
     "zookeeper.": _AIRFLOW,
 }
-"""What to use instead, by key, or by its beginning where the entry ends in a dot."""
+"""What to use instead, by key; an entry that ends with a dot is the beginning of keys."""
 
 
 def why_without_meaning(key: str) -> str | None:
-    """Return what replaces a Flink key here, None if the key is not known to be Flink's."""
+    """Return what replaces a Flink key here, None if the key is not a known key of Flink."""
     if key in WITHOUT_MEANING:
         return WITHOUT_MEANING[key]
     beginnings = [

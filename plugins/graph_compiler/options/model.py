@@ -1,7 +1,7 @@
 """Options under Flink's keys, as a pydantic model; docs/options.md is made from it.
 
-`option_reader.py` reads them. A declaration carries the raw pairs, so that declaring needs the standard library only
-(pipelines are imported on Spark's driver, which has no pydantic).
+`option_reader.py` reads them. A declaration carries the raw pairs, so that declaring needs only the standard library
+(pipelines are imported on Spark's driver, which does not have pydantic).
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from graph_compiler.options.durations import Duration
 
 MAX_PARALLELISM = 32768
 MAX_RESTARTS = 1_000_000
-"""Flink has 2³¹ − 1; Airflow adds tries to it when a task is cleared, and its databases take no more than that."""
+"""Flink allows 2³¹ − 1; Airflow adds tries when a task is cleared, and its databases allow no more than this."""
 
 
 class ShuffleMode(StrEnum):
     """`execution.batch-shuffle-mode`: which exchanges are staged, unless the declaration decides it.
 
-    AUTO, which is ours and the default, stages an exchange only for a reason that it shows
-    (`regions/deployment_regions.py`). The hybrid modes compile as in Flink and cannot be deployed: Spark has no result
-    that is both.
+    AUTO, the default, does not exist in Flink: it stages an exchange only for a reason, which is shown
+    (`regions/deployment_regions.py`). The hybrid modes compile as in Flink but cannot be deployed: Spark has no
+    hybrid results.
     """
 
     AUTO = "AUTO"
@@ -50,7 +50,7 @@ class Scheduler(StrEnum):
 
 
 class DescriptionMode(StrEnum):
-    """`pipeline.vertex-description-mode`: how the operators of a chain are written."""
+    """`pipeline.vertex-description-mode`: the form in which plans show the operators of a chain."""
 
     TREE = "TREE"
     CASCADING = "CASCADING"

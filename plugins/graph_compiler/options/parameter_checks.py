@@ -40,7 +40,7 @@ def default_problems(parameters: Iterable[Parameter]) -> Iterator[Problem]:
     described = [parameter for parameter in parameters if not parameter.is_plain]
     if not described:
         return
-    # Imported when called, as below: a Dag processor with only plain parameters need not load it.
+    # Imported when called, as below: a Dag processor with only plain parameters does not need it.
     from jsonschema import Draft202012Validator, SchemaError
 
     checked: list[Parameter] = []

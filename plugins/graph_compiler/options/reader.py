@@ -21,14 +21,14 @@ from graph_compiler.options.model import PipelineOptions
 from graph_compiler.options.words import allowed_words
 
 _TYPO = 0.94
-"""How alike a key must be to one of ours to be taken for it though Flink has keys that begin like it."""
+"""How similar an unknown key must be to one of ours to be a misspelling of it, rather than a key of Flink's."""
 _SHOWN = 5
-"""How many of our keys, the closest, are told where one is not known: they are too many to be read."""
+"""The number of our keys, the most similar ones, that are listed if a key is unknown."""
 
 FIELDS: Mapping[str, str] = {
     str(field.alias): name for name, field in PipelineOptions.model_fields.items()
 }
-"""The name of the model's field, by key."""
+"""The names of the model's fields, by key."""
 
 
 def read_options(

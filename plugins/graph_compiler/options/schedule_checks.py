@@ -83,7 +83,7 @@ def _problems(schedule: Schedule) -> Iterator[Problem]:
 
 
 def _in_utc(schedule: Schedule, bound: date | datetime | None) -> datetime | None:
-    """Return a bound as Airflow stores it; raises OverflowError at the ends of time."""
+    """Return a bound as Airflow stores it; raises OverflowError if that is out of range."""
     moment = schedule.moment(bound)
     return None if moment is None else moment.astimezone(UTC)
 
@@ -105,7 +105,7 @@ def _asset_problems(places: tuple[str, ...]) -> Iterator[Problem]:
 
 
 def _what_cron_allows(text: str) -> str | None:
-    """Return the allowed schedules, None if this is one."""
+    """Return the allowed schedules, None if the text is one of them."""
     # Imported when called: most declarations have no schedule.
     from croniter import croniter
 

@@ -70,7 +70,7 @@ def why_not_chainable(
 def why_not_joined(
     edge: StreamEdge, graph: StreamGraph, options: PipelineOptions, known: Breaks | None = None
 ) -> ChainBreak | None:
-    """Return the first rule that the edge breaks except the number of inputs, which may be several at an absorbed source."""
+    """Return the first rule that the edge breaks, except the number of inputs: with several, it may absorb a source."""
     source, target = graph.node[edge.source_id], graph.node[edge.target_id]
     same_max = (
         source.max_parallelism == target.max_parallelism or options.chaining_across_max_parallelism

@@ -1,4 +1,4 @@
-"""One call of the fluent API, built from a step: names become streams and functions, forms become values."""
+"""One call of the fluent API, made from a step: names become streams and functions, forms become values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Written = Mapping[str, Any]
 
 
 class StepRefusedError(GraphCompilerError):
-    """A step cannot be declared; without a problem if its input was refused. Never raised outside this package."""
+    """A step cannot be declared; without a problem if its input was refused. It never leaves this package."""
 
     def __init__(self, problem: Problem | None) -> None:
         self.problem = problem
@@ -47,7 +47,7 @@ class StepRefusedError(GraphCompilerError):
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What calls need: the environment, the file, and the streams so far by name (None: it was refused)."""
+    """What calls need: the environment, the file, and the streams so far by name (None for a refused one)."""
 
     env: StreamExecutionEnvironment
     tree: Node
@@ -68,7 +68,7 @@ class Calls:
         return self.call(self._named(written["from"], (*path, "from")), key, written, path)
 
     def stream(self, found: object, path: KeyPath) -> DataStream:
-        """Return the same, which must be a stream that any operator can read."""
+        """Return the same; it must be a stream that any operator can read."""
         stream = self.read(found, path)
         if not isinstance(stream, DataStream):
             raise self.refused(path, f"it is {_what(stream)}", allowed="a stream of rows")

@@ -22,7 +22,7 @@ from graph_compiler.projects.yaml.values import (
 )
 
 PATH = "path"
-"""The format, ours, of a default that is a path: one that is relative starts at the project."""
+"""Our own format for a default that is a path: a relative one starts at the project's folder."""
 
 
 class ParameterForm(Form):
@@ -55,7 +55,7 @@ class ParameterForm(Form):
     multiple_of: int | float | None = Field(default=None, alias="multipleOf")
 
     def keywords(self, project: Path) -> dict[str, Any]:
-        """Return the written keywords, under their names in JSON Schema; a path as an absolute one."""
+        """Return the written keywords under their names in JSON Schema, with a path as an absolute one."""
         written = self.model_dump(by_alias=True, exclude_unset=True)
         if self.format == PATH and isinstance(self.default, str) and "://" not in self.default:
             written["default"] = str(project / self.default)
