@@ -1,6 +1,6 @@
 """What `graph-compiler new` writes: a small runnable pipeline, its test, and a Dag file with its schedule.
 
-`@NAME@` stands for the pipeline's name.
+`@NAME@` is replaced by the pipeline's name.
 """
 
 from __future__ import annotations

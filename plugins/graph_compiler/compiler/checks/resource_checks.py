@@ -14,7 +14,7 @@ from graph_compiler.identifiers import listing
 
 
 def resource_profiles(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find slot sharing groups with which Spark would not start, each at its first declaration."""
+    """Find slot sharing groups that Spark would not start, each at its first declaration."""
     seen = []
     for operator in pipeline.operators:
         group = operator.settings.resource_profile

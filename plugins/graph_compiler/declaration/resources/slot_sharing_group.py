@@ -98,7 +98,7 @@ class SlotSharingGroup(metaclass=HeldToForm):
         }
 
     def problems(self) -> Iterator[Problem]:
-        """Yield every setting with which Spark would not start."""
+        """Yield every setting that would prevent Spark from starting."""
         yield from self._memory_problems()
         yield from self._count_problems()
         yield from self._conf_problems()

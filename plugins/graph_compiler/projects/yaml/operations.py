@@ -93,8 +93,8 @@ SETTING_KEYS: Mapping[str, Key] = {
     for setting, method in SETTINGS.items()
     for name, key in call_keys(setting, method).items()
 }
-_LABEL = Key(str, doc="What other steps call it in `from`, where that is not its name.")
-_NAME_OF_A_STEP = "The operator's name, and what other steps call it in `from`."
+_LABEL = Key(str, doc="The name that other steps use for it in `from`, if that is not its own.")
+_NAME_OF_A_STEP = "The operator's name, which other steps use in `from`."
 
 
 def _operation(name: str, method: Callable[..., object]) -> Operation:

@@ -135,7 +135,7 @@ class Database:
         return str(self._dialect().quoteIdentifier(name))
 
     def can_hold(self, data_type: DataType) -> bool:
-        """Whether Spark can map this type of its own to one of the database."""
+        """Whether Spark can map this type to one of the database."""
         return has_jdbc_type(self.spark, self.url, data_type)
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Rows read from files, with the schema with which they were written."""
+"""Rows read from files, with the schema of the rows that were written."""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ class Ledger:
         except DamagedDocumentError as error:
             if (
                 error.why == GONE
-            ):  # it was listed: somebody is removing it, or the root goes away just now
+            ):  # it was listed: it is being removed, or the root is being unmounted
                 raise PublicationConflictError(f"{error.path} was there, and {GONE}") from None
             self._give_up_unreadable(target, number, error, mine)
         else:
