@@ -38,9 +38,7 @@ class _Streams(logging.Handler):
         try:
             stream.write(f"{self.format(record)}\n")
             stream.flush()
-        except (
-            Exception
-        ):  # as in every handler of logging: a failure to print must not end the work
+        except Exception:  # as in every handler: this must not end the work
             self.handleError(record)
 
 

@@ -1,4 +1,4 @@
-"""What people read is in plain English: the words that readers stumbled over do not come back (plain_words.py)."""
+"""Texts are in plain English: the words that readers stumbled over (plain_words.py) do not come back."""
 
 import ast
 import re
@@ -24,7 +24,7 @@ def stumbles(text: str) -> Iterator[str]:
 
 
 def opening_stumbles(source: str) -> Iterator[str]:
-    """Yield each docstring of a module that begins as none does."""
+    """Yield each docstring of a module that begins with a word to avoid."""
     for node in ast.walk(ast.parse(source)):
         docstring = ast.get_docstring(node) if isinstance(node, DOCUMENTED) else None
         for pattern, better in OPENINGS:

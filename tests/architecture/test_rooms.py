@@ -1,4 +1,4 @@
-"""The rooms of the package: how large they may be, and what may happen in which."""
+"""The rooms of the package: how large they may be, and which effects each may have."""
 
 import ast
 import sys
@@ -177,7 +177,7 @@ def joins_a_run_id(node: ast.AST) -> bool:
 
 
 def effects(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield lines that could read or change anything outside of their arguments."""
+    """Yield lines that could read or change anything outside their arguments."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from ((node.lineno, name) for name in packages(node) if name in EFFECTS)

@@ -1,4 +1,4 @@
-"""The view as people see it: in Airflow's pages, in a real browser, of real runs."""
+"""The view as users see it: in Airflow's pages, in a real browser, with real runs."""
 
 import json
 import re
@@ -328,12 +328,12 @@ def of_run(dag_id: str, run_id: str) -> str:
 
 
 def region(view: FrameLocator, id: str) -> Locator:
-    """Return the hull of a region."""
+    """Return the outline of a region."""
     return view.locator(f"[data-kind=group][data-id='{id}']")
 
 
 def node(view: FrameLocator, words: str) -> Locator:
-    """Return the box that has these words."""
+    """Return the box with this text."""
     return view.locator("[data-kind=node]", has_text=words)
 
 

@@ -1,4 +1,4 @@
-"""What the command line finds of Airflow's settings without Airflow."""
+"""Which of Airflow's settings the command line finds without Airflow."""
 
 import os
 import subprocess
@@ -42,7 +42,7 @@ def test_airflows_home_and_logs_are_private(airflow: EmbeddedAirflow) -> None:
 def test_programs_are_found_beside_the_running_python_first(
     airflow: EmbeddedAirflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So a task starts the `spark-submit` that was installed with it, whatever shell it was started from."""
+    """So a task starts the `spark-submit` of its own environment, whatever shell it was started from."""
     monkeypatch.setenv("PATH", "/other/.venv/bin")
     found = airflow.environment()["PATH"].split(os.pathsep)
     assert found == [str(Path(sys.executable).parent), "/other/.venv/bin"]

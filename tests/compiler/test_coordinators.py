@@ -1,4 +1,4 @@
-"""What job vertices have the driver do, in Flink's order, and which subtask reads which split."""
+"""The driver's work for job vertices, in Flink's order, and which subtask reads which split."""
 
 import json
 from collections.abc import Callable
@@ -30,7 +30,7 @@ Compile = Callable[[], CompiledPipeline]
 
 @dataclass(frozen=True, slots=True)
 class SplitCsv(Csv):
-    """Knows `parts` parts, and makes no fewer than it is asked for."""
+    """Has `parts` parts, and never returns fewer than requested."""
 
     parts: int = 1
 

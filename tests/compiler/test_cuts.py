@@ -1,4 +1,4 @@
-"""What is staged is BLOCKING in the compiled job graph, whatever Flink's own would have it be."""
+"""Staged edges are BLOCKING in the compiled job graph, whatever they are in Flink's own."""
 
 from __future__ import annotations
 

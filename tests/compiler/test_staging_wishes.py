@@ -1,4 +1,4 @@
-"""Which results AUTO stages behind an expensive operator, and behind a contract that may fail the task."""
+"""Which results AUTO stages after an expensive operator, and after a contract that may fail the task."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ Declare = Callable[[DataStream], None]
 
 
 def enriched(rows: object, *_others: object) -> object:
-    """Stand for a function of the user's; nothing calls it."""
+    """Be a user's function; nothing calls it."""
     return rows
 
 
@@ -196,7 +196,7 @@ def test_readers_of_what_a_contract_guards_read_one_data_set() -> None:
 
 
 def test_results_staged_for_a_contract_may_be_read_in_the_same_task() -> None:
-    """In ─▶ checked ─┬▒▶ one; in ─▶ few ─▶ both ◀▒┘: the producer of `few` and its reader are one task already."""
+    """In ─▶ checked ─┬▒▶ one; in ─▶ few ─▶ both ◀▒┘: the producer of `few` and its reader are already in one task."""
 
     def declare(stream: DataStream) -> None:
         rows = checked(stream)
@@ -230,7 +230,7 @@ def test_tasks_that_would_wait_for_each_other_over_contracts_are_one() -> None:
 
 
 def test_results_of_expensive_operators_are_never_read_in_their_task() -> None:
-    """In ─▶ scored ▒▶ both beside in ─▶ few ─▶ both: the second way is cut too, or both would run with scored."""
+    """In ─▶ scored ▒▶ both beside in ─▶ few ─▶ both: the second path is also cut, or both would run with scored."""
 
     def declare(stream: DataStream) -> None:
         few = stream.filter("v > 5").name("few")

@@ -1,4 +1,4 @@
-"""Every refusal: what the person reads."""
+"""Every refusal, with its message."""
 
 import re
 from collections.abc import Callable

@@ -30,7 +30,7 @@ class Mutant:
 
     @property
     def edit(self) -> Edit:
-        """Return what it changes."""
+        """Return the edit."""
         return Edit(self.file, self.old, self.new)
 
 

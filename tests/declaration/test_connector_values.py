@@ -1,4 +1,4 @@
-"""Connectors as values: what they hold, where Jinja may be, and how reading is cut."""
+"""Connectors as values: their fields, where Jinja is allowed, and how reading is split."""
 
 import pytest
 

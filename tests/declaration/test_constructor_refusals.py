@@ -1,4 +1,4 @@
-"""Wrong calls of constructors: TypeError, or noted while a module is loaded, and what stands for the value then."""
+"""Wrong calls of constructors: TypeError; or, while a module is loaded, noted, with a `Refused` instead."""
 
 import copy
 import inspect

@@ -1,4 +1,4 @@
-"""What a deployment sets for all pipelines: how it is read, and that a pipeline's own options win."""
+"""Options that a deployment sets for all pipelines: how they are read, and that a pipeline's own options win."""
 
 import json
 

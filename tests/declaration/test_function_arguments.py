@@ -1,4 +1,4 @@
-"""Values and parameters that a function is given by keyword."""
+"""Values and parameters that are bound to a function's keywords."""
 
 import pytest
 

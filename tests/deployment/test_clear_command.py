@@ -1,4 +1,4 @@
-"""How tasks of a run are cleared: by a command where there is one, else in words."""
+"""How tasks of a run are cleared: by a command if there is one, otherwise with instructions."""
 
 import shlex
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What programs of the package say: a line each on stdout or stderr, whatever the user's code does with logging."""
+"""The log of the package's programs: one line each on stdout or stderr, whatever the user's code does with logging."""
 
 import io
 import logging
@@ -22,7 +22,7 @@ def _program() -> Iterator[None]:
 
 @pytest.fixture
 def root() -> Iterator[logging.Logger]:
-    """Return the root logger, which is as it was afterwards."""
+    """Yield the root logger, and restore it afterwards."""
     found = logging.getLogger()
     before, level = found.handlers[:], found.level
     yield found

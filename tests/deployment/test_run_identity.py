@@ -1,4 +1,4 @@
-"""Runs are told apart by all that makes them different, whatever ids contain, and by nothing else."""
+"""Runs are distinguished by everything that makes them different, whatever their ids contain."""
 
 from dataclasses import replace
 
@@ -64,7 +64,7 @@ def test_two_runs_never_share_a_folder(one: RunIdentity, other: RunIdentity) -> 
 def test_no_run_id_can_be_chosen_that_leads_into_the_folder_of_a_run_elsewhere(
     run: RunIdentity,
 ) -> None:
-    """As by who may trigger a Dag under a run id that he makes up."""
+    """Such as by a user who may trigger a Dag with a run id of any form."""
     chosen = [path_segment(id) for id in (run.run_folder, run.run_id, f"{run.run_id}~" * 9)]
     assert {len(name.partition("~")[2]) for name in chosen} <= {0, 40}
     if not run.is_own:

@@ -1,4 +1,4 @@
-"""What one operator needs of a pipeline, and nothing beside."""
+"""The part of a pipeline that one operator needs, and nothing else."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Commands around a run, as a person meets them; a run itself is in `test_quickstart.py`."""
+"""Commands around a run, as a user sees them; a run itself is in `test_quickstart.py`."""
 
 import json
 from pathlib import Path

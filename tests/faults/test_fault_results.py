@@ -1,4 +1,4 @@
-"""The harness resumes where it stopped, and its table says what is wrong."""
+"""The harness resumes where it stopped, and its table lists the problems."""
 
 from dataclasses import replace
 from pathlib import Path

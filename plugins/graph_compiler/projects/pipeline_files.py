@@ -185,9 +185,7 @@ def _file_of(name: str) -> Path | None:
         sys.path.insert(0, here)
     try:
         spec = find_spec(name)
-    except (
-        Exception
-    ):  # its package is missing or cannot be imported: the import of the module will report why
+    except Exception:  # its package is missing or broken: importing the module reports why
         file = Path(*name.split(".")).with_suffix(".py")
         return file.resolve() if file.is_file() else None
     return Path(spec.origin).resolve() if spec and spec.origin else None

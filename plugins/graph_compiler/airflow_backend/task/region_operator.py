@@ -205,9 +205,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     def on_kill(self) -> None:
         """End the whole application, after the task was marked, cleared, or timed out."""
         self._is_killed = True
-        if (
-            self.application_args
-        ):  # the supervisor may kill this process before it can write the outcome
+        if self.application_args:  # this process may be killed before it ends
             leave_outcome(
                 self.application_args[0],
                 ExecutionState.CANCELED,

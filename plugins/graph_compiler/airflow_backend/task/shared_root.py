@@ -21,9 +21,7 @@ def see_run(task: TaskDeploymentDescriptor) -> None:
     """
     root = task.staging_root
     store = store_of(root)
-    if task.attempt.attempt_number and not store.folders(
-        root
-    ):  # an earlier attempt has written here
+    if task.attempt.attempt_number and not store.folders(root):  # an earlier attempt wrote
         found = "an empty folder, though this task has run before: perhaps its file system is not mounted"
         error = not_shared(root, socket.gethostname(), found)
         raise AirflowException(f"pipeline '{task.region.pipeline}': {error}")

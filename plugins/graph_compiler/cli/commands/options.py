@@ -57,9 +57,7 @@ def _effective(name: str | None, deployment: DeploymentOptions) -> tuple[Effecti
 
 def _show(found: tuple[EffectiveOption, ...], deployment: DeploymentOptions) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(
-        "option", overflow="fold"
-    )  # the only one of the three columns that may be folded
+    table.add_column("option", overflow="fold")  # the only column to fold
     table.add_column("value", no_wrap=True)
     table.add_column("set by", no_wrap=True)
     for option in found:

@@ -138,9 +138,7 @@ def _raised(
 ) -> dict[JobVertexId, int]:
     """Raise rounds until each vertex comes after its inputs, and tied vertices are in one round if possible."""
     found = dict(round_of)
-    while max(found.values()) <= 2 * len(
-        edges
-    ):  # ties that cannot be satisfied would raise each other forever
+    while max(found.values()) <= 2 * len(edges):  # impossible ties would raise each other forever
         before = dict(found)
         for edge in edges:
             earliest = found[edge.source_id] + _is_cut(edge)

@@ -68,9 +68,7 @@ def _shared_result_ids(stream_graph: StreamGraph, graph: JobGraph) -> Iterator[P
     """Find uid hashes that give two vertices the same id: their staged results would be confused."""
     vertices = sorted(graph.vertices, key=lambda vertex: vertex.user_hashes[-1] is not None)
     first: dict[OperatorId, StreamNode] = {}
-    for vertex in (
-        vertices
-    ):  # vertices that keep their own id come first, since a uid hash may equal one of these
+    for vertex in vertices:  # own ids first: a uid hash may equal one
         head = _head(vertex, stream_graph)
         other = first.setdefault(vertex.result_id, head)
         if other is not head:

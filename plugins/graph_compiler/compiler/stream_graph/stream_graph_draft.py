@@ -202,7 +202,7 @@ class StreamGraphDraft:
         if pipelining_reason and exchange_mode is ExchangeMode.UNDEFINED:
             exchange_mode = (
                 ExchangeMode.PIPELINED
-            )  # pipelined(…) is a separate call, not a consequence of the partition before it
+            )  # a separate call, not a side effect of the partition before it
         return _Route(id, partitioner, exchange_mode, output_tag, staging_reason, pipelining_reason)
 
     def _add_edge(self, route: _Route, target: StreamNode, type_number: int) -> None:

@@ -97,9 +97,7 @@ class FileConnector(Connector):
         """Return the normalized folder; its templates are kept."""
         path = re.sub(r"^file:(//(?=/|\{)|(?=/(?!/)|\{))", "", self.path, flags=re.IGNORECASE)
         scheme, separator, rest = path.rpartition("://")
-        if not separator and rest.startswith(
-            "//"
-        ):  # two slashes are one, except in a PurePosixPath
+        if not separator and rest.startswith("//"):  # PurePosixPath keeps two slashes
             rest = "/" + rest.lstrip("/")
         return f"{scheme}{separator}{PurePosixPath(rest)}"
 

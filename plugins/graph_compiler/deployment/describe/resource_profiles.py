@@ -30,7 +30,7 @@ def ignored_settings(profile: SlotSharingGroup, master: str, deploy_mode: str) -
     if deploy_mode != "cluster":
         ignored.add(
             "driver_cores"
-        )  # the driver is a child process of spark-submit and uses the host's cores
+        )  # the driver is a child of spark-submit and has the host's cores
     if _is_local(master):
         ignored |= {"executor_memory", "executor_cores", "executor_instances", "driver_cores"}
     elif master.startswith("spark://") and profile.executor_cores is None:

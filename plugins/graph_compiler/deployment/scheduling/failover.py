@@ -32,7 +32,7 @@ def restart_set(
     pending = [start]
     visited: set[int] = (
         set()
-    )  # groups by identity, so that each is visited once, however many regions it connects
+    )  # groups by identity: each is visited once, however many regions it connects
     while pending:
         region = pending.pop()
         following: list[RegionIndex] = []

@@ -122,6 +122,6 @@ def _result_kind(
         return ResultChangeKind.ADDED
     if (
         before.fingerprint != now.fingerprint or pairing.before.pipeline != pairing.now.pipeline
-    ):  # another Dag keeps its results in another folder
+    ):  # another Dag has another folder of results
         return ResultChangeKind.RECOMPUTED
     return ResultChangeKind.REUSABLE if before.id == now.id else ResultChangeKind.MOVED

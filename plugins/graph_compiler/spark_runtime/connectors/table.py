@@ -103,7 +103,7 @@ class TableSink:
             _carry_out(publication, self.connector, self.spark, self.ledger)
         except (
             PySparkException
-        ):  # Spark refused the rows, and would refuse them again: later runs must not wait for them
+        ):  # Spark would refuse the rows again: later runs must not wait for them
             self.ledger.give_up(publication)
             raise
 

@@ -197,9 +197,7 @@ def _place(culprit: OperatorDescriptor, cause: Cause) -> Iterator[str]:
 
 def _missing_column(cause: Cause, inputs: tuple[InputSchema, ...]) -> Iterator[str]:
     fragment = next((context.fragment for context in cause.contexts if context.fragment), "")
-    if (
-        cause.condition == "FIELD_NOT_FOUND"
-    ):  # Spark's parameter is only the last part; the fragment is the whole path
+    if cause.condition == "FIELD_NOT_FOUND":  # the parameter is only the last part of the path
         missing, noun = fragment or cause.parameters.get("fieldName", "?"), "field"
     else:
         missing = cause.parameters.get("objectName") or cause.parameters.get("colName", "?")

@@ -48,7 +48,7 @@ from graph_compiler.staging.store.stores import target_store
 _WRITTEN, _READY = (
     "written",
     "ready",
-)  # what Spark wrote, and the same files under their final names
+)  # as Spark wrote it, and under final names
 _REPLACES_ALL = (SinkMode.OVERWRITE, SinkMode.MERGE)
 _ASIDE = "aside"  # rows that are not merged yet
 Others = tuple[Publication, ...]

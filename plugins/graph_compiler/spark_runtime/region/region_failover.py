@@ -140,9 +140,7 @@ class RegionFailover:
                 )
 
     def _rows(self, manifest: Manifest, partitions: int | None) -> DataFrame:
-        with origin(
-            self.area.spark, STAGED, manifest.result_id
-        ):  # no operator of this region computes it
+        with origin(self.area.spark, STAGED, manifest.result_id):  # no operator here computes it
             return self.area.read(manifest, partitions=partitions)
 
     def _recompute(self, copy: LostCopy) -> Manifest:

@@ -38,7 +38,7 @@ _SAME_ROWS = frozenset({"Project", "SubqueryAlias", "View"})
 
 @contextmanager
 def origin(spark: SparkSession, object_type: str, object_name: str) -> Iterator[None]:
-    """Give this origin to all plan nodes that this thread makes within the block."""
+    """Set the origin of all plan nodes that this thread makes within the block."""
     current = java_class(spark, "org.apache.spark.sql.catalyst.trees.CurrentOrigin")
     option = java_class(spark, "scala.Option")
     before, none, some = current.get(), option.empty(), option.apply

@@ -225,9 +225,7 @@ def _execution(store: StagingStore, folder: str, *, is_last: bool) -> RegionExec
     told_report = None if isinstance(report, Unreadable) else report
     known = None if isinstance(submission, Unreadable) else submission
     if ends and told_outcome is None and told_report is None:
-        folded = FoldedState(
-            ExecutionState.FAILED, ends[0].reason
-        )  # whatever state the documents show, it has ended
+        folded = FoldedState(ExecutionState.FAILED, ends[0].reason)  # it has ended in any case
     else:
         folded = folded_state(
             told_report, told_outcome, was_submitted=known is not None, is_last=is_last

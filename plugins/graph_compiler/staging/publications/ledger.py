@@ -232,9 +232,7 @@ class Ledger:
         try:
             publication = self.records.publication(target, number)
         except DamagedDocumentError as error:
-            if (
-                error.why == GONE
-            ):  # it was listed: it is being removed, or the root is being unmounted
+            if error.why == GONE:  # it was listed: it is being removed, or the root unmounted
                 raise PublicationConflictError(f"{error.path} was there, and {GONE}") from None
             self._give_up_unreadable(target, number, error, mine)
         else:

@@ -35,7 +35,7 @@ def checksums_digest(path: Path) -> str | None:
     except (
         DamagedDocumentError,
         FileNotFoundError,
-    ):  # anything but a file, such as a pipe, proves nothing
+    ):  # anything but a file proves nothing
         return None
     if opened is None:
         return None
