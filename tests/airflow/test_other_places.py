@@ -59,7 +59,7 @@ def begin(task: "RegionOperator", tmp_path: Path, number: int = 1) -> None:
     task.execute(context)
 
 
-def test_targets_that_meet_once_rendered_are_refused_by_whichever_task_is_first(
+def test_rendered_targets_that_overlap_are_refused_by_the_first_task(
     tasks: Any, tmp_path: Path
 ) -> None:
     from airflow.sdk.exceptions import AirflowFailException

@@ -54,7 +54,7 @@ class Submits:
         return str(process.communicate()[0])
 
 
-def test_output_in_another_encoding_is_no_failure() -> None:
+def test_output_in_another_encoding_is_not_a_failure() -> None:
     from graph_compiler.airflow_backend.task.process_group import lead_a_group
 
     hook: Any = Submits()

@@ -272,7 +272,7 @@ def test_two_hundred_vertices_are_all_shown_and_searchable(airflow_page: Page) -
     expect(node(view, "counted_37")).to_be_in_viewport()
 
 
-def test_a_dag_that_is_no_pipeline_says_so(chromium: Browser, shown: Shown) -> None:
+def test_a_dag_that_is_not_a_pipeline_is_reported(chromium: Browser, shown: Shown) -> None:
     page = logged_in(chromium, shown.api).new_page()  # whose question is answered 404
     page.goto("/graph-compiler/app/?dag_id=somebody_elses")
     expect(page.get_by_role("alert")).to_contain_text("somebody_elses", timeout=SECONDS)

@@ -71,7 +71,7 @@ def test_the_parts_of_an_airflow_run_under_this_python_whatever_is_on_the_path(
 
 
 @pytest.mark.parametrize("text", ["[1]", "local", "1"])
-def test_spark_conf_that_is_no_json_object_is_reported_with_its_place(
+def test_spark_conf_that_is_not_a_json_object_is_reported_with_its_place(
     text: str, airflow: EmbeddedAirflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(SPARK_CONF, text)

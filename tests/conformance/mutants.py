@@ -21,7 +21,7 @@ REGIONS = (
 
 @dataclass(frozen=True)
 class Mutant:
-    """`old` stands exactly once in the file below plugins/graph_compiler and becomes `new`."""
+    """`old` occurs exactly once in the file below plugins/graph_compiler, and becomes `new`."""
 
     name: str
     file: str

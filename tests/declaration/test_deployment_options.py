@@ -106,7 +106,7 @@ def test_all_problems_are_reported_with_where_they_are_set() -> None:
         ("", "not valid JSON"),
     ],
 )
-def test_values_that_are_no_json_object_are_refused(text: str, words: str) -> None:
+def test_values_that_are_not_a_json_object_are_refused(text: str, words: str) -> None:
     with pytest.raises(ConfigurationError) as found:
         parse_deployment_options(text, "here")
     assert words in str(found.value)

@@ -30,7 +30,7 @@ def test_two_names_never_share_a_folder(one: str, other: str) -> None:
 
 
 @given(NAMES)
-def test_a_segment_gives_its_name_back_unless_it_was_shortened(name: str) -> None:
+def test_a_segment_is_decoded_to_its_name_unless_it_was_shortened(name: str) -> None:
     segment = path_segment(name)
     assert name_of_segment(segment) in (name, None)
     assert (name_of_segment(segment) is None) == ("~" in segment)

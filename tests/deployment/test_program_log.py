@@ -43,7 +43,7 @@ def test_a_line_goes_to_stdout_and_a_warning_to_stderr_each_with_the_programs_na
     )
 
 
-def test_a_stream_that_cannot_be_written_to_ends_no_work(
+def test_a_broken_stream_does_not_end_the_program(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with monkeypatch.context() as patch:

@@ -78,7 +78,7 @@ def test_owner_name_and_document_identify_the_run(run: RunIdentity) -> None:
 
 
 @given(IDENTITIES)
-def test_a_folder_gives_its_run_back(run: RunIdentity) -> None:
+def test_a_folder_is_decoded_to_its_run(run: RunIdentity) -> None:
     recorded = to_wire(run)
     assert RunIdentity.of_folder(path_segment(run.pipeline), run.run_folder, recorded) == run
     if not run.is_own:
@@ -109,7 +109,7 @@ def test_invalid_names_are_refused(owner: str) -> None:
         RunIdentity.named(owner, "r")
 
 
-def test_tasks_and_regions_know_each_other_by_the_groups_between_them() -> None:
+def test_tasks_and_regions_are_mapped_by_the_groups_between_them() -> None:
     late = RegionId("late.routes")
     for run in ELSEWHERE.values():
         task_id = run.task_of(late)

@@ -69,7 +69,7 @@ def test_explain_shows_the_plan(home: Home) -> None:
     assert home.cli("explain", "flights").stdout == golden.read_text()
 
 
-def test_a_dry_run_analyses_every_operator(home: Home) -> None:
+def test_a_dry_run_analyzes_every_operator(home: Home) -> None:
     done = home.cli("dry-run", "flights")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("flights: 24 operators ")

@@ -105,7 +105,7 @@ def difference(compare: Callable[[Path, Path], None], input: Path, output: Path)
 def outcome(facts: Facts) -> str:
     """Return in a few words how the run ended."""
     if facts.cleared:
-        return f"refused in words; {', '.join(facts.cleared)} cleared as told; {facts.state}"
+        return f"refused with a message; {', '.join(facts.cleared)} cleared as told; {facts.state}"
     return facts.state
 
 

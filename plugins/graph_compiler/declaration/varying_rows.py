@@ -117,7 +117,7 @@ WINDOWS = VaryingRows(
     calls=("row_number", "ntile", "lag", "lead", "nth_value"),
 )
 CHANGING_SOURCES = VaryingRows(
-    what="a source whose rows nobody holds: FunctionSource, a table of Spark's catalog that is no list of files",
+    what="a source without a snapshot: FunctionSource, a table of Spark's catalog that is not a list of files",
     treatment=Treatment.STAGED,
     reason="it may change while it is read",
 )

@@ -17,7 +17,7 @@ from graph_compiler.declaration.operators import Sink
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import listing
 
-# Variables of Airflow's template context that are the same in every run unless somebody changes them.
+# Variables of Airflow's template context that are the same in every run unless a user changes them.
 _NOT_OF_THE_RUN = {"conn", "dag", "macros", "params", "task", "var"}
 
 

@@ -45,10 +45,7 @@ from graph_compiler.staging.publications.mounts import preparation_folder
 from graph_compiler.staging.publications.publications import Publication
 from graph_compiler.staging.store.stores import target_store
 
-_WRITTEN, _READY = (
-    "written",
-    "ready",
-)  # as Spark wrote it, and under final names
+_WRITTEN, _READY = "written", "ready"  # as Spark wrote it, and under final names
 _REPLACES_ALL = (SinkMode.OVERWRITE, SinkMode.MERGE)
 _ASIDE = "aside"  # rows that are not merged yet
 Others = tuple[Publication, ...]

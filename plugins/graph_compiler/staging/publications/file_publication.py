@@ -74,7 +74,7 @@ def steps(intent: Intent, carrier: str) -> Iterator[None]:
     if lost := [name for name in intent.add if not (target / name).exists()]:
         raise PublicationConflictError(
             f"{lost[0]} is gone from {prepared}, and is not in {target}: "
-            "another execution has published since, or somebody has removed it"
+            "another execution has published since, or it was removed by hand"
         )
     yield
     for name in intent.remove:

@@ -210,7 +210,7 @@ class Ledger:
         try:
             carry_out(publication)
         except PublicationConflictError as error:
-            # Nobody publishes after an unfinished intent: without its record, the rows were removed by hand.
+            # Nothing is published after an unfinished intent: without its record, the rows were removed by hand.
             key = self.layout.done(publication.target, publication.number)
             if ending(self.store, key) is Ending.OPEN:
                 LOG.warning(
@@ -252,7 +252,7 @@ class Ledger:
                 f"out\n  found: {error.path} {error.why}\n  hint: try again when it has ended; if its driver is dead "
                 f"and nothing of it is in the target: {found[0].way_out}"
             )
-        words = "gave up a publication to %s that nobody can read: %s %s"
+        words = "gave up an unreadable publication to %s: %s %s"
         LOG.warning(words, target, error.path, error.why)
         self.store.put_if_absent(self.layout.done(target, number), GIVEN_UP)
 
