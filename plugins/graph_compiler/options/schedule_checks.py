@@ -43,7 +43,7 @@ def _problems(schedule: Schedule) -> Iterator[Problem]:
         yield Problem(
             key=f"schedule.{ways[1]}", message=f"there are {listing(ways)}", allowed="one of them"
         )
-    if schedule.cron is not None and (allowed := _what_cron_allows(schedule.cron)):
+    if schedule.cron is not None and (allowed := _allowed_schedules(schedule.cron)):
         hint = did_you_mean(schedule.cron, PRESETS)
         yield Problem(
             key="schedule.cron", message=f"is {schedule.cron!r}", allowed=allowed, hint=hint
@@ -104,7 +104,7 @@ def _asset_problems(places: tuple[str, ...]) -> Iterator[Problem]:
             )
 
 
-def _what_cron_allows(text: str) -> str | None:
+def _allowed_schedules(text: str) -> str | None:
     """Return the allowed schedules, None if the text is one of them."""
     # Imported when called: most declarations have no schedule.
     from croniter import croniter

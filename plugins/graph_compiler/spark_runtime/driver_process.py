@@ -81,13 +81,13 @@ def end_process(code: int) -> NoReturn:
     """End this process with an exit code, without waiting for threads and processes that a function has left."""
     sys.stdout.flush()
     sys.stderr.flush()
-    if left := _left_behind():
+    if left := _still_running():
         LOG.warning("%s still run: not waited for", listing(left))
         os._exit(code)
     sys.exit(code)
 
 
-def _left_behind() -> list[str]:
+def _still_running() -> list[str]:
     """Return the names of threads and processes that the interpreter would wait for."""
     threads = [
         f"thread '{each.name}'"

@@ -39,7 +39,7 @@ def java(programs: Programs) -> Finding:
     if found is None:
         where = f"in JAVA_HOME, {home}" if home else "on PATH, and JAVA_HOME is not set"
         return failed(f"there is none {where}", _INSTALL_JAVA)
-    said = _said([found, "-version"], programs)
+    said = _output_of([found, "-version"], programs)
     return judge_java(said, found)
 
 
@@ -65,7 +65,7 @@ def driver_python(programs: Programs) -> Finding:
         program = programs.environment.get(variable)
         if program is None:
             continue
-        theirs = _said(
+        theirs = _output_of(
             [program, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], programs
         )
         if theirs.strip() != ours:
@@ -159,7 +159,7 @@ PROGRAM_CHECKS: tuple[Check[Programs], ...] = (
 )
 
 
-def _said(command: list[str], programs: Programs) -> str:
+def _output_of(command: list[str], programs: Programs) -> str:
     """Return a program's output, both streams; empty if it cannot be started."""
     try:
         done = subprocess.run(

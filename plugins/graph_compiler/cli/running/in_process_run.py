@@ -214,7 +214,7 @@ def _follow(
         started=time.time(),
         process=process,
         starting="Spark",
-        look=lambda: {task.region.region_id: _own(task) for task in tasks},
+        look=lambda: {task.region.region_id: _own_attempt(task) for task in tasks},
         step=lambda: _step(folder / wire.PROGRESS),
     )
     found = follow(followed, console)
@@ -236,7 +236,7 @@ def _succeeded(attempts: Sequence[RegionExecution]) -> bool:
     return report is not None and report.failure is None
 
 
-def _own(task: TaskDeploymentDescriptor) -> tuple[RegionExecution, ...]:
+def _own_attempt(task: TaskDeploymentDescriptor) -> tuple[RegionExecution, ...]:
     """Return this run's attempt at a region; the folder also has those of earlier runs of the day."""
     found = executions(store_of(task.staging_root), task.layout, task.region.region_id, size=0)
     return tuple(each for each in found if each.execution_id == task.attempt.execution_id)

@@ -92,7 +92,11 @@ def _written(params: Mapping[str, Any]) -> dict[str, tuple[Any, dict[str, Any]]]
 
 def _refusal(name: object, default: object, schema: Mapping[str, Any]) -> Problem | None:
     key = f"params.{name}"
-    return _wrong_name(key, name) or _wrong_default(key, default, schema) or _odd_word(key, schema)
+    return (
+        _wrong_name(key, name)
+        or _wrong_default(key, default, schema)
+        or _unknown_keyword(key, schema)
+    )
 
 
 def _wrong_name(key: str, name: object) -> Problem | None:
@@ -145,7 +149,7 @@ def is_bindable(value: object) -> bool:
     return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
-def _odd_word(key: str, schema: Mapping[str, Any]) -> Problem | None:
+def _unknown_keyword(key: str, schema: Mapping[str, Any]) -> Problem | None:
     """Return the problem of a parameter's keyword or of its value, None if there is none."""
     for keyword, said in schema.items():
         if keyword not in KEYWORDS:

@@ -47,13 +47,13 @@ def _operator_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> I
 
 
 def _result_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Iterator[str]:
-    came, went = _came_and_went(old.stages, new.stages, pairing)
+    came, went = _added_and_removed(old.stages, new.stages, pairing)
     yield from _sentence("stages", came)
     yield from _sentence("no longer stages", went)
 
 
 def _read_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Iterator[str]:
-    came, went = _came_and_went(old.reads, new.reads, pairing)
+    came, went = _added_and_removed(old.reads, new.reads, pairing)
     yield from _sentence("reads", came, "from staging")
     yield from _sentence("no longer reads", went, "from staging")
     results = {result.id: result for result in pairing.now.results}
@@ -70,7 +70,7 @@ def _read_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Itera
     yield from _sentence("reads under a different id:", map(pairing.now.result_name, moved))
 
 
-def _came_and_went(
+def _added_and_removed(
     before: Iterable[str], now: Iterable[str], pairing: Pairing
 ) -> tuple[list[str], list[str]]:
     """Return the names of added results, and those of removed results."""

@@ -71,7 +71,7 @@ class Calls:
         """Return the same; it must be a stream that any operator can read."""
         stream = self.read(found, path)
         if not isinstance(stream, DataStream):
-            raise self.refused(path, f"it is {_what(stream)}", allowed="a stream of rows")
+            raise self.refused(path, f"it is {_description(stream)}", allowed="a stream of rows")
         return stream
 
     def call(self, on: object, key: str, written: Written, path: KeyPath) -> Any:
@@ -84,7 +84,7 @@ class Calls:
         method = getattr(on, operation.method.__name__, None)
         if method is None:
             hint = "add the columns: key_by: [columns]" if isinstance(on, DataStream) else None
-            raise self.refused((*path, key), f"it cannot follow {_what(on)}", hint=hint)
+            raise self.refused((*path, key), f"it cannot follow {_description(on)}", hint=hint)
         if key == "select":
             return method(**_selected(written[key]))
         arguments, named = self._arguments(operation, written, path)
@@ -100,7 +100,7 @@ class Calls:
             setter = getattr(on, method.__name__, None)
             if setter is None or not isinstance(on, Declared):
                 raise self.refused(
-                    (*path, there[0]), f"it is set on {_what(on)}", allowed="operators"
+                    (*path, there[0]), f"it is set on {_description(on)}", allowed="operators"
                 )
             if there[0] != key:
                 raise self.refused((*path, there[0]), f"it needs '{key}'", allowed="both")
@@ -175,7 +175,7 @@ class Calls:
             raise self.refused((*path, "file"), message, allowed=allowed) from None
 
 
-def _what(on: object) -> str:
+def _description(on: object) -> str:
     return _WHAT[type(on).__name__]
 
 

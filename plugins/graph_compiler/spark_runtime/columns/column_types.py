@@ -150,13 +150,13 @@ def _inner(data_type: DataType) -> tuple[DataType, ...]:
 
 def _within(data_type: DataType, refused: tuple[type[DataType], ...]) -> bool:
     """Whether a type, or one inside it, is refused."""
-    if isinstance(data_type, (*refused, CalendarIntervalType)) or _is_nowhere(data_type):
+    if isinstance(data_type, (*refused, CalendarIntervalType)) or _is_unsupported(data_type):
         return True
     if isinstance(data_type, StructType):
         return any(_within(field.dataType, refused) for field in data_type)
     return any(_within(inner, refused) for inner in _inner(data_type))
 
 
-def _is_nowhere(data_type: DataType) -> bool:
+def _is_unsupported(data_type: DataType) -> bool:
     """Whether no format supports it: calendar intervals, times of day."""
     return data_type.simpleString().partition("(")[0] in _NOWHERE

@@ -165,7 +165,7 @@ def _description(
         yield from _missing_column(cause, inputs)
         yield from _place(culprit, cause)
         return
-    if words := _own_words(exception, inputs):
+    if words := _own_message_lines(exception, inputs):
         yield from words
         return
     expressions = culprit.operator.expressions()
@@ -181,7 +181,7 @@ def _description(
     yield from _found(inputs)
 
 
-def _own_words(exception: BaseException, inputs: tuple[InputSchema, ...]) -> list[str]:
+def _own_message_lines(exception: BaseException, inputs: tuple[InputSchema, ...]) -> list[str]:
     """Return the lines of this package's own error messages; none for errors of Spark or a function."""
     if isinstance(exception, ColumnsError):
         hint = [f"hint: {exception.hint}"] if exception.hint else []

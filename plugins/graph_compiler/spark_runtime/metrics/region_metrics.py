@@ -87,22 +87,22 @@ class RegionMetrics:
     @contextmanager
     def running(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
         """Name Spark's jobs in the `with` block after an operator, and measure them unless they fail."""
-        with self._telling(operator, phase), self._measuring(operator, phase):
+        with self._reporting(operator, phase), self._measuring(operator, phase):
             yield
 
     @contextmanager
-    def _telling(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
+    def _reporting(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
         self.on_begin(self.region, operator, phase)
         step = CurrentStep(operator=operator.name, phase=phase, since=time.time())
         self._steps.append(step)
-        self._tell()
+        self._report()
         try:
             yield
         finally:
             self._steps.remove(step)
-            self._tell()
+            self._report()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         if (known := (len(self.actions), len(self.committed), len(self.staged))) != self._told:
             self._told = known
             vertices, actions = self.vertices(), tuple(self.actions)

@@ -26,7 +26,7 @@ Looks = Callable[[RegionRun], None]
 """Receives a region when its operators are evaluated and its sinks' rows are prepared, but not yet published."""
 
 
-def _nobody(*_: object) -> None:
+def _ignore(*_: object) -> None:
     """Do nothing."""
 
 
@@ -41,8 +41,8 @@ class Seams:
     open_sink: SinkOpener = open_sink
     observed: Set[Output] = frozenset()
     pins: bool = True
-    on_begin: Begins = _nobody
-    looks: Looks = _nobody
+    on_begin: Begins = _ignore
+    looks: Looks = _ignore
 
 
 PRODUCTION = Seams()

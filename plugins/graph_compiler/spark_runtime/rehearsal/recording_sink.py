@@ -31,7 +31,9 @@ class KeptSink:
     def prepare(self, rows: DataFrame, /) -> PreparedSink:
         """Keep the rows; a real sink then writes the kept rows, since recomputed ones could differ."""
         if self.real is None:
-            return PreparedSink(location="", rows=self.keep(rows), bytes=0, publish=_nothing)
+            return PreparedSink(
+                location="", rows=self.keep(rows), bytes=0, publish=_publish_nothing
+            )
         rows = rows.localCheckpoint()
         self.keep(rows)
         return self.real.prepare(rows)
@@ -42,5 +44,5 @@ class KeptSink:
             self.real.discard()
 
 
-def _nothing() -> None:
+def _publish_nothing() -> None:
     """Publish nothing: kept rows have no readers."""

@@ -252,7 +252,7 @@ class Ledger:
                 f"out\n  found: {error.path} {error.why}\n  hint: try again when it has ended; if its driver is dead "
                 f"and nothing of it is in the target: {found[0].way_out}"
             )
-        words = "gave up an unreadable publication to %s: %s %s"
+        words = "gave up a publication to %s that cannot be read: %s %s"
         LOG.warning(words, target, error.path, error.why)
         self.store.put_if_absent(self.layout.done(target, number), GIVEN_UP)
 

@@ -68,7 +68,7 @@ class AskedRun:
     card: PlanCard | None
 
 
-def _asked_run(
+def _requested_run(
     dag_id: str,
     run_id: str,
     server: ServerDep,
@@ -86,7 +86,7 @@ def _asked_run(
     return AskedRun(identity=identity, found=found, card=card)
 
 
-AskedRunDep = Annotated[AskedRun, Depends(_asked_run)]
+AskedRunDep = Annotated[AskedRun, Depends(_requested_run)]
 
 
 def may_read(entity: DagAccessEntity) -> Dependency:

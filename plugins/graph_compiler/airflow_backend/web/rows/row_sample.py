@@ -69,7 +69,7 @@ def read_in_a_process(wanted: RowsWanted) -> Answer:
     try:
         return from_json(Answer, answer)
     except (DescriptorError, ValueError, RecursionError):
-        raise _nonsense() from None
+        raise _unreadable_answer() from None
 
 
 def read_sample(found: StagedFiles, most: int, read: Reader = read_in_a_process) -> RowSample:
@@ -78,7 +78,7 @@ def read_sample(found: StagedFiles, most: int, read: Reader = read_in_a_process)
     fields = fields_of(manifest)
     answer = _rows(found, json.dumps(fields[:_MOST_COLUMNS]), most, read)
     if not _fits(answer, min(len(fields), _MOST_COLUMNS), most):
-        raise _nonsense()
+        raise _unreadable_answer()
     shown = [fields[number] for number in answer.shown]
     names = [
         field["name"]
@@ -110,7 +110,7 @@ def _rows(found: StagedFiles, fields: str, most: int, read: Reader) -> RowsRead:
         case RowsRefused(message=message):
             raise UnreadableRowsError(message)
         case _:
-            raise _nonsense()
+            raise _unreadable_answer()
 
 
 def _fits(answer: RowsRead, columns: int, most: int) -> bool:
@@ -122,7 +122,7 @@ def _fits(answer: RowsRead, columns: int, most: int) -> bool:
     )
 
 
-def _nonsense() -> UnreadableRowsError:
+def _unreadable_answer() -> UnreadableRowsError:
     return UnreadableRowsError("the process that reads them returned an unreadable answer")
 
 

@@ -149,7 +149,7 @@ _Kept = tuple[str | None, str | None, str]
 
 def _kept(connection: Any, parts: tuple[NamePart, ...]) -> _Kept:
     about = connection.getMetaData()
-    *qualifiers, last = (_as_kept(part, about) for part in parts)
+    *qualifiers, last = (_in_stored_case(part, about) for part in parts)
     catalog, schema = connection.getCatalog(), connection.getSchema()
     if qualifiers and about.supportsSchemasInTableDefinitions():
         catalog = qualifiers[-2] if qualifiers[1:] else catalog
@@ -178,7 +178,7 @@ def _answers(database: Database, connection: Any, name: str) -> bool:
     return True
 
 
-def _as_kept(part: NamePart, about: Any) -> str:
+def _in_stored_case(part: NamePart, about: Any) -> str:
     if not part.is_plain:
         return part.text
     if about.storesUpperCaseIdentifiers():
