@@ -8,7 +8,7 @@ export PYTHONPATH := $(CURDIR):$(CURDIR)/plugins
 export SPARK_LOCAL_IP := 127.0.0.1
 # Images often set it. Here hundreds of Python processes start, and each would compile all that it imports again.
 unexport PYTHONDONTWRITEBYTECODE
-# Processes that run tests, each with a Spark session of its own; a file's tests stay together.
+# The number of processes that run tests, each with its own Spark session; a file's tests stay together.
 WORKERS ?= 3
 SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 CORE := .venv-core/bin
@@ -21,7 +21,7 @@ NEEDS_NOTHING := -m 'not (spark or airflow or e2e or long)'
 help: ## show this
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-run: $(READY) $(DATA) ## run the flights example once under Airflow and Spark, and show what comes out
+run: $(READY) $(DATA) ## run the flights example once under Airflow and Spark, and show the result
 	@$(BIN)/graph-compiler run flights --date 2013-01-01 --sort late_flights
 
 ui: $(READY) $(DATA) ## start Airflow's UI on 127.0.0.1:8080 with the examples ready to trigger (user admin, password admin)
@@ -42,18 +42,18 @@ test-long: $(READY) $(DATA) ## run the tests that take long: a scheduled run und
 test-browser: $(READY) $(DATA) ## look at the view in Chromium: in a real Airflow with real runs, and as a page without Airflow
 	@$(WITH_JAVA) scripts/with-chromium $(BIN)/python -m pytest -m browser
 
-test-faults: $(READY) $(DATA) ## break more than seventy real runs, and see that nothing is lost or doubled (an hour and a half; goes on where it stopped; docs/failures.md)
+test-faults: $(READY) $(DATA) ## break more than seventy real runs, and check that nothing is lost or doubled (an hour and a half; continues where it stopped; docs/failures.md)
 	@$(WITH_JAVA) $(BIN)/python -m tests.faults $(ARGS)
 
-test-machine: $(READY) ## let the machine look for an hour: random runs, others and faults on folders, tables and staged results (docs/machine.md); ARGS="--minutes 60 --seed 1"
+test-machine: $(READY) ## let the machine search for an hour: random runs, other writers and faults on folders, tables and staged results (docs/machine.md); ARGS="--minutes 60 --seed 1"
 	@$(WITH_JAVA) $(BIN)/python -m tests.machine $(ARGS)
 
-test-mends: $(READY) ## put each mended fault back, and see that a test notices (an hour; docs/machine.md); ARGS="13 22"
+test-mends: $(READY) ## put each fixed fault back, and check that a test notices (an hour; docs/machine.md); ARGS="13 22"
 	@$(WITH_JAVA) $(BIN)/python -m tests.machine.mends $(ARGS)
 
-# Measuring takes nearly twice the time, so it is left out where tests run again and again what those of the rooms run.
+# Measuring takes nearly twice the time, so it is left out for tests that repeat what the rooms' tests run.
 NOT_MEASURED := tests/staging/publications/test_carry_out_across_mounts.py
-test-core: $(READY) ## run the compiler's tests where neither airflow nor pyspark is installed, and see how much of each room they run
+test-core: $(READY) ## run the compiler's tests without airflow and pyspark, and show how much of each room they cover
 	@scripts/make-venv .venv-core requirements-core.lock
 	@$(CORE)/python -m pytest $(SPREAD) $(NEEDS_NOTHING) tests/architecture tests/cli tests/properties $(NOT_MEASURED)
 	@$(CORE)/coverage run -m pytest $(SPREAD) $(NEEDS_NOTHING) --ignore $(NOT_MEASURED) \
@@ -61,13 +61,13 @@ test-core: $(READY) ## run the compiler's tests where neither airflow nor pyspar
 	@$(CORE)/coverage combine --quiet
 	@$(CORE)/coverage json --quiet -o - | $(CORE)/python -m tests.coverage_by_room
 
-mutants: $(READY) ## change each rule that follows Flink, and see that the tests notice
+mutants: $(READY) ## change each rule that follows Flink, and check that the tests notice
 	@$(BIN)/python -m tests.conformance.mutants
 
 bench: $(READY) ## measure compiling and parsing
 	@$(BIN)/python -m pytest benchmarks -q --benchmark-only --benchmark-columns=median,min,rounds
 
-bench-peers: $(READY) ## hold one pipeline against the same job by hand, 10 rounds (docs/benchmarks.md); ARGS="--rounds 2 --orders 200000"
+bench-peers: $(READY) ## compare one pipeline with the same job written by hand, 10 rounds (docs/benchmarks.md); ARGS="--rounds 2 --orders 200000"
 	@$(WITH_JAVA) $(BIN)/python -m benchmarks.peers.compare $(ARGS)
 
 lint: $(READY) ## ruff, mypy --strict, import-linter
@@ -76,20 +76,20 @@ lint: $(READY) ## ruff, mypy --strict, import-linter
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-format: $(READY) ## let ruff format
+format: $(READY) ## format with ruff
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
-web: $(READY) ## build the page that shows plans and runs (needs Node 20.19; what is built is committed, so nothing else does)
+web: $(READY) ## build the page that shows plans and runs (needs Node 20.19; the built page is committed, so nothing else needs it)
 	@$(BIN)/python -m tests.view_documents
 	@cd web && npm ci && npm run lint && npm test && npm run build
 
-web-check: ## see that the committed page is what its source builds; skipped where there is no Node
+web-check: ## check that the committed page matches its source; skipped without Node
 	@scripts/web-check
 
-lock: $(READY) ## resolve the dependencies anew
+lock: $(READY) ## resolve the dependencies again
 	@scripts/lock
 
-clean: ## forget Airflow's home, staged data and outputs; the environment stays
+clean: ## remove Airflow's home, staged data and outputs; keep the environment
 	rm -rf .airflow output
 
 # On standard error, so that `make -s env` prints nothing but settings.

@@ -1,10 +1,10 @@
-"""How long a browser takes to draw a plan, and to follow a hand that zooms and drags it.
+"""How long a browser takes to draw a plan, and to zoom and drag it.
 
     CHROMIUM=/usr/bin/chromium python -m benchmarks.first_paint [--rounds 9]
 
 Each round opens the page of `explain --format html` in a new context of Chromium, 1440 by 900. First paint: from the
 beginning of the navigation to the first frame that shows the graph. A frame: the time between two frames while the
-graph is zoomed and dragged. Milliseconds, medians; of frames the slowest of twenty, too.
+graph is zoomed and dragged. Milliseconds, medians; for frames, also the slowest of twenty.
 """
 
 from __future__ import annotations

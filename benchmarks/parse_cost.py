@@ -1,8 +1,8 @@
-"""What parsing a Dag file costs Airflow's Dag processor: ours beside one that somebody wrote by hand.
+"""What parsing a Dag file costs Airflow's Dag processor: ours compared with a hand-written one.
 
     python -m benchmarks.parse_cost [--rounds 20]
 
-Each round parses every file once, in a process of its own, as the Dag processor does: forked from one that has loaded
+Each round parses every file once, in a separate process, as the Dag processor does: forked from one that has loaded
 the plugins and imported the modules of Airflow that the file names; parsed into a DagBag and serialized. CPU seconds,
 medians.
 """
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def _processed(file: Path) -> float:
-    """Stand in for the Dag processor; give the CPU seconds of the process it forks."""
+    """Act as the Dag processor; return the CPU seconds of the process that it forks."""
     # Imported when called: the environment says where Airflow lives.
     from airflow.dag_processing import processor
     from airflow.listeners.listener import get_listener_manager
@@ -93,7 +93,7 @@ def _processed(file: Path) -> float:
 
 
 def _parsed(file: Path) -> float:
-    """Parse and serialize a file, and give the CPU seconds."""
+    """Parse and serialize a file; return the CPU seconds."""
     from airflow.dag_processing.dagbag import DagBag
     from airflow.dag_processing.processor import _serialize_dags
     from structlog import get_logger
@@ -107,7 +107,7 @@ def _parsed(file: Path) -> float:
 
 
 def _forked(measure: Callable[[], float]) -> float:
-    """Call in a fork, and give what it gives."""
+    """Return the result of a call in a forked process."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,8 +1,8 @@
 """What the checksum of a staged result adds to staging it: `python -m benchmarks.staging_checksum --rounds 10`.
 
-Each result is staged with it and without it in every round, in one Spark session, in turns:
+Each result is staged with and without it in every round, in one Spark session, in alternating order:
 
-    copied     the benchmark's orders as they are: reading and writing are all there is
+    copied     the benchmark's orders unchanged: only reading and writing
     enriched   the orders cleaned and joined with customers and products, as its pipeline stages them
 """
 

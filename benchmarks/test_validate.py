@@ -1,4 +1,4 @@
-"""CPU time of the command line in a process of its own: `validate` in a commit hook, `explain` of something large."""
+"""CPU time of the command line in a separate process: `validate` in a commit hook, `explain` of something large."""
 
 import os
 import resource

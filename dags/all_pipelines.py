@@ -1,4 +1,4 @@
-"""An Airflow Dag for each pipeline that has no Dag file of its own: YAML files, and modules that say their schedule."""
+"""An Airflow Dag for each pipeline without its own Dag file: YAML files, and modules with a schedule."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The import error of every pipeline that cannot be an Airflow Dag: beside, not among, those that can."""
+"""One import error for all pipelines that cannot be loaded, in a separate file, so that it hides no valid pipeline."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""When the flights pipeline runs, as an Airflow Dag."""
+"""The schedule of the flights pipeline, as an Airflow Dag."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Builders only: small pipelines as values, and the flights pipeline with other options."""
+"""Builders: small pipelines as values, and the flights pipeline with other options."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +18,7 @@ from tests.harness.flights_data import copy_january
 
 pytest_plugins = ["graph_compiler.testing.pytest_plugin"]
 
-# How long an example takes is the machine's affair; benchmarks/ measures.
+# How long an example takes depends on the machine; benchmarks/ measures.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
@@ -33,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with slow tests: what processes take last should be short, so that they end at the same time."""
+    """Start with slow tests: the last ones should be short, so that all processes end at the same time."""
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in SLOW_FIRST])
 
 
@@ -50,12 +50,12 @@ def env() -> StreamExecutionEnvironment:
 
 @pytest.fixture
 def compiled(env: StreamExecutionEnvironment) -> Callable[[], CompiledPipeline]:
-    """Compile what `env` holds by then."""
+    """Compile what `env` has declared so far."""
     return lambda: compile_pipeline(env.pipeline())
 
 
 def with_options(pipeline: Pipeline, **options: str) -> Pipeline:
-    """Return the pipeline with options; `_` in a key stands for `.` or `-` as Flink writes it."""
+    """Return the pipeline with options; `_` in a key means `.` or `-`, as in Flink's key."""
     keys = {
         "shuffle_mode": "execution.batch-shuffle-mode",
         "release": "staging.release",
@@ -65,7 +65,7 @@ def with_options(pipeline: Pipeline, **options: str) -> Pipeline:
 
 
 def mark(task: TaskDeploymentDescriptor) -> None:
-    """Put a run's marker, as the Airflow task of its first region does."""
+    """Write a run's marker, as the Airflow task of its first region does."""
     marker = RunMarker(
         version=VERSION,
         root=task.staging_root,

@@ -1,4 +1,4 @@
-"""Print how much of each room the tests have run, and fail where one has less than it must.
+"""Print how much of each room the tests have run, and fail if a room has too little.
 
 coverage json -o - | python -m tests.coverage_by_room      (`make test-core`)
 
@@ -27,7 +27,7 @@ MODULES = "(no room)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomCoverage:
-    """Lines of a room that can be run, and those that no test has run, by file."""
+    """Lines of a room that can run, and those that no test has run, by file."""
 
     name: str
     lines: int
@@ -35,17 +35,17 @@ class RoomCoverage:
 
     @property
     def covered(self) -> int:
-        """Return the tenths of a percent that were run, rounded down: 94.99 % is not 95 %."""
+        """Return the covered tenths of a percent, rounded down: 94.99 % is not 95 %."""
         missed = sum(map(len, self.missed.values()))
         return 1000 * (self.lines - missed) // self.lines if self.lines else 1000
 
     @property
     def is_enough(self) -> bool:
-        """Whether the room has what it must."""
+        """Whether the room has enough coverage."""
         return self.covered >= 10 * LEAST
 
     def row(self) -> str:
-        """Return its line of the table."""
+        """Return the room's line of the table."""
         missed = sum(map(len, self.missed.values()))
         return f"{self.name:<13}{self.lines:>7}{missed:>8}{self.covered / 10:>8.1f} %"
 
@@ -70,7 +70,7 @@ def _room(path: str) -> str:
 
 
 def table(rooms: Iterable[RoomCoverage]) -> str:
-    """Return a line for each room; below, the lines no test has run of those that have too few."""
+    """Return a line for each room; below, for rooms with too little coverage, the lines that no test has run."""
     rows = [f"{'room':<13}{'lines':>7}{'missed':>8}{'covered':>10}"]
     rows += [room.row() for room in rooms]
     for room in rooms:
@@ -81,7 +81,7 @@ def table(rooms: Iterable[RoomCoverage]) -> str:
 
 
 def main() -> int:
-    """Read a report from standard input; return 1 where a room has too few lines that were run."""
+    """Read a report from standard input; return 1 if a room has too little coverage."""
     rooms = rooms_of(json.load(sys.stdin))
     print(table(rooms))
     return 0 if rooms and all(room.is_enough for room in rooms) else 1

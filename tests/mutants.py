@@ -1,4 +1,4 @@
-"""Put changes into a copy of the package, and run on it what must notice them; the working tree stays as it is.
+"""Edit a copy of the package, and run the tests that must notice it; the working tree does not change.
 
 Used by `tests.conformance.mutants` (each rule that follows Flink) and `tests.machine.mends` (each mended fault).
 """
@@ -23,7 +23,7 @@ _PACKAGE = ROOT / "plugins" / "graph_compiler"
 
 @dataclass(frozen=True)
 class Edit:
-    """`old` stands exactly once in `file`, which is relative to plugins/graph_compiler, and becomes `new`."""
+    """`old` occurs exactly once in `file`, which is relative to plugins/graph_compiler, and becomes `new`."""
 
     file: str
     old: str
@@ -41,7 +41,7 @@ class Edit:
 
 
 def misplaced(edits: Iterable[Edit]) -> list[str]:
-    """Describe the edits whose `old` does not stand exactly once in its file."""
+    """Describe the edits whose `old` does not occur exactly once in its file."""
     wrong = []
     for edit in edits:
         path = _PACKAGE / edit.file

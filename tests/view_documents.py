@@ -59,7 +59,7 @@ def type_name(kind: type) -> str:
 
 
 class Declarations:
-    """The declarations so far by name, in the order in which they are met."""
+    """The declarations so far by name, in the order of their first use."""
 
     def __init__(self) -> None:
         self.classes: dict[str, type] = {}

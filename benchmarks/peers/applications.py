@@ -28,7 +28,7 @@ HERE = Path(__file__).parent
 RUNTIME = str(spark_runtime_main.__file__)
 
 Application = list[str]
-"""What stands behind spark-submit's settings; `--conf` pairs of its own may come first."""
+"""The arguments after spark-submit's settings; its own `--conf` pairs may come first."""
 
 
 def start(_data: Path, _work: Path) -> list[Application]:
@@ -93,13 +93,13 @@ VARIANTS: dict[str, Callable[[Path, Path], list[Application]]] = {
 
 
 def environment(data: Path) -> dict[str, str]:
-    """Return the environment all of them run in."""
+    """Return the environment in which all of them run."""
     roots = [str(HERE.parents[1]), str(Path(RUNTIME).parents[2])]
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(roots),
         "PEERS_DATA": str(data),
-        # Its own Spark and Python, whatever stands on the PATH.
+        # Its own Spark and Python, whatever the PATH has.
         "SPARK_HOME": str(Path(str(pyspark.__file__)).parent),
         "PYSPARK_PYTHON": sys.executable,
     }

@@ -16,7 +16,7 @@ SINKS = ("sink_customer_stats", "sink_product_daily", "sink_top_products")
 
 
 class Rows(NamedTuple):
-    """What is in a sink."""
+    """The contents of a sink."""
 
     rows: int
     checksum: str

@@ -1,9 +1,9 @@
-"""Hold graph_compiler against the hand-written job: the same pipeline, data and settings, round by round.
+"""Compare graph_compiler with the hand-written job: the same pipeline, data and settings, round by round.
 
     python -m benchmarks.peers.compare --rounds 10 --variants hand functions declared
 
-Each round runs every variant once, every other round in reverse, so that whatever the machine does meanwhile meets
-them alike. Ratios are taken within a round, to the first variant. docs/benchmarks.md says what the numbers mean.
+Each round runs every variant once, every other round in reverse, so that other load on the machine affects them
+equally. Ratios are taken within a round, to the first variant. docs/benchmarks.md says what the numbers mean.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _HEADER = "round variant              CPU s  wall s work CPU s work wall s"
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Generate the data where it is not there yet, run all rounds, print and write the results."""
+    """Generate the data if missing, run all rounds, print and write the results."""
     options = _options(words)
     with tempfile.TemporaryDirectory(prefix="peers-") as temporary:
         folder = (options.folder or Path(temporary)).resolve()
@@ -52,7 +52,7 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
         nargs="+",
         choices=[name for name in VARIANTS if name != START],
         default=["hand", "functions", "declared"],
-        help="the others are held against the first",
+        help="the others are compared with the first",
     )
     parser.add_argument("--folder", type=Path, help="keeps the data; a temporary one by default")
     parser.add_argument("--json", type=Path, help="where to write every run")

@@ -1,4 +1,4 @@
-"""Run an application as it is, and leave what it cost: `spark-submit measured_app.py MARKS APPLICATION [ARGUMENT …]`.
+"""Run an application unchanged, and record its cost: `spark-submit measured_app.py MARKS APPLICATION [ARGUMENT …]`.
 
     import pyspark │ imports, descriptor │ getOrCreate │ plans, jobs, commits │ stop
                    └────── counted ──────┘             └─────── counted ──────┘
@@ -28,7 +28,7 @@ class Clock:
 
 
 def read_clock(spark: SparkSession | None) -> Clock:
-    """Look at all clocks."""
+    """Read all clocks."""
     return Clock(
         wall=time.perf_counter(),
         python=time.process_time(),
@@ -37,7 +37,7 @@ def read_clock(spark: SparkSession | None) -> Clock:
 
 
 def _jvm_cpu(spark: SparkSession) -> float:
-    """Ask the JVM; through the interface, since the class behind it is not exported."""
+    """Return the JVM's CPU seconds, through the interface, since its class is not exported."""
     jvm = spark._jvm
     gateway = spark.sparkContext._gateway
     assert jvm is not None

@@ -1,4 +1,4 @@
-"""The ratio of two variants that ran side by side in each round, and how sure of it we are."""
+"""The ratio of two variants that ran in each round, and its confidence interval."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Ratio:
 
 
 def paired_ratio(ours: Sequence[float], theirs: Sequence[float]) -> Ratio:
-    """Return ours over theirs, paired by round; what swings from round to round falls out."""
+    """Return ours over theirs, paired by round, so that changes from round to round cancel out."""
     ratios = [one / other for one, other in zip(ours, theirs, strict=True)]
     draw = random.Random(0)
     medians = sorted(median(draw.choices(ratios, k=len(ratios))) for _ in range(_RESAMPLES))

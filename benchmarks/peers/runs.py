@@ -1,6 +1,6 @@
-"""Run one variant through real `spark-submit`s, and say what it cost.
+"""Run one variant through real `spark-submit`s, and return its cost.
 
-Two measures of the same: the process tree as a whole, and what is left of it without Spark's start (`measured_app`).
+Two measures: the whole process tree, and the same without Spark's start (`measured_app`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Run:
 
 
 def run(variant: str, *, round: int, data: Path, folder: Path) -> tuple[Run, dict[str, Rows]]:
-    """Run a variant in a folder of its own, and read its sinks; raises RuntimeError where an application fails."""
+    """Run a variant in a separate folder, and read its sinks; raises RuntimeError if an application fails."""
     work = folder / "work"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The pipeline as one application written by hand, the limit: `spark-submit single_app.py OUT [persist]`."""
+"""The pipeline as one hand-written application, the lower limit: `spark-submit single_app.py OUT [persist]`."""
 
 from __future__ import annotations
 

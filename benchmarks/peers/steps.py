@@ -1,6 +1,6 @@
 """The 14 steps of the benchmark pipeline as plain PySpark functions: DataFrames in, DataFrame out.
 
-`STEPS` is the graph: name → kind, function, names of its inputs. Nothing here knows of graph_compiler.
+`STEPS` is the graph: name → kind, function, names of its inputs. Nothing here depends on graph_compiler.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def write_sink(df: DataFrame, path: str) -> None:
 
 
 class Step(NamedTuple):
-    """One step; a sink has no function of its own."""
+    """One step; a sink has no function."""
 
     kind: str
     function: Callable[..., DataFrame] | None

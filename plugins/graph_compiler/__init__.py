@@ -2,7 +2,7 @@
 
     from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 
-Importing this loads the standard library and the declaration API only: neither airflow nor pyspark.
+Importing this loads only the standard library and the declaration API: neither airflow nor pyspark.
 """
 
 from graph_compiler.declaration import (

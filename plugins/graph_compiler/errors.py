@@ -1,23 +1,23 @@
-"""Every error this package raises on purpose, as one tree.
+"""Every error that this package raises deliberately, as one tree.
 
     GraphCompilerError
     ├── InvalidPipelineError        a declaration is refused; carries every Problem found
     │   └── IncompletePipelineError     calls were refused; carries the rest  [declaration.pipeline]
     ├── FunctionNotImportableError  a function cannot reach the Spark side by name
     ├── StepRefusedError            a step of a YAML file cannot be declared  [projects.yaml.calls]
-    ├── CycleError                  a graph has a cycle; carries it  [graphs.topology]
+    ├── CycleError                  a graph has a cycle, which it carries  [graphs.topology]
     ├── OperatorNotFoundError       no operator, or more than one, has this name  [graphs.operator_names]
     ├── IllegalTransitionError      an execution cannot go from its state to this one  [graphs.execution]
     ├── DescriptorError             a wire document cannot be read
     ├── ExtensionError              a connector or an operator of another package cannot be used here
-    ├── RenderingError              a template needs what only an Airflow run has  [deployment.describe.local_task]
+    ├── RenderingError              a template needs a value of an Airflow run  [deployment.describe.local_task]
     ├── StagingError                staged data cannot be committed or found
     │   ├── PartitionNotFoundError  a committed result is gone or damaged (Flink's noun)
     │   ├── UnreadableRowsError     rows of a staged result cannot be shown: reading them fails or takes too much
     │   ├── ConsumersMustRerunError     a lost result was recomputed, and tasks have finished from the lost copy
-    │   ├── UpstreamMustRerunError  a task this one reads from must run again first
-    │   ├── StagingRootNotSharedError   a run's documents are not where this worker looks for them
-    │   ├── DamagedDocumentError    a document below the staging root cannot be read by anybody
+    │   ├── UpstreamMustRerunError  a task that this one reads from must run again first
+    │   ├── StagingRootNotSharedError   a run's documents are not in this worker's staging root
+    │   ├── DamagedDocumentError    a document below the staging root is not readable
     │   ├── OtherVersionError       a document below the staging root was written by another version of this program
     │   │   └── PackageNotInstalledError    it names a connector or an operator of a package that is not installed here
     │   ├── ExecutionClaimedError   another driver runs this execution
@@ -27,31 +27,31 @@
     ├── ExecutionNotFoundError      no such run, task or attempt in the staging root  [staging.executions.executions]
     ├── ConfigurationError          a setting of the deployment is refused; names where, and carries every Problem found
     ├── ParameterError              a run's parameter is not declared, or has a value of another type
-    ├── InitializeOnMasterError     inputs or targets of a task are not as they must be; carries every Problem found
-    ├── SecretError                 a secret cannot be handed to the driver, or has not reached it
+    ├── InitializeOnMasterError     inputs or targets of a task are invalid; carries every Problem found
+    ├── SecretError                 a secret cannot be passed to the driver, or has not reached it
     ├── SchemaChangedError          a source or a target has other columns than are expected
-    ├── SourceChangedError          a source changed while it was read; trying again is right
-    ├── RepeatedReadError           a source is read more than once, and nothing keeps its rows the same
+    ├── SourceChangedError          a source changed while it was read; a retry may succeed
+    ├── RepeatedReadError           a source is read more than once, and its rows may differ each time
     ├── PublicationError            a sink's target cannot take what was written for it
-    │   ├── PublicationPendingError     it was decided, and the system refuses a step: anyone who comes next goes on
-    │   └── PublicationConflictError    another execution was first; trying again is right
-    │       └── DecisionLostError       it was known before anything was decided
-    ├── OperatorFailedError         an operator failed; its cause says how  [spark_runtime.failures.failures]
+    │   ├── PublicationPendingError     it was decided, but the system refuses a step: the next execution continues
+    │   └── PublicationConflictError    another execution was first; a retry may succeed
+    │       └── DecisionLostError       this was found before anything was decided
+    ├── OperatorFailedError         an operator failed; its cause has the reason  [spark_runtime.failures.failures]
     ├── ColumnsError                the columns of an operator's inputs do not fit it  [spark_runtime.operators.columns]
     ├── ContractViolatedError       rows violate a contract  [spark_runtime.operators.contracts]
     ├── PlanTooLargeError           an executed plan is too large to read  [spark_runtime.spark_internals.executed_plan]
-    ├── SameNameError               two columns of a row have one name  [spark_runtime.rehearsal.collected_rows]
+    ├── SameNameError               two columns of a row have the same name  [spark_runtime.rehearsal.collected_rows]
     ├── GivenRowsError              rows that a test gives do not fit their source  [spark_runtime.rehearsal.test_rows]
     ├── SourcesError                a test gives rows for an unknown source, or none for a known one  [testing.sources]
     ├── PipelineFailedError         a pipeline failed in a test; carries its failure  [testing.pipeline_result]
     ├── UnknownReasonError          a test expects a reason that does not exist  [testing.compiled_plan]
     ├── BrokenPipelinesError        pipelines of a Dag folder cannot be loaded  [airflow_backend.dag.dag_loader]
     ├── PageNotBuiltError           the page that shows plans was not built  [explain.documents.page]
-    ├── VersionNotFoundError        no such revision, or no such file in it  [cli.arguments.versions]
+    ├── VersionNotFoundError        a revision, or a file in it, does not exist  [cli.arguments.versions]
     ├── VersionNotLoadableError     a version of a pipeline cannot be compiled  [cli.arguments.versions]
-    ├── RunningAlreadyError         this pipeline is being run in process for the same day  [cli.running.in_process_run]
-    ├── AirflowFailedError          Airflow itself could not be made ready  [cli.running.embedded_airflow]
-    └── DryRunFailedError           the analysis itself could not be done  [cli.commands.dry_run]
+    ├── RunningAlreadyError         the pipeline already runs in process for this day  [cli.running.in_process_run]
+    ├── AirflowFailedError          Airflow itself could not be prepared  [cli.running.embedded_airflow]
+    └── DryRunFailedError           the analysis itself failed  [cli.commands.dry_run]
 
 An error that carries values of one room, or is raised and caught within it, is defined there; the drawing names its
 module. An impossible state is an AssertionError and not part of the tree.
@@ -108,7 +108,7 @@ class Problem:
 
 
 class GraphCompilerError(Exception):
-    """The root: catch this to catch everything this package raises on purpose."""
+    """The root of all errors that this package raises deliberately."""
 
 
 def _listed(what: str, problems: Sequence[Problem]) -> str:
@@ -119,7 +119,7 @@ def _listed(what: str, problems: Sequence[Problem]) -> str:
 
 
 class InvalidPipelineError(GraphCompilerError):
-    """A pipeline's declaration is refused; `problems` holds all of them, in declaration order."""
+    """A pipeline's declaration is refused; `problems` has all its problems, in declaration order."""
 
     def __init__(self, pipeline: str, problems: Sequence[Problem]) -> None:
         assert problems, "a refusal needs a problem"
@@ -128,7 +128,7 @@ class InvalidPipelineError(GraphCompilerError):
         super().__init__(pipeline, self.problems)
 
     def __str__(self) -> str:
-        """List every problem below one headline."""
+        """Return every problem below one headline."""
         return _listed(f"pipeline '{self.pipeline}'", self.problems)
 
 
@@ -142,7 +142,7 @@ class ConfigurationError(GraphCompilerError):
         super().__init__(origin, self.problems)
 
     def __str__(self) -> str:
-        """List every problem below one headline."""
+        """Return every problem below one headline."""
         return _listed(self.origin, self.problems)
 
     @property
@@ -180,15 +180,15 @@ class UnreadableRowsError(StagingError):
 
 
 class ConsumersMustRerunError(StagingError):
-    """A lost result was recomputed after others had read it, and it may differ from what they read."""
+    """A lost result was recomputed after others had read it, and may differ from what they read."""
 
 
 class UpstreamMustRerunError(StagingError):
-    """A task that this one reads from has used a copy that is lost, and must run again first."""
+    """A task that this one reads from has read a copy that is lost, and must run again first."""
 
 
 class StagingRootNotSharedError(StagingError):
-    """This worker does not see what other tasks of the run have left in the staging root."""
+    """This worker does not see what other tasks of the run have written to the staging root."""
 
 
 class DamagedDocumentError(StagingError):
@@ -199,7 +199,7 @@ class DamagedDocumentError(StagingError):
         self.path, self.why, self.hint = path, why, hint
 
     def __str__(self) -> str:
-        """Name the document, the problem with it, and what to do."""
+        """Return the document's path, its problem, and what to do."""
         return f"{self.path} {self.why}" + (f"\n  hint: {self.hint}" if self.hint else "")
 
     def hinting(self, hint: str) -> DamagedDocumentError:
@@ -215,7 +215,7 @@ class OtherVersionError(StagingError):
         self.path, self.why, self.otherwise = path, why, otherwise
 
     def __str__(self) -> str:
-        """Name the document and say who can read it."""
+        """Return the document's path, and which version can read it."""
         words = (
             f"{self.path} was written by another version of graph_compiler: {self.why}\n"
             "  hint: use the version that wrote it; all workers and the API server need the same one"
@@ -227,7 +227,7 @@ class PackageNotInstalledError(OtherVersionError):
     """A document names a kind of a package that is not usable here; with that package installed, it can be read."""
 
     def __str__(self) -> str:
-        """Name the document, what it names, and what to do."""
+        """Return the document's path, what it names, and what to do."""
         return (
             f"{self.path} cannot be read here: {self.why}\n"
             "  hint: install the package on all workers and the API server, or put its folder and its .dist-info on "
@@ -240,7 +240,7 @@ class ExecutionClaimedError(StagingError):
 
 
 class SupersededError(StagingError):
-    """A later attempt at the same region has begun."""
+    """A later attempt at the same region has started."""
 
 
 class StaleReadError(StagingError):
@@ -252,7 +252,7 @@ class StaleResultError(StagingError):
 
 
 class InitializeOnMasterError(GraphCompilerError):
-    """The driver's checks before any data moves have failed; `problems` holds all of them."""
+    """The driver's checks before any data moves have failed; `problems` has all problems."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         assert problems, "a refusal needs a problem"
@@ -260,7 +260,7 @@ class InitializeOnMasterError(GraphCompilerError):
         super().__init__(self.problems)
 
     def __str__(self) -> str:
-        """List every problem."""
+        """Return every problem."""
         return "\n".join(str(problem) for problem in self.problems)
 
 
@@ -277,11 +277,11 @@ class SourceChangedError(GraphCompilerError):
 
 
 class RepeatedReadError(GraphCompilerError):
-    """A source is read more than once, and may have other rows each time: rows would be lost or doubled."""
+    """A source is read more than once, and may have different rows each time: rows would be lost or doubled."""
 
 
 class PublicationError(GraphCompilerError):
-    """A sink's target cannot take what was written for it."""
+    """A sink's target cannot take the rows written for it."""
 
 
 class PublicationPendingError(PublicationError):
@@ -297,4 +297,4 @@ class DecisionLostError(PublicationConflictError):
 
 
 class ParameterError(GraphCompilerError):
-    """A run's parameter is not declared, or its value has another type than its default."""
+    """A run's parameter is not declared, or its value has a different type than its default."""

@@ -1,11 +1,11 @@
-"""Connectors and operators of other packages: found by their entry points, and by nothing else.
+"""Connectors and operators of other packages, which are found only by their entry points.
 
     [project.entry-points."graph_compiler.connectors"]
     sqlite = "acme_sqlite.connector:Sqlite"
 
 `sqlite` is its key in YAML, `acme_sqlite.connector:Sqlite` its name in a descriptor. A name in a document is compared
-with the registered ones, and never imported as it is. Only requested kinds are imported, and only their declaration: a
-class names the modules of its Spark half (`spark_modules`), which only Spark's driver imports.
+with the registered ones, and never imported directly. Only requested kinds are imported, and only their declaration:
+the class names the modules of its Spark half (`spark_modules`), which only Spark's driver imports.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from graph_compiler.errors import ExtensionError
 
 _OWN = "graph_compiler."
 UNSAID = "unsaid"
-"""In a field's metadata: documents leave the field out where it has its default."""
+"""In a field's metadata: documents leave the field out if it has its default."""
 
 
 class Extensible:
@@ -30,7 +30,7 @@ class Extensible:
     entry_points: ClassVar[str]
     """The group of entry points in which other packages register their kinds."""
     spark_modules: ClassVar[tuple[str, ...]] = ()
-    """The modules that say how Spark reads, writes or evaluates it; the driver imports them when it meets one."""
+    """The modules that define how Spark reads, writes or evaluates it; the driver imports them when needed."""
 
 
 Kind = TypeVar("Kind", bound=Extensible)
@@ -48,7 +48,7 @@ def _registered(group: str) -> tuple[EntryPoint, ...]:
 
 
 _installed = cache(entry_points)
-"""Asked once in a process: it reads a file of each installed package."""
+"""Computed once in a process: it reads a file of each installed package."""
 
 
 def is_foreign(kind: type) -> bool:
@@ -75,7 +75,7 @@ def load_kind(entry: EntryPoint, base: type[Kind]) -> type[Kind]:
     """Import a registered kind; raises ExtensionError if it cannot be imported, or does not extend its base."""
     try:
         kind: Any = entry.load()
-    except Exception as error:  # whatever another package raises is an answer
+    except Exception as error:  # another package may raise any exception
         raise ExtensionError(
             f"'{entry.value}' cannot be imported: {type(error).__name__}: {error}"
         ) from error
@@ -103,7 +103,7 @@ def why_not_registered(kind: type[Extensible], base: type[Extensible]) -> str | 
 
 
 def package_of(kind: type[Extensible], base: type[Extensible]) -> str | None:
-    """Return the package and version that registers a kind, None for our own."""
+    """Return the package and version that registers a kind, None for our own kinds."""
     if not is_foreign(kind):
         return None
     entries = (entry for entry in registered(base) if entry.value == reference(kind))
@@ -112,7 +112,7 @@ def package_of(kind: type[Extensible], base: type[Extensible]) -> str | None:
 
 
 def load_spark_half(kind: type[Extensible]) -> None:
-    """Import the modules that say how Spark reads, writes or evaluates a kind; raises ExtensionError."""
+    """Import the modules that define how Spark reads, writes or evaluates a kind; raises ExtensionError."""
     for module in kind.spark_modules:
         try:
             import_module(module)

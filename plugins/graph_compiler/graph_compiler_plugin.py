@@ -19,7 +19,7 @@ class LazyApplication:
         self._application: Any = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer as the application does."""
+        """Answer with the application."""
         if self._application is None:
             web = import_module("graph_compiler.airflow_backend.web.application")
             self._application = web.build_application()
@@ -41,7 +41,7 @@ class GraphCompilerPlugin(AirflowPlugin):
     """Makes the package known to Airflow, and mounts the web view."""
 
     name = "graph_compiler"
-    fastapi_apps = [  # noqa: RUF012  # Airflow's own way to say it
+    fastapi_apps = [  # noqa: RUF012  # as Airflow expects it
         {"app": LazyApplication(), "url_prefix": "/graph-compiler", "name": "graph_compiler"}
     ]
     external_views = [  # noqa: RUF012  # the same

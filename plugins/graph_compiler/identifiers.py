@@ -1,7 +1,7 @@
-"""Names that other systems see (task ids, directory names, SQL), and names in messages, built in this one place.
+"""Names that other systems see (task ids, directory names, SQL), and names in messages; only built in this module.
 
-Airflow allows letters, digits, `-`, `.` and `_` in a task id, 250 characters at most. File systems take
-nearly anything, but a person reads these paths: run ids keep their letters, the rest is percent-encoded.
+Airflow allows letters, digits, `-`, `.` and `_` in a task id, at most 250 characters. File systems allow nearly
+anything, but people read these paths: run ids keep their letters, the rest is percent-encoded.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ OperatorId = NewType("OperatorId", str)
 JobVertexId = NewType("JobVertexId", str)
 """The operator id of a chain's head."""
 IntermediateDataSetId = NewType("IntermediateDataSetId", str)
-"""`<job vertex id>-<n>`: the n-th data set a vertex produces; the uid hash of its head, if any, in place of its id."""
+"""`<job vertex id>-<n>`: the n-th data set of a vertex; if its head has a uid hash, that replaces the id."""
 JobEdgeId = NewType("JobEdgeId", str)
-"""That of the stream edge it comes from."""
+"""The id of the stream edge that it comes from."""
 RegionId = NewType("RegionId", str)
-"""The name of a deployment region in its pipeline: documents are a region's."""
+"""The name of a deployment region in its pipeline, under which documents are stored."""
 TaskId = NewType("TaskId", str)
-"""An Airflow task's id, with the task groups it is in; that of a region's task ends in the region's id."""
+"""An Airflow task's id, with its task groups; that of a region's task ends with the region's id."""
 
 PIPELINES = "pipelines"
 """The package and folder of a project in which pipelines are found."""
 TASK_ID_LENGTH = 250
 _LONGEST = 60
 _LONGEST_SEGMENT = 255
-"""Bytes of a name in nearly every file system."""
+"""The maximum bytes of a name in nearly every file system."""
 _SHORTENED, _DIGEST = 200, 40
 _READABLE = 150
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -43,13 +43,13 @@ def is_legal_name(name: str) -> bool:
 
 
 def task_id(name: str) -> str:
-    """Turn an operator's name into a legal Airflow task id: `"Sink: late routes"` → `"Sink_late_routes"`."""
+    """Return an operator's name as a legal Airflow task id: `"Sink: late routes"` → `"Sink_late_routes"`."""
     cleaned = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_.-")
     return (cleaned or "task")[:TASK_ID_LENGTH]
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """Suffix repeated names in order of appearance: `("a", "a")` → `("a", "a_2")`."""
+    """Return names with a suffix for repeated ones, in order of appearance: `("a", "a")` → `("a", "a_2")`."""
     taken: set[str] = set()
     result = []
     for name in names:
@@ -64,10 +64,10 @@ def distinct(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def path_segment(name: str) -> str:
-    """Encode any name as one path segment, readable where that is safe: run ids keep `_`, `-` and digits.
+    """Return any name as one path segment, readable where that is safe: run ids keep `_`, `-` and digits.
 
-    A segment that would be too long for a file system ends in `~` and a digest, which no other segment has. Two names
-    never share a segment, unless a file system ignores case.
+    A segment that would be too long for a file system ends with `~` and a digest, as no other segment does. Two
+    names never have the same segment, unless a file system ignores case.
     """
     whole = quote(name, safe="", errors="surrogatepass").replace("~", "%7E")
     if len(whole) > _LONGEST_SEGMENT:
@@ -77,13 +77,13 @@ def path_segment(name: str) -> str:
 
 
 def digested_segment(shown: str, whole: str) -> str:
-    """Return a path segment for `whole`: a readable part of `shown`, and a longer digest than `path_segment` uses."""
+    """Return a path segment for `whole`: a readable part of `shown`, and a longer digest than in `path_segment`."""
     readable = quote(shown, safe="", errors="surrogatepass").replace("~", "%7E")[:_READABLE]
     return f"{readable}~{hashlib.sha256(whole.encode()).hexdigest()}"
 
 
 def name_of_segment(segment: str) -> str | None:
-    """Return the name that a segment encodes, None if it was shortened, or has a digest for another reason."""
+    """Return the name that a segment encodes, None if it was shortened or has a digest for another reason."""
     return None if "~" in segment else unquote(segment, errors="surrogatepass")
 
 
@@ -93,18 +93,18 @@ def quoted(name: str) -> str:
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Write a number with its noun: `1 task`, `2 tasks`."""
+    """Return a number with its noun: `1 task`, `2 tasks`."""
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def listing(names: Iterable[str]) -> str:
-    """Join names for a message: `a, b and c`."""
+    """Return names as a list in a sentence: `a, b and c`."""
     *rest, last = list(names) or ["nothing"]
     return f"{', '.join(rest)} and {last}" if rest else last
 
 
 def did_you_mean(found: str, known: Iterable[str]) -> str | None:
-    """Return a hint with the name that is closest to a misspelled one; None if none is close."""
+    """Return a hint with the known name closest to a misspelled one; None if none is close."""
     close = [name for name in get_close_matches(found, list(known), n=1) if name != found]
     return f"did you mean '{close[0]}'?" if close else None
 
@@ -113,6 +113,6 @@ def shown(value: object) -> str:
     """Return a value as text for a message, shortened if it is long."""
     try:
         text = repr(value)
-    except Exception:  # of a class defined by the user
+    except Exception:  # a user's class may raise any exception
         text = f"a {type(value).__name__}"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

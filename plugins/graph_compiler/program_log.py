@@ -1,4 +1,4 @@
-"""Logging of this package's programs: one logger for each module, and one handler that prints them.
+"""Logging of this package's programs: one logger for each module, and one handler that prints their records.
 
     LOG = program_log.logger(__name__)
     LOG.info("source %s: %s", name, splits)      →  stdout  graph_compiler: source flights: 3 input splits
@@ -15,11 +15,11 @@ import sys
 NAME = "graph_compiler"
 
 
-class _Undisturbed(logging.Logger):
-    """A logger that a logging configuration does not disable: the user's functions run in the same process.
+class _AlwaysEnabled(logging.Logger):
+    """A logger that no logging configuration disables: user functions run in the same process.
 
-    `logging.config.dictConfig` disables every logger that it does not name. A level or handler set for this one is
-    used.
+    `logging.config.dictConfig` disables every logger that it does not name. A level or handler that it sets for this
+    one is used.
     """
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -31,21 +31,21 @@ class _Undisturbed(logging.Logger):
 
 
 class _Streams(logging.Handler):
-    """Prints warnings and errors to stderr, and the rest to stdout, to the streams that are current at that time."""
+    """Prints warnings and errors to stderr, and the rest to stdout; always to the current streams."""
 
     def emit(self, record: logging.LogRecord) -> None:
         stream = sys.stdout if record.levelno < logging.WARNING else sys.stderr
         try:
             stream.write(f"{self.format(record)}\n")
             stream.flush()
-        except Exception:  # as every handler of logging's: what is said must not end the work
+        except Exception:  # as in every handler: this must not end the work
             self.handleError(record)
 
 
 def logger(module: str) -> logging.Logger:
     """Return the logger of one of this package's modules."""
     before = logging.getLoggerClass()
-    logging.setLoggerClass(_Undisturbed)
+    logging.setLoggerClass(_AlwaysEnabled)
     try:
         return logging.getLogger(module)
     finally:

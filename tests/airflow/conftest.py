@@ -1,4 +1,4 @@
-"""Airflow with a home of its own, set before anything imports it."""
+"""Set Airflow's own home for the tests, before anything imports Airflow."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -17,7 +17,7 @@ Struct = Sequence[tuple[int, int, object]]
 
 
 def expanding_page(path: Path, *, size: int) -> None:
-    """Write one page of zeros, empty strings to Parquet, that takes `size` bytes; the footer knows of 100 bytes."""
+    """Write one page of zeros, empty strings to Parquet, that takes `size` bytes; the footer declares 100 bytes."""
     page = _zeros(size)
     header = (
         (1, _I32, 0),
@@ -57,7 +57,7 @@ def expanding_page(path: Path, *, size: int) -> None:
 
 
 def repeated_value(path: Path, *, size: int) -> None:
-    """Write 10,000 rows that are one value of so many bytes: a few bytes of the column are a page of rows."""
+    """Write 10,000 rows with one value of so many bytes: a few bytes of the column are a page of rows."""
     value = pa.DictionaryArray.from_arrays(
         pa.array([0] * 10_000, pa.int32()), pa.array([bytes(size)], pa.binary())
     )

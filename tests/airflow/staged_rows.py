@@ -1,4 +1,4 @@
-"""Staged results with rows in them, written by Arrow in place of Spark."""
+"""Staged results with rows, written by Arrow instead of Spark."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def stage_rows(
     epoch: int = 0,
     row_group_size: int | None = None,
 ) -> Manifest:
-    """Write one partition a table, and commit them."""
+    """Write one partition for each table, and commit them."""
     folder = Path(layout.data(RESULT, epoch=epoch, execution_id=EXECUTION))
     folder.mkdir(parents=True)
     partitions = []
@@ -71,7 +71,7 @@ def stage_rows(
 
 
 def commit(layout: StagingLayout, manifest: Manifest) -> None:
-    """Put a manifest under its epoch."""
+    """Store a manifest under its epoch."""
     key = layout.manifest(RESULT, manifest.epoch)
     assert LocalStore().put_if_absent(key, to_json(manifest).encode())
 

@@ -1,4 +1,4 @@
-"""The Dag Airflow sees: tasks, dependencies, labels, retries; ids against the job graph's, both ways."""
+"""The Dag that Airflow sees: tasks, dependencies, labels, retries; ids match the job graph's in both directions."""
 
 import sys
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Dags of a folder of pipelines: those that are right are there, those that are not are told, with their line."""
+"""Dags of a folder of pipelines: valid pipelines have a Dag, invalid ones are reported with their line."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a deployment sets holds in `build_dag` and on the command line alike, wherever Airflow finds it."""
+"""The deployment's options apply in `build_dag` and on the command line, wherever Airflow finds them."""
 
 import json
 from datetime import datetime

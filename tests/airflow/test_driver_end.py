@@ -1,4 +1,4 @@
-"""What an Airflow task makes of the end of its Spark driver: its report, its exit code, its output."""
+"""How an Airflow task handles the end of its Spark driver: its report, its exit code, its output."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def task(tmp_path: Path) -> TaskDeploymentDescriptor:
 
 
 def why_failed(task: TaskDeploymentDescriptor, submitted: Exception | None) -> Exception | None:
-    """Return what the task raises; imported here, since Airflow must not be before it has a home of its own."""
+    """Return what the task raises; imported here, since Airflow must not be imported before its home is set."""
     from graph_compiler.airflow_backend.task import driver_end
 
     return driver_end.why_failed(task, submitted, None)  # type: ignore[arg-type]  # what the hook raises

@@ -1,4 +1,4 @@
-"""Whatever lies in the staging root, the view's routes have an answer: these are their functions, without HTTP."""
+"""The view's routes answer whatever the staging root contains: their functions are called without HTTP."""
 
 import json
 import os
@@ -52,7 +52,7 @@ ODD = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.te
 
 @st.composite
 def mutated(draw: st.DrawFn, document: Any) -> Any:
-    """Exchange, remove or add something, at any depth."""
+    """Return the document with something exchanged, removed or added, at any depth."""
     if isinstance(document, dict) and document and draw(st.integers(0, 4)):
         key = draw(st.sampled_from(sorted(document)))
         rest = {name: value for name, value in document.items() if name != key}
@@ -74,7 +74,7 @@ def a_root() -> StagingLayout:
 
 
 def in_this_process(wanted: Any) -> Any:
-    """Read as the process of its own does, a hundred times a second."""
+    """Read as the separate process does, a hundred times a second."""
     from graph_compiler.row_reader.pages import UNREADABLE
     from graph_compiler.row_reader.reading_process import rows_of
 
@@ -85,7 +85,7 @@ def in_this_process(wanted: Any) -> Any:
 
 
 def asked_for_a_result(layout: StagingLayout) -> None:
-    """Ask as /result and /rows do; raises what they do not answer themselves."""
+    """Call what /result and /rows call; raises the errors that they do not answer themselves."""
     from graph_compiler.airflow_backend.web.routes.answers import answer
     from graph_compiler.airflow_backend.web.rows.row_sample import UNREADABLE, read_sample
     from graph_compiler.airflow_backend.web.rows.staged_files import find_rows
@@ -101,7 +101,7 @@ def asked_for_a_result(layout: StagingLayout) -> None:
 
 
 def asked_for_a_run(layout: StagingLayout) -> Any:
-    """Ask as /run does; return the document."""
+    """Call what /run calls; return the document."""
     from graph_compiler.airflow_backend.web.routes.answers import answer
     from graph_compiler.airflow_backend.web.runs.attempts import read_documents
     from graph_compiler.airflow_backend.web.runs.dag_runs import RunWithTries

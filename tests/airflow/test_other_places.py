@@ -1,4 +1,4 @@
-"""What a task finds out of the places of the run's other tasks before it begins."""
+"""What a task finds out about the places of the run's other tasks before it starts."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ pytestmark = [
 
 @pytest.fixture
 def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that builds the Dag of two sinks in tasks of their own, and gives its tasks."""
+    """Return a function that builds the Dag of two sinks in separate tasks, and returns its tasks."""
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
     from airflow.sdk.exceptions import AirflowException
 
@@ -43,7 +43,7 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def begin(task: "RegionOperator", tmp_path: Path, number: int = 1) -> None:
-    """Let a task run as far as to its spark-submit, which is not there."""
+    """Run a task up to its spark-submit, which does not exist."""
     run = SimpleNamespace(logical_date=datetime(2013, 1, 1, tzinfo=UTC), run_after=None)
     ti = SimpleNamespace(
         dag_id="p",
@@ -59,7 +59,7 @@ def begin(task: "RegionOperator", tmp_path: Path, number: int = 1) -> None:
     task.execute(context)
 
 
-def test_targets_that_meet_once_rendered_are_refused_by_whichever_task_is_first(
+def test_rendered_targets_that_overlap_are_refused_by_the_first_task(
     tasks: Any, tmp_path: Path
 ) -> None:
     from airflow.sdk.exceptions import AirflowFailException

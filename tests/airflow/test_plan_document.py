@@ -1,4 +1,4 @@
-"""The plan that a serialized Dag carries: found again, the same every time, and nowhere among what Airflow renders."""
+"""The plan in a serialized Dag: found again, equal every time, and not in a field that Airflow renders."""
 
 import base64
 import bz2

@@ -44,7 +44,7 @@ def test_an_ended_group_is_not_signaled() -> None:
 
 
 class Submits:
-    """Starts what it is told as the provider's hook does: its output is text, read to the end."""
+    """Starts a command as the provider's hook does: its output is text, read to the end."""
 
     def submit(self, application: str, **kwargs: Any) -> str:
         command = [sys.executable, "-c", application]
@@ -54,7 +54,7 @@ class Submits:
         return str(process.communicate()[0])
 
 
-def test_output_in_another_encoding_is_no_failure() -> None:
+def test_output_in_another_encoding_is_not_a_failure() -> None:
     from graph_compiler.airflow_backend.task.process_group import lead_a_group
 
     hook: Any = Submits()
@@ -64,7 +64,7 @@ def test_output_in_another_encoding_is_no_failure() -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process lives; one that has ended and was not asked for yet does not."""
+    """Whether a process is running; one that has ended but was not waited for is not."""
     status = Path(f"/proc/{pid}/stat")
     return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
 

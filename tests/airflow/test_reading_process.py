@@ -1,4 +1,4 @@
-"""Rows are read by a process of its own: whatever a file does to it, the server answers, and keeps its memory."""
+"""Rows are read in a separate process: whatever a file does to it, the server answers, and its memory is safe."""
 
 import os
 import sys
@@ -48,7 +48,7 @@ def forget_the_peak() -> int:
 
 
 def peak() -> int:
-    """Return the most bytes that were resident at once since then."""
+    """Return the peak of resident bytes since then."""
     (line,) = [
         line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line
     ]

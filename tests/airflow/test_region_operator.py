@@ -1,4 +1,4 @@
-"""From a rendered task to a descriptor on disk, and from a report back to Airflow's words; spark-submit is replaced."""
+"""From a rendered task to a descriptor on disk, and from a report to Airflow's result; spark-submit is replaced."""
 
 import json
 import os
@@ -67,7 +67,7 @@ def run(
     monkeypatch: pytest.MonkeyPatch,
     execution_id: str = "01a1",
 ) -> Any:
-    """Execute with a spark-submit that leaves `report`, and fails where this does."""
+    """Execute with a spark-submit that leaves `report`, and fails if the report does."""
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
     from airflow.sdk.exceptions import AirflowException
 
@@ -285,7 +285,7 @@ def test_an_attempt_that_is_started_twice_runs_once(
 def test_a_task_whose_input_has_another_plan_fails_without_retry(
     operator: "RegionOperator", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The first task has run one plan; the second is of a plan whose first task computes something else."""
+    """The first task ran one plan; the second belongs to a plan whose first task computes something else."""
     from airflow.sdk.exceptions import AirflowFailException
 
     run(operator, finished(), monkeypatch)

@@ -1,4 +1,4 @@
-"""What a finished task tells Airflow."""
+"""What a finished task reports to Airflow."""
 
 import json
 from dataclasses import replace

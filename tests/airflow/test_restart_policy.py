@@ -1,4 +1,4 @@
-"""Restart strategies from a pipeline's options to what Airflow does after a failure."""
+"""Restart strategies, from a pipeline's options to Airflow's reaction to a failure."""
 
 import os
 from datetime import datetime, timedelta
@@ -84,7 +84,7 @@ def test_the_policy_counts_the_failures_of_earlier_tries(tmp_path: Path) -> None
 
 
 def leave_execution(root: Path, execution_id: str) -> None:
-    """Leave what an execution that died leaves."""
+    """Write the documents of an execution that died."""
     layout = StagingLayout(root=str(root), identity=RunIdentity.own("p", "run"))
     attempt = ExecutionAttempt(execution_id=execution_id, attempt_number=0)
     path = Path(layout.descriptor("out", execution_id))  # type: ignore[arg-type]  # a region's id

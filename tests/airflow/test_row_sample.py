@@ -1,4 +1,4 @@
-"""Rows out of staged files: every type as text, and no more read or said than a page can show."""
+"""Rows from staged files: every type as text, and no more is read or returned than a page can show."""
 
 import datetime
 import os
@@ -160,7 +160,7 @@ def test_a_result_without_rows_has_columns(layout: StagingLayout) -> None:
 
 
 def in_this_process(wanted: Any) -> Any:
-    """Read as the process of its own does, where what is read is counted."""
+    """Read as the separate process does, and count what is read."""
     from graph_compiler.row_reader.reading_process import rows_of
 
     return rows_of(replace(wanted, descriptors=tuple(os.dup(one) for one in wanted.descriptors)))

@@ -1,4 +1,4 @@
-"""How a Dag runs: parameters, schedule, assets, and what a run has no logical date for."""
+"""How a Dag runs: parameters, schedule, assets, and runs without a logical date."""
 
 from datetime import UTC, date, datetime, timedelta
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ pytestmark = [
 
 
 class SalesParams(BaseModel):
-    """What a run can be asked."""
+    """The parameters of a run."""
 
     least: int = Field(10, ge=0, description="Euros.")
     country: str = Field("at", pattern="^[a-z]{2}$")

@@ -1,4 +1,4 @@
-"""Secrets between Airflow's connections and the driver: in its environment, and refused where that has no way."""
+"""Secrets go from Airflow's connections to the driver's environment, and are refused if that is not safe."""
 
 import json
 from pathlib import Path
@@ -48,7 +48,7 @@ def operator(tmp_path: Path, *secrets: Secret) -> Any:
 def submitted(
     found: Any, monkeypatch: pytest.MonkeyPatch, *, master: str, mode: str = "client"
 ) -> Any:
-    """Execute with a spark-submit that is only looked at: gives the process's environment and arguments."""
+    """Execute with a replaced spark-submit; return the environment and arguments of its process."""
     import subprocess
 
     from airflow.sdk.exceptions import AirflowException

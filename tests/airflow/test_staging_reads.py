@@ -1,4 +1,4 @@
-"""A staging root that does not answer takes few threads of the API server, and Airflow's own routes keep theirs."""
+"""A staging root that does not answer blocks few threads of the API server, and Airflow's own routes keep theirs."""
 
 import os
 import threading
@@ -19,7 +19,7 @@ pytestmark = [
 
 @pytest.fixture
 def hang() -> Iterator[threading.Event]:
-    """Yield what a disk that hangs is waiting for."""
+    """Yield the event that a hanging disk waits for."""
     event = threading.Event()
     yield event
     event.set()
@@ -82,7 +82,7 @@ def test_reads_recover_when_the_disk_does(hang: threading.Event) -> None:
 
 
 def test_45_requests_for_a_fifo_block_no_other_route(tmp_path: Path) -> None:
-    """Sent to an application of our routes' own functions, in as many threads as Airflow has."""
+    """They are sent to an application with our routes' functions, in as many threads as Airflow has."""
     from fastapi import FastAPI, HTTPException
     from fastapi.testclient import TestClient
 

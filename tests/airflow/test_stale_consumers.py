@@ -1,4 +1,4 @@
-"""Tasks that finished from rows that have changed since are cleared by Airflow's API, where there is a way to it."""
+"""Tasks that have read rows which changed since are cleared by Airflow's API, if it can be reached."""
 
 import json
 import logging
@@ -41,7 +41,7 @@ OWN = RunIdentity.own("p", "r/1")
 
 
 class FakeApi(HTTPServer):
-    """Answers as Airflow's API does, and remembers what it was asked."""
+    """Answers like Airflow's API, and records the requests."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -56,7 +56,7 @@ class FakeApi(HTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One request."""
+    """Handles one request."""
 
     server: FakeApi
 
@@ -80,7 +80,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(json.dumps(answer).encode())
 
     def log_message(self, format: str, *args: object) -> None:
-        """Be quiet."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
 
 
 class Run:
-    """in → first ║ one ║ last, and first ║ two: a run of which first, one and two have finished."""
+    """in → first ║ one ║ last, and first ║ two: a run in which first, one and two have finished."""
 
     def __init__(self, root: Path, identity: RunIdentity = OWN) -> None:
         from graph_compiler.airflow_backend import build_dag

@@ -35,7 +35,7 @@ def dag_of(group: str | SlotSharingGroup, **default_args: Any) -> "DAG":
 
 
 def command(dag: "DAG", task_id: str) -> list[str]:
-    """Return spark-submit's options as the provider would pass them, those of every application left out."""
+    """Return spark-submit's options as the provider would pass them, without those of every application."""
     task: Any = dag.get_task(task_id)
     words = task._get_hook()._build_spark_submit_command("app.py")
     pairs = list(zip(words[1:-1:2], words[2::2], strict=True))

@@ -1,4 +1,4 @@
-"""One pipeline in two Dags, twice in one, and mapped, with one run id: its tasks, Airflow's word, its page, its API."""
+"""One pipeline in two Dags, twice in one, and mapped, with one run id: tasks, Airflow's states, page and API."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -59,7 +59,7 @@ def pipeline() -> StreamExecutionEnvironment:
 
 
 def add_tasks(root: Path) -> dict[RegionId, "RegionOperator"]:
-    """Add the pipeline's tasks to the Dag and the task group that are open, one after the other."""
+    """Add the pipeline's tasks to the current Dag and task group, one after the other."""
     from graph_compiler.airflow_backend.installation.settings import Settings
     from graph_compiler.airflow_backend.task.region_operator import RegionOperator
 
@@ -81,7 +81,7 @@ def add_tasks(root: Path) -> dict[RegionId, "RegionOperator"]:
 
 
 def build_dags(root: Path) -> dict[str, "DAG"]:
-    """Return the pipeline's own Dag, and one that holds it four times more, twice of these mapped together."""
+    """Return the pipeline's own Dag, and one that contains it four more times, two of them mapped together."""
     from airflow.sdk import DAG, TaskGroup, task_group
 
     with DAG(PIPELINE, schedule=None) as own:
@@ -101,7 +101,7 @@ def build_dags(root: Path) -> dict[str, "DAG"]:
 
 
 def begin(task: "RegionOperator", map_index: int = -1, number: int = 1) -> None:
-    """Let a task run as far as to its spark-submit, which is not there."""
+    """Run a task up to its spark-submit, which does not exist."""
     from airflow.sdk.exceptions import AirflowException
 
     dag_run = SimpleNamespace(logical_date=datetime(2013, 1, 1, tzinfo=UTC), run_after=None)
@@ -212,7 +212,7 @@ def test_a_mapped_run_is_running_until_its_tasks_are_expanded() -> None:
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Store a run of the Dag that holds the pipeline many times: emea has finished, asia has failed, others wait."""
+    """Store a run of the Dag that contains the pipeline many times: emea has finished, asia has failed, others wait."""
     root = tmp_path_factory.mktemp("staging")
     make_database()
     for dag in build_dags(root).values():

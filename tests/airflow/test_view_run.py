@@ -153,7 +153,7 @@ def test_a_marked_task_shows_its_mark_and_its_attempt_keeps_its_state(
     assert [one.state for one in found.attempts] == [of_documents]
 
 
-def test_a_row_that_waits_for_its_next_try_is_no_attempt() -> None:
+def test_a_row_that_waits_for_its_next_try_is_not_an_attempt() -> None:
     for waiting in ("up_for_retry", "scheduled", None):
         tries = [a_try(1, "failed"), a_try(1, waiting, is_current=True, id="next")]
         found = region(tries, [an_attempt(1, ExecutionState.FAILED)])
@@ -354,7 +354,7 @@ def test_unreadable_documents_are_left_out(layout: StagingLayout) -> None:
     assert len(read_documents(layout).attempts[LATE]) == 1
 
 
-def test_special_files_are_left_out_and_block_nobody(
+def test_special_files_are_left_out_and_do_not_block(
     layout: StagingLayout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from graph_compiler.airflow_backend.web.runs import attempts

@@ -1,4 +1,4 @@
-"""The page and its files: built or not, sent once, and nothing but them."""
+"""The page and its files: built or not, sent once, and no other files."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ pytestmark = [
 
 
 def browser(static: Path) -> Any:
-    """Return somebody who is logged in, before an application with this build of the page."""
+    """Return a logged-in client of an application with this build of the page."""
     from airflow.api_fastapi.core_api.security import get_user
     from fastapi import FastAPI
     from fastapi.testclient import TestClient

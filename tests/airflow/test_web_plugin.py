@@ -1,4 +1,4 @@
-"""What the plugin tells Airflow of the view, and what it costs the processes that never show it."""
+"""How the plugin registers the view in Airflow, and what it costs processes that never show it."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The view's routes under Airflow's own application: who may ask, what comes back, and what it costs the database."""
+"""The view's routes in Airflow's own application: permissions, answers, and their cost for the database."""
 
 import base64
 import bz2
@@ -70,7 +70,7 @@ def compiled_dag(declared: Pipeline | StreamExecutionEnvironment) -> Any:
 
 
 def carrying(text: bytes) -> Any:
-    """Return the Dag of a pipeline whose plan is replaced by this text."""
+    """Return the Dag of a pipeline with this text in place of its plan."""
     env = StreamExecutionEnvironment("carrier")
     env.from_source(Csv("/in"), "in").sink_to(Parquet("/out")).name("out")
     dag = compiled_dag(env)

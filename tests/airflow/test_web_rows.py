@@ -1,4 +1,4 @@
-"""Rows of staged results under Airflow's own application: off by default, and for those alone who may see them."""
+"""Rows of staged results in Airflow's own application: off by default, and only for users who may see them."""
 
 import subprocess
 import sys
@@ -60,7 +60,7 @@ def app(airflow_home: Path) -> Iterator[Any]:
 
 @pytest.fixture
 def show(app: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that has the view show so many rows, and take a staging root of this test."""
+    """Return a function that makes the view show so many rows of this test's staging root."""
     from starlette.routing import Mount
 
     from graph_compiler.airflow_backend.installation.settings import Settings

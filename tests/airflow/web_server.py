@@ -1,4 +1,4 @@
-"""Airflow's own API application over a database of its own, and who asks it."""
+"""Airflow's own API application with a separate database, and its clients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ API = "/graph-compiler/api"
 
 
 def make_database() -> None:
-    """Make the tables of the home that the environment names."""
+    """Create the database tables of the home that the environment names."""
     from airflow.utils.db import initdb
 
     logging.getLogger("alembic").setLevel(logging.ERROR)
@@ -25,7 +25,7 @@ def make_database() -> None:
 
 
 def store(dag: Any) -> None:
-    """Store a Dag as the Dag processor does: where its runs have tasks, as a new version if it has changed."""
+    """Store a Dag as the Dag processor does: if its runs have tasks and it has changed, as a new version."""
     from airflow.dag_processing.collection import update_dag_parsing_results_in_db
     from airflow.models.dagbundle import DagBundleModel
     from airflow.serialization.serialized_objects import LazyDeserializedDAG
@@ -48,7 +48,7 @@ def forget(dag_id: str) -> None:
 
 
 def start_run(dag_id: str, run_id: str = RUN, state: str = "running") -> None:
-    """Make a run of a stored Dag, with its tasks, none of which has begun."""
+    """Create a run of a stored Dag, with tasks that have not started."""
     from airflow.models.serialized_dag import SerializedDagModel
     from airflow.utils.session import create_session
     from airflow.utils.state import DagRunState
@@ -72,7 +72,7 @@ def start_run(dag_id: str, run_id: str = RUN, state: str = "running") -> None:
 def set_task(
     dag_id: str, task_id: str, run_id: str = RUN, *, index: int = -1, **values: Any
 ) -> str:
-    """Set columns of a task instance, the one with a map index, and give its id."""
+    """Set columns of the task instance with a map index, and return its id."""
     from airflow.utils.session import create_session
 
     with create_session() as session:
@@ -84,7 +84,7 @@ def set_task(
 
 
 def fail_and_wait(dag_id: str, task_id: str, run_id: str = RUN) -> None:
-    """Let a task fail as the execution API does where it has another try: its row goes to the history."""
+    """Let a task with another try fail as the execution API does: its row goes to the history."""
     from airflow.utils.session import create_session
     from airflow.utils.state import TaskInstanceState
 
@@ -111,7 +111,7 @@ def _task(session: Any, dag_id: str, task_id: str, run_id: str, index: int = -1)
 
 
 def application() -> Any:
-    """Return Airflow's application with our plugin out of the plugins folder, which reads its settings anew."""
+    """Return Airflow's application with our plugin from the plugins folder, which reads its settings again."""
     from airflow import plugins_manager
     from airflow.api_fastapi.app import create_app, purge_cached_app
 
@@ -122,7 +122,7 @@ def application() -> Any:
 
 
 def client(app: Any, role: str | None = None, name: str = "somebody") -> Any:
-    """Return a browser: of nobody, or of a user with a role of Airflow's simple auth manager (`none` has no rights)."""
+    """Return a client: anonymous, or a user with a role of Airflow's simple auth manager (`none` has no rights)."""
     from airflow.api_fastapi.app import get_auth_manager
     from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
     from fastapi.testclient import TestClient
@@ -136,7 +136,7 @@ def client(app: Any, role: str | None = None, name: str = "somebody") -> Any:
 
 @contextmanager
 def counted_queries() -> Iterator[list[str]]:
-    """Collect the statements that are sent to the database."""
+    """Collect the statements sent to the database."""
     from airflow import settings
     from sqlalchemy import event
 

@@ -13,7 +13,7 @@ PLAIN_WORDS = (
     (r"\bless its\b", "without its"),
     (r"\bbegins nowhere\b", "is a relative path"),
     (r"\bwithout a word\b", "without a report"),
-    (r"\b(told|said|errors) in words\b", "reported, with a clear message"),
+    (r"\b(told|said|shown|refused|errors) in words\b", "reported, with a clear message"),
     (r"\bwhat is wrong with\b", "the problems of"),
     (r"\bis another[.;,:]", "differs, is a different one"),
     (r"\bis no (yaml|json|python|utf-8)\b", "is not valid YAML, is not …"),
@@ -30,13 +30,25 @@ PLAIN_WORDS = (
     (r"\bsmall letters\b", "lowercase letters"),
     (r"\btruth values?\b", "Boolean"),
     (r"\bmisspelt\b", "misspelled"),
+    (r"\bnothing but\b", "only"),
+    (r"\b(nobody|somebody)\b", "no task, another process, someone"),
+    (r"\banew\b", "again"),
+    (r"\bgo(es)? on\b", "continue"),
+    (r"\bbefalls?\b", "happens to"),
+    (r"\bvouch(es)? for\b", "prove, confirm"),
+    (r"\b(thereby|hence)\b", "so, therefore"),
+    (r"\b(is|are|was|were) (said|told)\b", "is reported, the message says"),
+    (r"\bwithout saying\b", "implicitly"),
     (r"\b\w*(colour|neighbour|behaviour|honour)", "American spelling: color, neighbor, …"),
 )
 """Patterns, whatever the case, and better words."""
 
 OPENINGS = (
     (r"Give ", "Return …, Yield …"),
-    (r"Say whether ", "Whether …"),
+    (r"Say ", "Return …, Whether …"),
+    (r"Hold ", "Check …, Compare …"),
+    (r"Hand ", "Pass …"),
+    (r"Look ", "Check …, Wait …"),
     (r"Tell(s)? ", "Return …, Report …"),
 )
 """How no docstring begins, and what it begins with instead."""

@@ -3,7 +3,7 @@
     | command | run by | last run |
     | `make lint` | `.ci/run` | |
 
-What neither CI nor a test runs has the day of its last run.
+For commands that neither CI nor a test runs, the table has the day of the last run.
 """
 
 import re
@@ -49,7 +49,7 @@ def targets() -> set[str]:
 
 
 def cli_commands() -> set[str]:
-    """Return the commands of the command line, those of groups by both words."""
+    """Return the commands of the command line; those of groups have two words."""
     found = set[str]()
     for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
         inner = getattr(command, "commands", {})
@@ -58,7 +58,7 @@ def cli_commands() -> set[str]:
 
 
 def commands_of(text: str) -> set[str]:
-    """Return the commands that stand in a text's code, as the table writes them."""
+    """Return the commands in the code of a text, in the form of the table."""
     found = set[str]()
     for code in CODE.findall(text):
         for match in COMMAND.finditer(code):

@@ -1,4 +1,4 @@
-"""How much of each room the pure tests have run: which rooms are measured, and what is too little."""
+"""The coverage of each room by the pure tests: which rooms are measured, and how much is enough."""
 
 import io
 import json
@@ -24,7 +24,7 @@ NOT_MEASURED = {
 
 
 def report(**files: tuple[int, int]) -> dict[str, dict[str, dict[str, list[int]]]]:
-    """Make a report as coverage does: of each file the lines that were run, and those that were not."""
+    """Return a report like coverage's: for each file, the lines that ran, and those that did not."""
     return {
         "files": {
             f"{PACKAGE}/{name.replace('__', '/')}.py": {
@@ -45,7 +45,7 @@ def answer(
     return main(), capsys.readouterr().out
 
 
-def test_all_is_measured_but_what_has_a_reason() -> None:
+def test_every_file_is_measured_unless_there_is_a_reason() -> None:
     with (ROOT / "pyproject.toml").open("rb") as file:
         left_out = tomllib.load(file)["tool"]["coverage"]["run"]["omit"]
     names = {path.removeprefix("*/graph_compiler/").removesuffix("/*") for path in left_out}

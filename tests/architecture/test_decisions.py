@@ -1,4 +1,4 @@
-"""Decisions have pages, references lead to them, and files that the documents name are there."""
+"""Decisions have pages, references lead to them, and files that the documents name exist."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The errors of the package are one tree, and its drawing in errors.py is that tree."""
+"""The errors of the package are one tree, which the drawing in errors.py shows."""
 
 import ast
 import builtins
@@ -20,7 +20,7 @@ READ_ONLY = ("airflow_backend", "graph_compiler_plugin", "row_reader", "spark_ru
 
 
 class Branch(NamedTuple):
-    """An error, the one above it, and its module where that is not errors.py."""
+    """An error, its parent, and its module if that is not errors.py."""
 
     name: str
     parent: str | None
@@ -41,7 +41,7 @@ def drawn() -> list[tuple[int, Branch, str]]:
 
 
 def written() -> Iterator[Branch]:
-    """Yield every class of the package that inherits from an exception, by its text alone."""
+    """Yield every class of the package that inherits from an exception, found in the source."""
     bases: dict[str, tuple[str, str]] = {}
     for path in PACKAGE.rglob("*.py"):
         module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
@@ -95,7 +95,7 @@ def test_python_sees_the_same_tree() -> None:
 
 
 def below(kind: type) -> Iterator[Branch]:
-    """Yield the errors of the package below one that is loaded."""
+    """Yield the package's errors below a loaded one."""
     children: list[type] = kind.__subclasses__()
     for child in children:
         module = child.__module__.removeprefix("graph_compiler.")

@@ -1,4 +1,4 @@
-"""What importing costs: each claim in a process of its own."""
+"""What importing costs: each claim is tested in a separate process."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def modules_after(code: str) -> set[str]:
-    """Run code in a fresh interpreter and give the top-level modules it has loaded."""
+    """Run code in a fresh interpreter; return the top-level modules that it has loaded."""
     program = f"import sys; sys.path[:0] = ['plugins', '.']; {code}; print(*{{m.split('.')[0] for m in sys.modules}})"
     measured = (
         "COVERAGE_PROCESS_CONFIG",
@@ -29,7 +29,7 @@ def modules_after(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_declaring_loads_the_standard_library_and_nothing_else() -> None:
+def test_declaring_loads_only_the_standard_library() -> None:
     loaded = modules_after("import pipelines.flights")
     foreign = (
         loaded

@@ -1,4 +1,4 @@
-"""pyspark and pyspark-client write the same files: the full one is installed, the other is not."""
+"""pyspark and pyspark-client contain the same files: the full one is installed, the other is not."""
 
 from importlib.metadata import PackageNotFoundError, distribution, files
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A document's relative links lead to files and headings that are there, and its lines fit into 120 columns."""
+"""A document's relative links lead to existing files and headings, and its lines fit into 120 columns."""
 
 import re
 from collections.abc import Iterator

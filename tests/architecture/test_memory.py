@@ -1,4 +1,4 @@
-"""The driver holds no data: nothing of the runtime brings rows to it, but for a bounded sample of a text file."""
+"""The driver holds no data: the runtime never brings rows to it, except a limited sample of a text file."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The faults and mutants that tests must notice: each still has its place in the code, its tests, and its row."""
+"""The faults and mutants that tests must notice: each still has its lines in the code, its tests, and its row."""
 
 import ast
 import re

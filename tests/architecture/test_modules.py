@@ -1,4 +1,4 @@
-"""The shape of the package: names, sizes, and that nothing registered is forgotten."""
+"""The shape of the package: names, sizes, and complete registries."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What people read is in plain English: the words that readers stumbled over do not come back (plain_words.py)."""
+"""Texts are in plain English: the words that readers stumbled over (plain_words.py) do not come back."""
 
 import ast
 import re
@@ -12,6 +12,12 @@ from tests.architecture.plain_words import OPENINGS, PLAIN_WORDS
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "web/README.md"])
 MODULES = sorted((ROOT / "plugins").rglob("*.py"))
+OTHERS = sorted(
+    path
+    for folder in ("benchmarks", "dags", "pipelines", "tests")
+    for path in (ROOT / folder).rglob("*.py")
+    if "bad_input" not in path.parts
+)
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -24,7 +30,7 @@ def stumbles(text: str) -> Iterator[str]:
 
 
 def opening_stumbles(source: str) -> Iterator[str]:
-    """Yield each docstring of a module that begins as none does."""
+    """Yield each docstring of a module that begins with a word to avoid."""
     for node in ast.walk(ast.parse(source)):
         docstring = ast.get_docstring(node) if isinstance(node, DOCUMENTED) else None
         for pattern, better in OPENINGS:
@@ -40,6 +46,11 @@ def test_texts_are_in_plain_words(path: Path) -> None:
     assert list(stumbles(text)) == []
     if path.suffix == ".py":
         assert list(opening_stumbles(text)) == []
+
+
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_docstrings_outside_the_package_begin_plainly(path: Path) -> None:
+    assert list(opening_stumbles(path.read_text())) == []
 
 
 def test_the_words_are_found() -> None:

@@ -12,7 +12,7 @@ BY_VENV = {"pip", "pip3", f"pip3.{sys.version_info.minor}"}
 
 
 def is_of_today() -> bool:
-    """Whether this is an environment of the script's, and no make would make it anew."""
+    """Whether the script made this environment, and `make` would not make it again."""
     ready = FOLDER / ".ready"
     return ready.is_file() and ready.stat().st_mtime >= MAKER.stat().st_mtime
 

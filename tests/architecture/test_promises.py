@@ -1,4 +1,4 @@
-"""Every promise of the documents is held by a test, and that test is there."""
+"""A test holds every promise of the documents, and that test exists."""
 
 import re
 from pathlib import Path

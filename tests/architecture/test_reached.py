@@ -1,4 +1,4 @@
-"""Every public function and method of the graphs, the compiler and scheduling is reached from what is not a test.
+"""Every public function and method of the graphs, the compiler and scheduling is reached from code that is not a test.
 
 A function or class is reached where something that is reached imports and names it; a method where an attribute of its
 name is read: types are not followed, so a method that shares its name with a used one is not found.
@@ -24,7 +24,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Definition:
-    """A function, class or method; a class stands for its fields, and for the methods that Python itself calls."""
+    """A function, class or method; a class includes its fields, and the methods that Python itself calls."""
 
     symbol: str
     name: str
@@ -36,7 +36,7 @@ class Definition:
 
 
 class Module:
-    """One module, and what its names stand for."""
+    """One module, and what its names refer to."""
 
     def __init__(self, path: Path) -> None:
         place = path.relative_to(PACKAGE)

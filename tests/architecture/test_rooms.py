@@ -1,4 +1,4 @@
-"""The rooms of the package: how large they may be, and what may happen in which."""
+"""The rooms of the package: how large they may be, and which effects each may have."""
 
 import ast
 import sys
@@ -97,7 +97,7 @@ TAKE_PATHS = {
 }
 
 
-def test_a_store_is_made_in_one_place_and_asked_for_all_it_holds() -> None:
+def test_a_store_is_created_in_one_place_and_used_for_all_it_contains() -> None:
     users = {
         str(module.relative_to(PACKAGE))
         for module in PACKAGE.rglob("*.py")
@@ -109,7 +109,7 @@ def test_a_store_is_made_in_one_place_and_asked_for_all_it_holds() -> None:
     assert [maker.name for maker in makers] == ["stores.py"]
 
 
-def test_nobody_makes_a_path_of_what_lies_in_a_staging_root() -> None:
+def test_only_the_layout_joins_paths_in_a_staging_root() -> None:
     found = {
         str(module.relative_to(PACKAGE))
         for module in PACKAGE.rglob("*.py")
@@ -140,7 +140,7 @@ JOIN_RUN_IDS = {
 }
 
 
-def test_the_identity_of_a_run_is_made_in_few_places_and_nobody_else_joins_its_parts() -> None:
+def test_run_identities_are_made_in_few_places_and_their_parts_joined_nowhere_else() -> None:
     trees = {
         room(module): list(ast.walk(ast.parse(module.read_text())))
         for module in PACKAGE.rglob("*.py")
@@ -177,7 +177,7 @@ def joins_a_run_id(node: ast.AST) -> bool:
 
 
 def effects(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield lines that could read or change anything outside of their arguments."""
+    """Yield lines that could read or change anything outside their arguments."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from ((node.lineno, name) for name in packages(node) if name in EFFECTS)

@@ -1,4 +1,4 @@
-"""What Spark keeps private is used in one folder, whose docstrings say which Spark versions have it."""
+"""Private parts of Spark are only used in one folder, whose docstrings say which Spark versions have them."""
 
 import ast
 import re
@@ -74,7 +74,7 @@ def test_what_is_public_or_ours_is_not(text: str) -> None:
 
 
 def private_uses(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield lines that use what Spark or py4j keep private."""
+    """Yield lines that use private parts of Spark or py4j."""
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(value=ast.Name(id="self" | "cls")):
@@ -94,7 +94,7 @@ def private_uses(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def is_private(name: str) -> bool:
-    """Whether a module, or a name in one, is private to pyspark or to what it brings."""
+    """Whether a module, or a name in one, is private to pyspark or to its dependencies."""
     first, *rest = name.split(".")
     is_listed = any(f"{name}.".startswith(f"{module}.") for module in PRIVATE_MODULES)
     return is_listed or (first == "pyspark" and any(part.startswith("_") for part in rest))

@@ -1,10 +1,10 @@
-"""Declarations with a mistake, and what is said of each: one file a case, with the words at its end.
+"""Declarations with a mistake, and the message for each: one file for each case, with the message at its end.
 
-To add one, put a file (.py or .yaml) into the folder of what is wrong, named after it, and run this with `--update-golden`: it
-writes what `validate` says below the case. Read it. It says the pipeline, the operator, where it was declared, what was
-found, what is allowed, and a hint; all problems of a file at once.
+To add one, put a file (.py or .yaml) into the folder of its subject, named after the mistake, and run this with
+`--update-golden`: it writes the output of `validate` below the case. Read it. It must name the pipeline, the operator,
+where it was declared, what was found, what is allowed, and a hint; and report all problems of a file at once.
 
-A case stands in a project with the modules of project/. What no file can show (bytes, sizes) is below.
+Each case runs in a project with the modules of project/. Cases that no file can show (bytes, sizes) are below.
 """
 
 import json
@@ -35,7 +35,7 @@ MACHINE = re.compile(r"0x[0-9a-f]{6,}|site-packages|/usr/|/root/|/home/")
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Stand in a project, out of sight of this one's pipelines; what it imports is forgotten afterwards."""
+    """Change to a project, without access to this project's pipelines; its imports are removed afterwards."""
     folder = tmp_path_factory.mktemp("project")
     shutil.copytree(HERE / "project", folder, dirs_exist_ok=True)
     ours = _forget_pipelines()
@@ -53,7 +53,7 @@ def _forget_pipelines() -> dict[str, ModuleType]:
 
 
 def said_of(file: Path, project: Path) -> str:
-    """Give what validate says of a file, its paths from the project; it must be words, and exit code 2."""
+    """Return the output of `validate` for a file, with paths relative to the project; the exit code must be 2."""
     _forget_pipelines()
     done = CliRunner().invoke(app, ["validate", str(file.relative_to(project))])
     assert done.exit_code == 2, done.output or done.exception
@@ -109,7 +109,7 @@ BYTES = {
 
 
 @pytest.mark.parametrize(("content", "words"), BYTES.values(), ids=BYTES)
-def test_random_bytes_are_no_yaml_pipeline(content: bytes, words: str, project: Path) -> None:
+def test_random_bytes_are_not_a_yaml_pipeline(content: bytes, words: str, project: Path) -> None:
     file = project / "pipelines" / "bytes.yaml"
     file.write_bytes(content)
     said = said_of(file, project)
@@ -126,7 +126,7 @@ def test_random_bytes_are_no_yaml_pipeline(content: bytes, words: str, project: 
     ],
     ids=["utf_16", "zeros", "latin_1"],
 )
-def test_random_bytes_are_no_python_pipeline(content: bytes, words: str, project: Path) -> None:
+def test_random_bytes_are_not_a_python_pipeline(content: bytes, words: str, project: Path) -> None:
     file = project / "pipelines" / "bytes_of_a_module.py"
     file.write_bytes(content)
     said = said_of(file, project)

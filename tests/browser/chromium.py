@@ -1,4 +1,4 @@
-"""The Chromium of this machine, and how a browser of it is somebody for Airflow."""
+"""The Chromium of this machine, and how its browser logs in to Airflow."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def chromium_of_this_machine() -> Iterator[Browser]:
 def logged_in(
     browser: Browser, api: Api, scheme: Scheme = "light", size: ViewportSize = SIZE
 ) -> BrowserContext:
-    """Return a window's worth of browser that has the cookie of Airflow's login."""
+    """Return a browser context with the cookie of Airflow's login."""
     context = browser.new_context(
         viewport=size, base_url=api.url, color_scheme=scheme, accept_downloads=True
     )

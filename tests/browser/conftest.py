@@ -1,4 +1,4 @@
-"""A Chromium, and an Airflow with runs to look at."""
+"""A Chromium, and an Airflow with runs to show."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +29,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
 
 @contextmanager
 def opened(context: BrowserContext) -> Iterator[Page]:
-    """Yield a page that must end without an error, a dialog, or anything its policy refuses."""
+    """Yield a page that must end without an error, a dialog, or a violation of its policy."""
     page = context.new_page()
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -47,7 +47,7 @@ def opened(context: BrowserContext) -> Iterator[Page]:
 
 @pytest.fixture
 def page(chromium: Browser) -> Iterator[Page]:
-    """Yield a page of nobody."""
+    """Yield a page without a login."""
     with opened(chromium.new_context(viewport=SIZE)) as page:
         yield page
 
@@ -67,7 +67,7 @@ def viewers_page(chromium: Browser, shown: Shown) -> Iterator[Page]:
 
 
 def accessibility_problems(page: Page) -> list[str]:
-    """Return what axe finds serious or critical, with where."""
+    """Return the serious and critical problems that axe finds, with their places."""
     return [
         f"{one['id']}: {one['help']}: {node['html'][:160]}"
         for one in Axe().run(page).response["violations"]

@@ -1,4 +1,4 @@
-"""What pipelines of these tests call."""
+"""Functions that the pipelines of these tests call."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ STAGING = "SHOWN_STAGING_ROOT"
 
 
 def fails_once_and_loses_its_input(frame: DataFrame) -> DataFrame:
-    """Delete what this run has staged and fail, at the first call ever; give the rows at any other."""
+    """On the first call ever, delete what this run has staged and fail; on any other call, return the rows."""
     staged = list(Path(os.environ[STAGING]).glob("recovered/**/*.parquet"))
     called = Path(os.environ[STAGING]) / "called"
     if not called.exists():

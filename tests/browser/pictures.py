@@ -1,4 +1,4 @@
-"""Take the pictures of the documentation anew, from real runs.
+"""Take the pictures of the documentation again, from real runs.
 
 scripts/with-java scripts/with-chromium .venv/bin/python -m tests.browser.pictures docs/pictures
 """
@@ -18,7 +18,7 @@ SECONDS = 30_000
 
 
 def main(target: Path) -> None:
-    """Run the pipelines, look at them, and write the pictures."""
+    """Run the pipelines, open their pages, and write the pictures."""
     target.mkdir(parents=True, exist_ok=True)
     with (
         TemporaryDirectory(prefix="pictures-") as folder,

@@ -1,4 +1,4 @@
-"""A real Airflow with runs worth looking at: one succeeded, one failed, one recovered; and one large plan."""
+"""A real Airflow with interesting runs: one succeeded, one failed, one recovered; and one large plan."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ DAGS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """Where it is, who may ask it, and the Airflow home around it."""
+    """Its address, its users, and its Airflow home."""
 
     api: Api
     home: Home
     folder: Path
 
     def trigger(self, dag_id: str) -> str:
-        """Start a run and give its id."""
+        """Start a run and return its id."""
         conf = self.home.params if dag_id == "flights" else {"output": str(self.home.output)}
         run = self.api.call(
             "POST", f"/api/v2/dags/{dag_id}/dagRuns", {"logical_date": None, "conf": conf}
@@ -43,13 +43,13 @@ class Shown:
         return self.folder / "dags" / f"{dag_id}.py"
 
     def log_in(self, name: str) -> Api:
-        """Return the API as another user has it."""
+        """Return the API with another user's login."""
         credentials = {"username": name, "password": PASSWORD}
         answer = self.api.call("POST", "/auth/token", credentials)
         return Api(self.api.url, answer["access_token"])
 
     def end_of(self, dag_id: str, run_id: str) -> str:
-        """Wait for the end of a run, and give its state."""
+        """Wait for the end of a run, and return its state."""
         path = f"/api/v2/dags/{dag_id}/dagRuns/{quote(run_id, safe='')}"
         state: str = until(
             lambda: ended(self.api.call("GET", path)["state"]), f"{dag_id} to end", seconds=900

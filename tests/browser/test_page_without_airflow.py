@@ -1,4 +1,4 @@
-"""What `explain --format html` writes: one file that shows everything and asks nobody for anything."""
+"""What `explain --format html` writes: one file that shows everything without any request."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ rows.filter("id > 1").name("<img src=x onerror=alert('name')>").stage("<b>becaus
 
 
 def written(project: Path, name: str, file: Path) -> str:
-    """Write the page of a project's pipeline, and give its address."""
+    """Write the page of a project's pipeline, and return its address."""
     command = [sys.executable, "-m", "graph_compiler", "explain", name, "--format", "html"]
     with file.open("w") as output:
         subprocess.run(command, cwd=project, stdout=output, check=True)

@@ -1,4 +1,4 @@
-"""The view as people see it: in Airflow's pages, in a real browser, of real runs."""
+"""The view as users see it: in Airflow's pages, in a real browser, with real runs."""
 
 import json
 import re
@@ -272,7 +272,7 @@ def test_two_hundred_vertices_are_all_shown_and_searchable(airflow_page: Page) -
     expect(node(view, "counted_37")).to_be_in_viewport()
 
 
-def test_a_dag_that_is_no_pipeline_says_so(chromium: Browser, shown: Shown) -> None:
+def test_a_dag_that_is_not_a_pipeline_is_reported(chromium: Browser, shown: Shown) -> None:
     page = logged_in(chromium, shown.api).new_page()  # whose question is answered 404
     page.goto("/graph-compiler/app/?dag_id=somebody_elses")
     expect(page.get_by_role("alert")).to_contain_text("somebody_elses", timeout=SECONDS)
@@ -328,12 +328,12 @@ def of_run(dag_id: str, run_id: str) -> str:
 
 
 def region(view: FrameLocator, id: str) -> Locator:
-    """Return the hull of a region."""
+    """Return the outline of a region."""
     return view.locator(f"[data-kind=group][data-id='{id}']")
 
 
 def node(view: FrameLocator, words: str) -> Locator:
-    """Return the box that has these words."""
+    """Return the box with this text."""
     return view.locator("[data-kind=node]", has_text=words)
 
 

@@ -33,7 +33,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Return a repository: at `first`, rows are cleaned otherwise; in HEAD and here, the filter differs."""
+    """Return a repository: at `first`, rows are cleaned differently; HEAD has another filter than the working tree."""
     folder = tmp_path / "project"
     put(folder, more="  # as it was")
     git(folder, "init", "-q")

@@ -1,4 +1,4 @@
-"""What `graph-compiler doctor` makes of what it sees; neither Java nor Airflow is started."""
+"""How `graph-compiler doctor` judges what it finds; neither Java nor Airflow is started."""
 
 import os
 import sys

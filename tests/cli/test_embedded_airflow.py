@@ -1,4 +1,4 @@
-"""What the command line finds of Airflow's settings without Airflow."""
+"""Which of Airflow's settings the command line finds without Airflow."""
 
 import os
 import subprocess
@@ -53,7 +53,7 @@ def test_airflows_home_and_logs_are_private(airflow: EmbeddedAirflow) -> None:
 def test_programs_are_found_beside_the_running_python_first(
     airflow: EmbeddedAirflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So a task starts the `spark-submit` that was installed with it, whatever shell it was started from."""
+    """So a task starts the `spark-submit` of its own environment, whatever shell it was started from."""
     monkeypatch.setenv("PATH", "/other/.venv/bin")
     found = airflow.environment()["PATH"].split(os.pathsep)
     assert found == [str(Path(sys.executable).parent), "/other/.venv/bin"]
@@ -82,7 +82,7 @@ def test_the_parts_of_an_airflow_run_under_this_python_whatever_is_on_the_path(
 
 
 @pytest.mark.parametrize("text", ["[1]", "local", "1"])
-def test_spark_conf_that_is_no_json_object_is_reported_with_its_place(
+def test_spark_conf_that_is_not_a_json_object_is_reported_with_its_place(
     text: str, airflow: EmbeddedAirflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(SPARK_CONF, text)

@@ -1,4 +1,4 @@
-"""`--help` teaches, and shells complete."""
+"""`--help` has examples, and shells complete."""
 
 import os
 import re
@@ -20,7 +20,7 @@ PROGRAM = get_command(app)
 
 
 def commands(name: str = "", group: object = PROGRAM) -> Iterator[str]:
-    """Yield every command as a person types it, those of groups too."""
+    """Yield every command as a user types it, including those of groups."""
     for word, command in getattr(group, "commands", {}).items():
         full = f"{name} {word}".strip()
         yield from commands(full, command) if hasattr(command, "commands") else [full]

@@ -1,4 +1,4 @@
-"""Every command can answer programs: `--json`, one document on standard output, or a reason why not."""
+"""Every command has a form for programs: `--json`, one document on standard output; or a reason why not."""
 
 import json
 from pathlib import Path

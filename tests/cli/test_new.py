@@ -1,4 +1,4 @@
-"""`graph-compiler new`: what it writes is right, runs, and replaces nothing."""
+"""`graph-compiler new`: what it writes is valid, runs, and replaces nothing."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def new(*arguments: str) -> Result:
 
 
 def run(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run `python -m …` in the project, out of sight of this one's pipelines."""
+    """Run `python -m …` in the project, without access to this project's pipelines."""
     return subprocess.run(
         [sys.executable, "-m", *command],
         cwd=project,

@@ -1,4 +1,4 @@
-"""What `run` refuses before anything is run, and what it prints of a run, without Spark and Airflow."""
+"""What `run` refuses before anything runs, and what it prints about a run, without Spark and Airflow."""
 
 import json
 from dataclasses import replace

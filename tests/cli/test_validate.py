@@ -1,4 +1,4 @@
-"""`graph-compiler validate`: all problems of all pipelines, and what each way of naming them means."""
+"""`graph-compiler validate`: all problems of all pipelines, and the ways to name pipelines."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def forget_pipelines() -> None:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Stand in an empty project, out of sight of this one's pipelines; what it imports is forgotten afterwards."""
+    """Change to an empty project, without access to this project's pipelines; its imports are removed afterwards."""
     (tmp_path / "pipelines").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if Path(entry) != ROOT])

@@ -1,4 +1,4 @@
-"""What commands print: nothing is cut or broken where no terminal is, and on one the lines are as wide as it is."""
+"""What commands print: without a terminal nothing is cut or wrapped; on one, lines have its width."""
 
 import fcntl
 import os
@@ -33,7 +33,7 @@ def piped(*arguments: str) -> str:
 
 
 def on_a_terminal(columns: int, *arguments: str, **variables: str) -> str:
-    """Return what a command prints on a terminal that many columns wide."""
+    """Return what a command prints on a terminal with so many columns."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}

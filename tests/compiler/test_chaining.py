@@ -1,4 +1,4 @@
-"""One table: what an edge looks like, and the reason it is not inside a chain."""
+"""A table of edges, each with the reason why it is not inside a chain."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Every refusal of a connector or a sink, as the person reads it: at parse time, before anything runs."""
+"""Every refusal of a connector or a sink, with its message: at parse time, before anything runs."""
 
 from collections.abc import Callable
 from typing import Any

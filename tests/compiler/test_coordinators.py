@@ -1,4 +1,4 @@
-"""What job vertices have the driver do, in Flink's order, and which subtask reads which split."""
+"""The driver's work for job vertices, in Flink's order, and which subtask reads which split."""
 
 import json
 from collections.abc import Callable
@@ -30,7 +30,7 @@ Compile = Callable[[], CompiledPipeline]
 
 @dataclass(frozen=True, slots=True)
 class SplitCsv(Csv):
-    """Knows `parts` parts, and makes no fewer than it is asked for."""
+    """Has `parts` parts, and never returns fewer than requested."""
 
     parts: int = 1
 
@@ -55,7 +55,7 @@ def on_driver(graph: JobGraph) -> list[tuple[list[tuple[str, str]], list[tuple[s
     ]
 
 
-def test_a_chain_carries_what_its_operators_ask_for_its_end_first(
+def test_a_chain_has_the_hooks_of_its_operators_from_its_end(
     env: StreamExecutionEnvironment, compiled: Compile
 ) -> None:
     rows = env.from_source(Csv("/in"), "in").filter("x").name("f")
@@ -126,7 +126,7 @@ def test_split_i_belongs_to_subtask_i(
     assert sink.input_splits == ()
 
 
-def test_explain_counts_splits_and_the_document_says_who_reads_which(
+def test_explain_counts_splits_and_the_document_lists_their_readers(
     env: StreamExecutionEnvironment, compiled: Compile
 ) -> None:
     rows = env.from_source(SplitCsv("/in", parts=3), "in").set_parallelism(2)

@@ -1,4 +1,4 @@
-"""What is staged is BLOCKING in the compiled job graph, whatever Flink's own would have it be."""
+"""Staged edges are BLOCKING in the compiled job graph, whatever they are in Flink's own."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_operators_with_output_only_after_the_end_are_staged() -> None:
     assert edge.staging.reason is StagingReason.OUTPUT_ONLY_AFTER_END
 
 
-def test_what_follows_such_an_operator_in_its_chain_comes_out_after_the_end_too() -> None:
+def test_operators_chained_after_it_also_have_output_only_after_the_end() -> None:
     last = Filter("x", attributes=OperatorAttributes(outputs_only_after_end=True))
     env = StreamExecutionEnvironment("p")
     rows = env.from_source(Csv("/in"), "in").apply(last).filter("y").filter("z")

@@ -1,4 +1,4 @@
-"""Flink's own ids, as its documentation of the hash and its answers have them."""
+"""Flink's own ids, from its documentation of the hash and its answers."""
 
 import mmh3
 

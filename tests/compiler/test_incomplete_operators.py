@@ -1,4 +1,4 @@
-"""Operators whose fields do not go together are refused where they are declared, in words."""
+"""Operators with contradictory fields are refused where they are declared, with a clear message."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Flink's iterations: what flows back. They compile in STREAMING, and are deployed nowhere."""
+"""Flink's iterations, in which rows flow back. They compile in STREAMING, but cannot be deployed."""
 
 import pytest
 
@@ -21,7 +21,7 @@ ALWAYS = ChainingStrategy.ALWAYS
 
 
 def loop(mode: str, *, is_bounded: bool = True, feedback: tuple[int, ...] = (3,)) -> Pipeline:
-    """in ─▶ step ─▶ out, and what step gives flows back into it. No call of the API makes this."""
+    """in ─▶ step ─▶ out, and the output of step flows back into it. No call of the API makes this."""
     source = Source(Csv("/in"), is_bounded=is_bounded)
     return Pipeline(
         name="loop",

@@ -1,4 +1,4 @@
-"""`.pipelined(reason)`: the reader runs in the task that makes the rows, in every shuffle mode, or it is refused."""
+"""`.pipelined(reason)`: the reader runs in its producer's task, in every shuffle mode, or is refused."""
 
 import re
 from collections.abc import Callable
@@ -127,7 +127,7 @@ def test_explain_shows_pipelined_with_its_reason() -> None:
 
 
 def cycle(stream: DataStream) -> None:
-    """a ═▶ d and a ─▶ b ─▶ d: where b is a task of its own, a's task waits for itself."""
+    """a ═▶ d and a ─▶ b ─▶ d: if b is a separate task, a's task waits for itself."""
     a = stream.filter("x").name("a")
     b = a.key_by("k").aggregate(n="count(*)").name("b")
     out(a.pipelined("big").join(b, on="k").name("d"))
@@ -225,7 +225,7 @@ def test_pipelined_edges_that_must_be_staged_are_refused(
 
 
 def test_another_edge_is_cut_where_that_keeps_the_tasks_in_an_order() -> None:
-    """a ▒▶ c ─▶ d, a ─▶ b ═▶ d, b ─▶ e: b and e go with d, though they could run with a."""
+    """a ▒▶ c ─▶ d, a ─▶ b ═▶ d, b ─▶ e: b and e run with d, though they could run with a."""
 
     def declare(stream: DataStream) -> None:
         a = stream.filter("x").name("a")

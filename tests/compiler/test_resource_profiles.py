@@ -1,4 +1,4 @@
-"""What groups give and chains need: merged as Flink merges, checked against each other, refused all at once."""
+"""Resources of groups and needs of chains: merged as in Flink, compared, and all refused at once."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Regions that wait for each other become one: the case the corpus does not have."""
+"""Regions that wait for each other become one, a case that the corpus does not have."""
 
 from graph_compiler import Csv, DataStream, Parquet, StreamExecutionEnvironment
 from graph_compiler.compiler.execution_graph.scheduling_topology_builder import (

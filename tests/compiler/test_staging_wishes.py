@@ -1,4 +1,4 @@
-"""Which results AUTO stages behind an expensive operator, and behind a contract that may fail the task."""
+"""Which results AUTO stages after an expensive operator, and after a contract that may fail the task."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ Declare = Callable[[DataStream], None]
 
 
 def enriched(rows: object, *_others: object) -> object:
-    """Stand for a function of the user's; nothing calls it."""
+    """Be a user's function; nothing calls it."""
     return rows
 
 
@@ -163,7 +163,7 @@ def test_results_of_expensive_operators_are_staged(declare: Declare, expected: l
 
 
 @pytest.mark.parametrize(("declare", "expected"), CONTRACT.values(), ids=CONTRACT)
-def test_the_first_result_several_read_behind_a_failing_contract_is_staged(
+def test_the_first_shared_result_after_a_failing_contract_is_staged(
     declare: Declare, expected: list[str]
 ) -> None:
     compiled = compile_in("AUTO", declare)
@@ -172,7 +172,7 @@ def test_the_first_result_several_read_behind_a_failing_contract_is_staged(
     assert others <= {StagingReason.SLOT_SHARING_GROUP_DIFFERS, StagingReason.DECLARED}
 
 
-def test_the_second_fan_out_behind_a_contract_stays_in_memory() -> None:
+def test_the_second_fan_out_after_a_contract_stays_in_memory() -> None:
     """In ─▶ checked ─┬▒▶ a ─┬─▶ one and two; └▒▶ b."""
 
     def declare(stream: DataStream) -> None:
@@ -184,7 +184,7 @@ def test_the_second_fan_out_behind_a_contract_stays_in_memory() -> None:
     assert sorted(staged(compiled)) == ["checked ▒▶ a", "checked ▒▶ b"]
 
 
-def test_readers_of_what_a_contract_guards_read_one_data_set() -> None:
+def test_readers_after_a_contract_share_a_data_set() -> None:
     compiled = compile_in("AUTO", lambda stream: two(checked(stream)))
     (data_set,) = {edge.data_set_id for edge in compiled.job_graph.staged_edges}
     assert compiled.job_graph.data_set[data_set].result_type.is_blocking
@@ -196,7 +196,7 @@ def test_readers_of_what_a_contract_guards_read_one_data_set() -> None:
 
 
 def test_results_staged_for_a_contract_may_be_read_in_the_same_task() -> None:
-    """In ─▶ checked ─┬▒▶ one; in ─▶ few ─▶ both ◀▒┘: the producer of `few` and its reader are one task already."""
+    """In ─▶ checked ─┬▒▶ one; in ─▶ few ─▶ both ◀▒┘: the producer of `few` and its reader are already in one task."""
 
     def declare(stream: DataStream) -> None:
         rows = checked(stream)
@@ -230,7 +230,7 @@ def test_tasks_that_would_wait_for_each_other_over_contracts_are_one() -> None:
 
 
 def test_results_of_expensive_operators_are_never_read_in_their_task() -> None:
-    """In ─▶ scored ▒▶ both beside in ─▶ few ─▶ both: the second way is cut too, or both would run with scored."""
+    """In ─▶ scored ▒▶ both beside in ─▶ few ─▶ both: the second path is also cut, or both would run with scored."""
 
     def declare(stream: DataStream) -> None:
         few = stream.filter("v > 5").name("few")

@@ -1,4 +1,4 @@
-"""Every refusal: what the person reads."""
+"""Every refusal, with its message."""
 
 import re
 from collections.abc import Callable
@@ -244,7 +244,7 @@ def test_other_literals_are_not_refused(env: Environment, expression: str) -> No
     assert env.get_stream_graph() is not None
 
 
-def test_a_regular_expression_with_braces_is_no_template(env: Environment) -> None:
+def test_a_regular_expression_with_braces_is_not_a_template(env: Environment) -> None:
     env.from_source(Csv("/in"), "in").filter("tailnum RLIKE '[{#%]+'").sink_to(Parquet("/out"))
     env.get_stream_graph()
 
@@ -270,7 +270,7 @@ def test_parallelism_over_its_maximum_is_refused_by_the_execution_graph() -> Non
         compile_pipeline(env.pipeline())
 
 
-def test_a_misspelt_parameter_is_found_in_paths_and_expressions() -> None:
+def test_a_misspelled_parameter_is_found_in_paths_and_expressions() -> None:
     env = StreamExecutionEnvironment("p", params={"input": "/in", "least": 1})
     source = env.from_source(Csv("{{ params.inptu }}/x.csv"), "in")
     source.filter("x > :leest AND y = ':no' AND v:field = 1 AND a::int = 2").name("f").sink_to(

@@ -1,4 +1,4 @@
-"""The execution graph's part of an answer: subtasks, regions, failover, scheduling; names mapped, nothing decided."""
+"""The execution graph's part of an answer: subtasks, regions, failover, scheduling; it only maps names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOST_PARTITIONS_ASKED = 61
 
 
 class ExecutionAnswer:
-    """One execution graph in the corpus' words."""
+    """One execution graph with the names of the corpus."""
 
     def __init__(self, job_graph: JobGraph, graph: ExecutionGraph) -> None:
         self.graph = graph
@@ -66,7 +66,7 @@ class ExecutionAnswer:
         return self.tasks(restart_set(self.topology, id, unavailable))
 
     def scheduling(self) -> list[Json]:
-        """Deployed tasks finish one by one, first deployed first; events without effect are left out."""
+        """Let deployed tasks finish one by one, the first deployed first; events without effect are left out."""
         progress, regions = start_scheduling(self.topology)
         events: list[Json] = [{"event": "start", "deployed": self.deployed(regions)}]
         running = [id for region in regions for id in self.topology.regions[region]]

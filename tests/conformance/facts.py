@@ -64,7 +64,7 @@ JOB_EDGE = [
 
 
 def facts(answer: Json) -> Json:
-    """Keep what means something outside Flink, in one order."""
+    """Keep what has a meaning outside Flink, in a fixed order."""
     found: Json = {"refused_in": answer.get("error", {}).get("phase")}
     if "nodes" in answer.get("stream_graph", {}):
         found["stream_graph"] = _stream_graph(answer["stream_graph"])

@@ -21,7 +21,7 @@ REGIONS = (
 
 @dataclass(frozen=True)
 class Mutant:
-    """`old` stands exactly once in the file below plugins/graph_compiler and becomes `new`."""
+    """`old` occurs exactly once in the file below plugins/graph_compiler, and becomes `new`."""
 
     name: str
     file: str
@@ -30,7 +30,7 @@ class Mutant:
 
     @property
     def edit(self) -> Edit:
-        """Return what it changes."""
+        """Return the edit."""
         return Edit(self.file, self.old, self.new)
 
 

@@ -1,4 +1,4 @@
-"""Every topology of the corpus, against what Flink itself answered."""
+"""Every topology of the corpus, compared with Flink's own answer."""
 
 import json
 

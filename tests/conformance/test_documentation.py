@@ -1,4 +1,4 @@
-"""Every symbol docs/flink.md names is there, and every noun of Flink's has a row that says where it is."""
+"""Every symbol that docs/flink.md names exists, and every noun of Flink's has a row that says where it is."""
 
 import re
 from importlib import import_module

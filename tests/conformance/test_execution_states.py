@@ -1,4 +1,4 @@
-"""Every start state and action, against what Flink's own executions did."""
+"""Every start state and action, compared with Flink's own executions."""
 
 import json
 from collections.abc import Callable

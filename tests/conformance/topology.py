@@ -1,4 +1,4 @@
-"""A topology in the corpus' form, compiled by the product's own compiler, in the form of Flink's answer.
+"""Compile a topology of the corpus with the product's compiler, and return the result in the form of Flink's answer.
 
 It maps names: every value below is read from a field of a graph, every decision is the compiler's.
 """
@@ -127,7 +127,7 @@ PARTITIONERS: dict[str, Callable[[int], Partitioner]] = {
 
 
 def compile_topology(spec: Json) -> Json:
-    """Declare, compile, and answer in the corpus' form."""
+    """Declare and compile a topology; return the result in the form of the corpus."""
     pipeline = Pipeline(
         name=spec["name"],
         transformations=declare([node | {"job": spec["job"]} for node in spec["nodes"]]),
@@ -156,7 +156,7 @@ def config_of(job: Json) -> tuple[tuple[str, str], ...]:
 
 
 def declare(nodes: list[Json]) -> tuple[Transformation, ...]:
-    """Make one transformation for each node, ids counted as Flink's API counts them."""
+    """Make one transformation for each node; ids are counted as in Flink's API."""
     found: list[Transformation] = []
     ids: dict[str, int] = {}
     keyed: set[str] = set()
@@ -192,7 +192,7 @@ def declare(nodes: list[Json]) -> tuple[Transformation, ...]:
 
 
 def with_tags(node: Json, nodes: list[Json]) -> Json:
-    """Say in a node which side outputs are taken from it: a declaration names them at the operator."""
+    """Add the side outputs that others read to each node, since a declaration names them at the operator."""
     taken = [
         other["tag"]
         for other in nodes

@@ -1,4 +1,4 @@
-"""Whatever the calls of the Python API are given: it compiles, or it is refused in words; nothing else is raised."""
+"""Whatever is passed to the Python API: it compiles, or is refused with a clear message; no other error is raised."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -45,7 +45,7 @@ def module_level(rows: object) -> object:
 
 
 class Odd:
-    """What cannot even be shown."""
+    """A value that cannot even be shown."""
 
     def __repr__(self) -> str:
         raise ValueError("odd")
@@ -151,7 +151,7 @@ calls = st.lists(
 
 
 def declare(program: Sequence[Call]) -> StreamExecutionEnvironment:
-    """Make calls, each on what the one before gave, if it gave anything."""
+    """Make calls, each on the result of the previous one, if it has any."""
     env = StreamExecutionEnvironment("p", params={"p": 1})
     source = env.from_source(Csv("/in"), "in")
     values: dict[object, object] = {

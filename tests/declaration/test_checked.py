@@ -1,4 +1,4 @@
-"""A declared value that can be wrong says so in one way, and a problem found in it has its operator's name and line."""
+"""Declared values report problems in one way, and a problem gets its operator's name and line."""
 
 import ast
 from pathlib import Path

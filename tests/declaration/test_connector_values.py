@@ -1,4 +1,4 @@
-"""Connectors as values: what they hold, where Jinja may be, and how reading is cut."""
+"""Connectors as values: their fields, where Jinja is allowed, and how reading is split."""
 
 import pytest
 
@@ -55,7 +55,7 @@ def test_numbers_are_cut_evenly_with_open_ends_and_nulls_in_the_first() -> None:
     ]
 
 
-def test_dates_and_time_stamps_are_cut_like_numbers() -> None:
+def test_dates_and_timestamps_are_split_like_numbers() -> None:
     assert predicates("2013-01-01", "2013-01-03", 2) == [
         "c < DATE '2013-01-02' OR c IS NULL",
         "c >= DATE '2013-01-02'",
@@ -106,7 +106,7 @@ def test_options_override_the_connectors_settings() -> None:
     assert Csv("/in", options={"header": False}).spark_options()["header"] == "false"
 
 
-def test_jinja_may_be_in_paths_names_bounds_and_options_and_a_secret_is_never_among_them() -> None:
+def test_jinja_is_allowed_in_paths_names_bounds_and_options_but_not_in_a_secret() -> None:
     source = Jdbc(
         "jdbc:postgresql://{{ params.host }}/sales",
         table="{{ params.table }}",
@@ -202,7 +202,7 @@ def source(env: StreamExecutionEnvironment) -> DataStream:
         (Files("/in", format="avro", schema="a INT"), {}),
     ],
 )
-def test_values_are_held_to_declared_types_where_files_tell_none(
+def test_values_are_checked_against_declared_types_if_files_have_none(
     source: FileConnector, options: dict[str, str]
 ) -> None:
     assert source.read_options() == options
@@ -222,7 +222,7 @@ def test_values_are_held_to_declared_types_where_files_tell_none(
         (Files("/in", format="csv"), Csv("/in", header=False).schema_in_files),
     ],
 )
-def test_generic_files_tell_of_their_columns_what_their_format_does(
+def test_generic_files_declare_their_columns_like_their_format(
     source: FileConnector, told: SchemaInFiles
 ) -> None:
     assert source.schema_in_files is told

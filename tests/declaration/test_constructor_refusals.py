@@ -1,4 +1,4 @@
-"""Wrong calls of constructors: TypeError, or noted while a module is loaded, and what stands for the value then."""
+"""Wrong calls of constructors: TypeError; or, while a module is loaded, noted, with a `Refused` instead."""
 
 import copy
 import inspect
@@ -80,7 +80,7 @@ def test_a_connector_may_have_an_abstract_base() -> None:
     assert Own("/in").path == "/in"
 
 
-def test_what_takes_a_refused_value_is_refused_for_the_same_reason_and_told_once() -> None:
+def test_a_call_with_a_refused_value_is_refused_and_reported_once() -> None:
     with collecting_refusals() as problems:
         env = StreamExecutionEnvironment("p", schedule=Schedule(corn="@daily"))  # type: ignore[call-arg]
         options = {"token": Secret(connection="db")}  # type: ignore[call-arg]
@@ -101,7 +101,7 @@ def test_a_refused_value_of_a_module_that_was_loaded_before_is_refused_again() -
         env.from_source(orders, "orders")
 
 
-def test_a_connector_that_is_not_used_is_told_each_time_its_module_is_loaded(
+def test_an_unused_connector_is_reported_each_time_its_module_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

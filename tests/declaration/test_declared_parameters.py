@@ -24,7 +24,7 @@ from graph_compiler.errors import ParameterError
 
 
 class Region(Enum):
-    """Where."""
+    """An enum."""
 
     EUROPE = "eu"
     AMERICA = "us"
@@ -106,7 +106,7 @@ def test_a_model_declares_a_parameter_per_field() -> None:
 
 
 class Aliased(BaseModel):
-    """Fields by other names than they are written under, and nothing besides; a strict date."""
+    """Fields with aliases, without extra fields; a strict date."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -122,7 +122,7 @@ class Aliased(BaseModel):
 
 
 class Different(BaseModel):
-    """Another default at each look."""
+    """A default that differs each time."""
 
     run: str = Field(default_factory=lambda: uuid4().hex)
 
@@ -138,13 +138,13 @@ class Refusing(BaseModel):
 
 
 class Calling(BaseModel):
-    """What JSON has no word for."""
+    """A default that JSON cannot represent."""
 
     how: Callable[[], int] = int
 
 
 class Hiding(BaseModel):
-    """A field it does not give."""
+    """A field that the schema does not contain."""
 
     least: int = Field(1, exclude=True)
 

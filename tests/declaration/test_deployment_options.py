@@ -1,4 +1,4 @@
-"""What a deployment sets for all pipelines: how it is read, and that a pipeline's own options win."""
+"""Options that a deployment sets for all pipelines: how they are read, and that a pipeline's own options win."""
 
 import json
 
@@ -106,7 +106,7 @@ def test_all_problems_are_reported_with_where_they_are_set() -> None:
         ("", "not valid JSON"),
     ],
 )
-def test_values_that_are_no_json_object_are_refused(text: str, words: str) -> None:
+def test_values_that_are_not_a_json_object_are_refused(text: str, words: str) -> None:
     with pytest.raises(ConfigurationError) as found:
         parse_deployment_options(text, "here")
     assert words in str(found.value)

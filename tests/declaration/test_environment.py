@@ -26,13 +26,13 @@ def test_an_empty_environment_is_refused_with_flinks_message(
         env.get_stream_graph()
 
 
-def test_a_source_alone_is_no_topology(env: StreamExecutionEnvironment) -> None:
+def test_a_source_alone_is_not_a_topology(env: StreamExecutionEnvironment) -> None:
     env.from_source(Csv("/in"), "in")
     with pytest.raises(InvalidPipelineError, match="No operators defined"):
         env.get_stream_graph()
 
 
-def test_get_stream_graph_forgets_the_transformations_as_flink_does() -> None:
+def test_get_stream_graph_clears_the_transformations_as_in_flink() -> None:
     env = word_count()
     graph = env.get_stream_graph("counting")
     assert graph.job_name == "counting"
@@ -151,7 +151,7 @@ def test_a_union_has_its_settings_on_the_operator_after_it(env: StreamExecutionE
     assert problem.hint == "set it on the operator after it"
 
 
-def test_a_declaration_remembers_where_it_was_made(env: StreamExecutionEnvironment) -> None:
+def test_a_declaration_has_its_location(env: StreamExecutionEnvironment) -> None:
     stream = env.from_source(Csv("/in"), "in").filter("x > 0")
     location = env.transformation(stream.id).declared_at
     assert location is not None

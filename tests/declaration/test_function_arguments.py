@@ -1,4 +1,4 @@
-"""Values and parameters that a function is given by keyword."""
+"""Values and parameters that are bound to a function's keywords."""
 
 import pytest
 
@@ -91,6 +91,6 @@ def test_an_undeclared_parameter_is_a_problem(orders: DataStream) -> None:
     assert "did you mean 'least'?" in str(refused.value)
 
 
-def test_a_misspelt_argument_of_the_call_is_found(orders: DataStream) -> None:
+def test_a_misspelled_argument_of_the_call_is_found(orders: DataStream) -> None:
     with pytest.raises(InvalidPipelineError, match="did you mean 'schema'"):
         orders.map_partitions(priced, shema="a INT")  # type: ignore[call-arg]  # misspelt

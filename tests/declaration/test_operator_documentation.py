@@ -1,4 +1,4 @@
-"""What a stream can do is in the documentation, and what the documentation names is there."""
+"""Every method of a stream is documented, and every documented method exists."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""docs/options.md holds the table that is made from the model; `--update-golden` rewrites it."""
+"""docs/options.md has the table made from the model; `--update-golden` rewrites it."""
 
 import re
 from pathlib import Path

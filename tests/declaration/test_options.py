@@ -90,7 +90,7 @@ def test_an_unsupported_flink_key_is_refused_with_a_hint(key: str, hint: str) ->
 
 
 @pytest.mark.parametrize("key", ["execution.checkpointing.intervall", "restart-strategy.typ"])
-def test_a_misspelt_key_is_not_taken_for_another_of_flinks(key: str) -> None:
+def test_a_misspelled_key_is_not_taken_for_another_of_flinks(key: str) -> None:
     _, (problem,) = read_options(((key, "x"),))
     assert problem.message == f"there is no option '{key}'"
     assert str(problem.hint).startswith("did you mean '")

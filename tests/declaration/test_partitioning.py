@@ -1,4 +1,4 @@
-"""Partitioners as they are declared, and what a plan and a fingerprint say of them."""
+"""Declared partitioners, and how a plan and a fingerprint describe them."""
 
 import pytest
 

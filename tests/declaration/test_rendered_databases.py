@@ -1,4 +1,4 @@
-"""Who may trigger a run fills its templates: with names, never with SQL, a driver's settings or another host."""
+"""A user who triggers a run can fill templates with names, but never with SQL, driver settings or another host."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def region(source: Connector) -> RegionDescriptor:
 
 
 def filled(source: Connector, value: str) -> Connector:
-    """Return a source as a run has it; raises InvalidPipelineError where the value is refused."""
+    """Return a source as a run renders it; raises InvalidPipelineError if the value is refused."""
     declared = region(source)
     places = {
         key: text.replace("{{ params.x }}", value) for key, text in find_places(declared).items()

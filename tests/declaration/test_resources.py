@@ -1,4 +1,4 @@
-"""What operators need and groups give, as values: sums, limits, words."""
+"""The needs of operators and the resources of groups, as values: sums, limits, texts."""
 
 from dataclasses import FrozenInstanceError, replace
 

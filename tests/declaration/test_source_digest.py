@@ -1,4 +1,4 @@
-"""A function's digest changes with every module of the repository it can reach, and with no other."""
+"""A function's digest changes with every module of the repository that it can import, and with no other."""
 
 import importlib
 import json

@@ -18,7 +18,7 @@ HASH = "0123456789abcdef0123456789abcdef"
 
 
 def sales(uid_hash: str | None = None, *, is_later: bool = False) -> CompiledPipeline:
-    """orders → totals ▒▶ report; a later version reads prices before all that."""
+    """orders → totals ▒▶ report; a later version reads prices before that."""
     env = StreamExecutionEnvironment("sales")
     if is_later:
         env.from_source(Csv("/prices"), "prices").sink_to(Parquet("/prices_out")).name("prices_out")

@@ -1,4 +1,4 @@
-"""What Spark groups by for each window; `tests/spark/operators` compares the rows."""
+"""The Spark function for each window; `tests/spark/operators` compares the rows."""
 
 import pytest
 

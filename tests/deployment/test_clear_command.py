@@ -1,4 +1,4 @@
-"""How tasks of a run are cleared: by a command where there is one, else in words."""
+"""How tasks of a run are cleared: by a command if there is one, otherwise with instructions."""
 
 import shlex
 from dataclasses import replace
@@ -46,7 +46,7 @@ def task() -> TaskDeploymentDescriptor:
     return tasks()[1]
 
 
-def test_a_run_is_cleared_by_its_date_and_a_dot_is_a_dot(task: TaskDeploymentDescriptor) -> None:
+def test_a_run_is_cleared_by_its_date_and_dots_are_literal(task: TaskDeploymentDescriptor) -> None:
     grouped = replace(task, identity=replace(task.identity, dag_id="d", group_path="eu"))
     words = shlex.split(clear_command(grouped, REGIONS))
     assert words[:3] == ["airflow", "tasks", "clear"]
@@ -59,7 +59,9 @@ def test_a_run_without_a_date_is_cleared_in_the_page(task: TaskDeploymentDescrip
     assert said.startswith("in Airflow's UI, clear kept and out of run 'r', downstream tasks")
 
 
-def test_so_is_one_with_a_map_index_whatever_its_date(task: TaskDeploymentDescriptor) -> None:
+def test_a_run_with_a_map_index_is_cleared_in_the_page_whatever_its_date(
+    task: TaskDeploymentDescriptor,
+) -> None:
     mapped = replace(task, identity=replace(task.identity, map_index=3))
     said = clear_command(mapped, REGIONS)
     assert said.startswith("in Airflow's UI, clear kept and out of run 'r' of 'p', those with map")

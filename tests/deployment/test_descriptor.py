@@ -1,4 +1,4 @@
-"""A region's descriptor is cut and changed by its own methods, and hooks and coordinators go with their operators."""
+"""A region's descriptor is reduced and changed by its own methods; hooks and coordinators stay with their operators."""
 
 from dataclasses import replace
 

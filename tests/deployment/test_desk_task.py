@@ -1,4 +1,4 @@
-"""Without Airflow, templates know the day, the run and the parameters, and say what they do not know."""
+"""Without Airflow, templates can use the day, the run and the parameters; anything else is reported."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What a master honours of a profile, and what we pin ourselves."""
+"""The settings of a profile that a master uses, and those that are pinned."""
 
 import pytest
 

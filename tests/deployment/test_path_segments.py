@@ -1,4 +1,4 @@
-"""Names as folders: every name has one of its own, that every file system takes."""
+"""Names as folders: every name has a unique folder name that every file system accepts."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def test_two_names_never_share_a_folder(one: str, other: str) -> None:
 
 
 @given(NAMES)
-def test_a_segment_gives_its_name_back_unless_it_was_shortened(name: str) -> None:
+def test_a_segment_is_decoded_to_its_name_unless_it_was_shortened(name: str) -> None:
     segment = path_segment(name)
     assert name_of_segment(segment) in (name, None)
     assert (name_of_segment(segment) is None) == ("~" in segment)
@@ -51,7 +51,7 @@ def test_a_run_whose_quoted_id_is_too_long_has_a_folder_and_is_found_again(tmp_p
 
 
 def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
-    """As where a file system does not tell `Run 1` from `run 1`."""
+    """For example, if a file system treats `Run 1` and `run 1` as the same."""
     run, other = Run(tmp_path, "run 1"), Run(tmp_path, "Run 1")
     run.begin(FIRST, "e1")
     other.path.symlink_to(run.path)

@@ -1,4 +1,4 @@
-"""What programs of the package say: a line each on stdout or stderr, whatever the user's code does with logging."""
+"""The log of the package's programs: one line each on stdout or stderr, whatever the user's code does with logging."""
 
 import io
 import logging
@@ -22,7 +22,7 @@ def _program() -> Iterator[None]:
 
 @pytest.fixture
 def root() -> Iterator[logging.Logger]:
-    """Return the root logger, which is as it was afterwards."""
+    """Yield the root logger, and restore it afterwards."""
     found = logging.getLogger()
     before, level = found.handlers[:], found.level
     yield found
@@ -43,7 +43,7 @@ def test_a_line_goes_to_stdout_and_a_warning_to_stderr_each_with_the_programs_na
     )
 
 
-def test_a_stream_that_cannot_be_written_to_ends_no_work(
+def test_a_broken_stream_does_not_end_the_program(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with monkeypatch.context() as patch:

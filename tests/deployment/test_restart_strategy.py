@@ -1,4 +1,4 @@
-"""Flink's restart strategies over the failures of one task."""
+"""Flink's restart strategies, applied to the failures of one task."""
 
 import pytest
 from hypothesis import given

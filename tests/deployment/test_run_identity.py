@@ -1,4 +1,4 @@
-"""Runs are told apart by all that makes them different, whatever ids contain, and by nothing else."""
+"""Runs are distinguished by everything that makes them different, whatever their ids contain."""
 
 from dataclasses import replace
 
@@ -64,7 +64,7 @@ def test_two_runs_never_share_a_folder(one: RunIdentity, other: RunIdentity) -> 
 def test_no_run_id_can_be_chosen_that_leads_into_the_folder_of_a_run_elsewhere(
     run: RunIdentity,
 ) -> None:
-    """As by who may trigger a Dag under a run id that he makes up."""
+    """Such as by a user who may trigger a Dag with a run id of any form."""
     chosen = [path_segment(id) for id in (run.run_folder, run.run_id, f"{run.run_id}~" * 9)]
     assert {len(name.partition("~")[2]) for name in chosen} <= {0, 40}
     if not run.is_own:
@@ -78,7 +78,7 @@ def test_owner_name_and_document_identify_the_run(run: RunIdentity) -> None:
 
 
 @given(IDENTITIES)
-def test_a_folder_gives_its_run_back(run: RunIdentity) -> None:
+def test_a_folder_is_decoded_to_its_run(run: RunIdentity) -> None:
     recorded = to_wire(run)
     assert RunIdentity.of_folder(path_segment(run.pipeline), run.run_folder, recorded) == run
     if not run.is_own:
@@ -109,7 +109,7 @@ def test_invalid_names_are_refused(owner: str) -> None:
         RunIdentity.named(owner, "r")
 
 
-def test_tasks_and_regions_know_each_other_by_the_groups_between_them() -> None:
+def test_tasks_and_regions_are_mapped_by_the_groups_between_them() -> None:
     late = RegionId("late.routes")
     for run in ELSEWHERE.values():
         task_id = run.task_of(late)

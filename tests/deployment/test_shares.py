@@ -22,7 +22,7 @@ def staged(*partitions: list[int]) -> tuple[ManifestPartition, ...]:
 
 
 def read(partitions: tuple[ManifestPartition, ...], consumers: int) -> list[list[tuple[str, int]]]:
-    """Return the rows each consumer reads, as (file, place)."""
+    """Return the rows that each consumer reads, as (file, position)."""
     return [
         [(slice.file.name, row) for slice in share for row in slice.rows]
         for share in shares(partitions, consumers=consumers)

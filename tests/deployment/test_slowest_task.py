@@ -1,4 +1,4 @@
-"""When a stage's slowest task is worth a word."""
+"""When a stage's slowest task is reported."""
 
 import pytest
 

@@ -16,7 +16,7 @@ def test_a_run_id_becomes_one_folder() -> None:
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", ".", "a b", "ü", "%2E"])
-def test_no_name_leaves_its_folder_or_meets_another(name: str) -> None:
+def test_names_stay_in_their_folder_and_never_collide(name: str) -> None:
     segment = path_segment(name)
     assert "/" not in segment
     assert segment.strip(".")

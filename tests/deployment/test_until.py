@@ -1,4 +1,4 @@
-"""What one operator needs of a pipeline, and nothing beside."""
+"""The part of a pipeline that one operator needs, and nothing else."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_only_upstream_operators_are_kept() -> None:
     assert names(kept(flights, node(flights, "flown"))) == {"with_weather": ["flights", "flown"]}
 
 
-def test_a_result_that_nobody_reads_any_more_is_not_staged() -> None:
+def test_a_result_without_readers_is_not_staged() -> None:
     (region,) = kept(flights, node(flights, "with_weather"))
     assert region.results == ()
     first, _ = kept(flights, node(flights, "facts"))

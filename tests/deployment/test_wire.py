@@ -137,7 +137,7 @@ def test_templates_are_found_and_filled_in_places_only() -> None:
     assert set(find_places(filled).values()) == {f"/rendered/{key}" for key in places}
 
 
-def test_a_whole_number_is_a_float_where_one_is_asked_for() -> None:
+def test_a_whole_number_is_decoded_as_a_float_if_expected() -> None:
     document = {"type": "Outcome", "state": "FAILED", "ended": 7, "reason": None}
     assert from_wire(Outcome, cast(Json, document)).ended == 7.0
 

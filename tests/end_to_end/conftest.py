@@ -1,4 +1,4 @@
-"""A real Airflow in a home of its own, and real spark-submit."""
+"""A real Airflow with its own home, and a real spark-submit."""
 
 import os
 import shutil
@@ -27,7 +27,7 @@ NOT_THE_USERS = ("AIRFLOW_", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
 
 @dataclass(frozen=True)
 class Home:
-    """One Airflow home; the flights pipeline is told to read `data`, and to write to `output`."""
+    """One Airflow home; the flights pipeline reads `data` and writes to `output`."""
 
     folder: Path
     data: Path = DATA
@@ -85,7 +85,7 @@ class Home:
 
 @pytest.fixture(scope="session", autouse=True)
 def shared_classes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Make an archive of Spark's classes for all test processes: it saves 40 % of a short spark-submit."""
+    """Create an archive of Spark's classes for all test processes: it saves 40 % of a short spark-submit."""
     folder = tmp_path_factory.getbasetemp()
     folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
     environment = Home(folder).environment()
@@ -104,7 +104,7 @@ def home(tmp_path: Path) -> Home:
 
 @pytest.fixture(scope="session")
 def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return Airflow's database as `airflow db migrate` makes it, which takes it six seconds."""
+    """Return Airflow's database as `airflow db migrate` creates it, which takes six seconds."""
     home = Home(tmp_path_factory.mktemp("migrated"))
     assert home.command("-m", "airflow", "db", "migrate").returncode == 0
     return home.folder / "airflow.db"
@@ -112,7 +112,7 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def migrated_home(home: Home, migrated: Path) -> None:
-    """Give `home` a database."""
+    """Copy the database to `home`."""
     home.folder.mkdir()
     shutil.copy(migrated, home.folder)
     (home.folder / MIGRATED).touch()

@@ -1,4 +1,4 @@
-"""The benchmarks of docs/benchmarks.md run, at their smallest size: what nobody runs rots."""
+"""The benchmarks of docs/benchmarks.md run at their smallest size, so that they keep working."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ def called(*words: str) -> str:
 
 @pytest.mark.long
 def test_peers_are_compared(tmp_path: Path) -> None:
-    """What `make bench-peers` calls."""
+    """It is called by `make bench-peers`."""
     results = tmp_path / "peers.json"
     called("benchmarks.peers.compare", *WORDS, "--json", str(results))
     runs = {run["variant"]: run["applications"] for run in json.loads(results.read_text())["runs"]}

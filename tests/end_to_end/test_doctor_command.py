@@ -1,4 +1,4 @@
-"""`graph-compiler doctor` on this machine, and on ones that lack something."""
+"""`graph-compiler doctor` on this machine, and on machines where something is missing."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The second task's driver is killed once: the retry reads what the first task committed, and the rows are right."""
+"""The second task's driver is killed once: the retry reads the first task's result, and the rows are correct."""
 
 import json
 import os
@@ -98,7 +98,7 @@ def test_the_retry_reuses_the_committed_result(home: Home, january: Path, tmp_pa
 def wait_for(
     look: Callable[[], Found | None], process: subprocess.Popen[bytes], log: Path
 ) -> Found:
-    """Look until there is something; fail when the run ends first."""
+    """Wait for a result; fail if the run ends first."""
     deadline = time.monotonic() + 300
     while time.monotonic() < deadline and process.poll() is None:
         if found := look():

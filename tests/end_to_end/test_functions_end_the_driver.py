@@ -1,4 +1,4 @@
-"""`run --in-process` of a pipeline whose function ends the process with exit code 0: it has failed, and says so."""
+"""`run --in-process` of a pipeline whose function ends the process with exit code 0: the failure is reported."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""One pipeline in a task group that is mapped, in a Dag of another name, with real Spark: each is a run of its own."""
+"""One pipeline in a mapped task group, in a Dag with another name, with real Spark: each is a separate run."""
 
 import json
 from collections import Counter

@@ -41,7 +41,7 @@ def commands() -> list[str]:
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Yield a copy of the project that shares what was installed and downloaded."""
+    """Yield a copy of the project that shares the environment and the data."""
     project = tmp_path_factory.mktemp("project")
     for path in ROOT.iterdir():
         if path.name == "data":
@@ -61,7 +61,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class FlightsRun:
-    """What `make run` has left and printed, which several tests look at."""
+    """The files and the output of `make run`, which several tests use."""
 
     home: Home
     output: Path
@@ -115,7 +115,7 @@ def test_run_shows_tasks_and_outputs_and_writes_the_right_rows(
 
 
 def assert_private(root: Path) -> None:
-    """Everything is its owner's alone: by its own mode, or, where Spark made it, by that of a folder around it."""
+    """Assert that only the owner has access: by a file's mode, or for Spark's files by that of a folder around them."""
     found = {path: path.stat().st_mode & 0o777 for path in root.rglob("*")}
     by_spark = {
         path for path in found if any(up.name.startswith("epoch-") for up in (path, *path.parents))
@@ -215,7 +215,7 @@ def test_quick_make_targets_work(copy: Path, home: Home) -> None:
 
 
 def starts(command: str, project: Path, environment: dict[str, str]) -> None:
-    """Start it, see that it answers, and end it."""
+    """Start it, check that it answers, and end it."""
     port = "8080"
     log = project / "ui.log"
     with log.open("w") as output:

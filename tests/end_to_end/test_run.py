@@ -1,4 +1,4 @@
-"""Commands around a run, as a person meets them; a run itself is in `test_quickstart.py`."""
+"""Commands around a run, as a user sees them; a run itself is in `test_quickstart.py`."""
 
 import json
 from pathlib import Path
@@ -69,7 +69,7 @@ def test_explain_shows_the_plan(home: Home) -> None:
     assert home.cli("explain", "flights").stdout == golden.read_text()
 
 
-def test_a_dry_run_analyses_every_operator(home: Home) -> None:
+def test_a_dry_run_analyzes_every_operator(home: Home) -> None:
     done = home.cli("dry-run", "flights")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("flights: 24 operators ")

@@ -1,4 +1,4 @@
-"""`run --in-process` and `--until` as a person meets them: a process of their own, no Airflow."""
+"""`run --in-process` and `--until` as a user sees them: in a separate process, without Airflow."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""A password goes from Airflow's connection to the database, and is found nowhere on the way."""
+"""A password goes from Airflow's connection to the database, and appears nowhere on the way."""
 
 import json
 import subprocess
@@ -119,7 +119,7 @@ def arguments_of_all_processes() -> bytes:
 
 
 def files_with(text: str, folder: Path) -> list[str]:
-    """Search Airflow's home (logs, XCom, rendered fields, staging), event logs and what was printed."""
+    """Search Airflow's home (logs, XCom, rendered fields, staging), event logs and all output."""
     wanted = text.encode()
     files = [path for path in folder.rglob("*") if path.is_file()]
     return [str(path.relative_to(folder)) for path in files if wanted in path.read_bytes()]

@@ -1,4 +1,4 @@
-"""Runs that the API, an asset or nobody's file starts, under `airflow standalone`."""
+"""Runs started by the API, by an asset, or of a pipeline without a Dag file, under `airflow standalone`."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -22,7 +22,7 @@ from graph_compiler.airflow_backend import build_dag
 
 
 class ShopParams(BaseModel):
-    """What a run can be asked."""
+    """The parameters of a run."""
 
     who: str = "ann"
     least: int = Field(0, ge=0, le=9)

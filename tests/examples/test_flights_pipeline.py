@@ -1,4 +1,4 @@
-"""Tests of pipelines/flights.py, as whoever wrote that pipeline would write them with the testing kit."""
+"""Tests of pipelines/flights.py, as the author of that pipeline would write them with the testing kit."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The README's pipeline compiles, and becomes the tasks that the README names."""
+"""The README's pipeline compiles to the tasks that the README names."""
 
 import re
 from pathlib import Path
@@ -41,7 +41,7 @@ def commands(document: Path) -> list[str]:
 
 
 def test_readme_commands_start_the_quickstart_of_the_guide() -> None:
-    """A test runs the guide's, one by one (`test_quickstart.py`)."""
+    """`test_quickstart.py` runs the guide's commands, one by one."""
     assert commands(README) == commands(ROOT / "docs/guide.md")[:2]
 
 

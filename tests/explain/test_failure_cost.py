@@ -1,4 +1,4 @@
-"""What a task repeats when it fails at its end, and what is staged for it."""
+"""What a task repeats if it fails at its end, and what is staged for it."""
 
 import json
 from pathlib import Path

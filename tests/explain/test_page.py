@@ -1,4 +1,4 @@
-"""A plan in a page of its own: found again, and unable to be anything but data."""
+"""A plan in a separate page: it can be read back, and is only data to a browser."""
 
 import json
 from html.parser import HTMLParser
@@ -18,7 +18,7 @@ EVIL = "</script><script>alert(1)</script><!--<script>"
 
 
 class Scripts(HTMLParser):
-    """What a browser takes for the content of script elements."""
+    """Collects what a browser treats as the content of script elements."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What differs between two versions of a pipeline: a pure function of two values."""
+"""The differences between two versions of a pipeline: a pure function of two values."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Every graph in every form: the whole text beside its declaration; `--update-golden` rewrites them."""
+"""Every graph in every form, compared with golden files; `--update-golden` rewrites them."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "graphs"
 
 
 def shares() -> StreamExecutionEnvironment:
-    """Three subtasks feed two; a side output; a staged result; a vertex of more subtasks than are drawn."""
+    """Three subtasks feed two; a side output; a staged result; a vertex with more subtasks than are drawn."""
     env = StreamExecutionEnvironment("shares")
     rows = env.from_source(Csv("/in"), 'rows "raw"').set_parallelism(3)
     kept = rows.filter("x > 0", rejects="late").name("kept").uid("kept").set_parallelism(3)

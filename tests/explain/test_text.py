@@ -1,4 +1,4 @@
-"""The whole explain text of each example, beside its declaration; `--update-golden` rewrites them."""
+"""The whole explain text of each example, compared with golden files; `--update-golden` rewrites them."""
 
 from pathlib import Path
 

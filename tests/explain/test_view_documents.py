@@ -1,4 +1,4 @@
-"""The documents as TypeScript knows them are those that Python writes."""
+"""The TypeScript types of the documents match what Python writes."""
 
 import json
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The whole document of the flights pipeline (`--update-golden` rewrites it), and what always holds."""
+"""The whole document of the flights pipeline (`--update-golden` rewrites it), and its invariants."""
 
 import json
 from pathlib import Path

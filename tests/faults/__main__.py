@@ -1,6 +1,6 @@
-"""Break real runs, and see that nothing is lost and nothing doubled: `python -m tests.faults`.
+"""Break real runs, and check that nothing is lost or doubled: `python -m tests.faults`.
 
-A command and not a test: it takes an hour, and a second one goes on where the first was stopped. Its folder keeps a
+A command, not a test: it takes an hour, and a second call continues where the first was stopped. Its folder keeps a
 line for each finished case, the table, Airflow's home, and each case's targets and staged data.
 """
 
@@ -44,7 +44,7 @@ dag.max_active_runs = 32
 
 
 def main() -> int:
-    """Run what is not done yet; return how many cases are not as they must be, 99 at most."""
+    """Run the remaining cases; return the number of cases with problems, at most 99."""
     arguments = _arguments()
     signal.signal(
         signal.SIGTERM, lambda *_: sys.exit(1)
@@ -100,7 +100,7 @@ def _dag_file(workload: Workload) -> str:
 
 
 def _gc(home: Home, environment: Callable[[], dict[str, str]]) -> None:
-    """Run `staging gc` of everything older than a second, where it can ask Airflow."""
+    """Run `staging gc` for everything older than a second, with access to Airflow."""
     words = ("staging", "gc", "--older-than", "1 s")
     done = home.cli(*words, environment=environment())
     print(done.stdout, flush=True)
@@ -158,7 +158,7 @@ def _carry_out(api: Api, folder: Path, collect_garbage: Callable[[], None], case
 
 
 def _end_unfinished(api: Api) -> None:
-    """Fail the runs of a harness that was stopped; their cases are run anew."""
+    """Fail the runs of a harness that was stopped; their cases run again."""
     for workload in WORKLOADS:
         path = f"/api/v2/dags/{workload}/dagRuns"
         for state in ("queued", "running"):
@@ -167,7 +167,7 @@ def _end_unfinished(api: Api) -> None:
 
 
 def _environment(home: Home, folder: Path, **settings: str) -> dict[str, str]:
-    """Return Airflow's environment: drivers are armed, and a supervisor that died is noticed in seconds."""
+    """Return Airflow's environment: faults are armed in drivers, and a dead supervisor is noticed within seconds."""
     spark = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "3"}
     environment = home.environment(
         **settings,

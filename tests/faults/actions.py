@@ -1,4 +1,4 @@
-"""Make a fault happen, inside the driver it is for."""
+"""Make a fault happen inside its driver."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SIGNALS = {
 
 
 def processes() -> Firing:
-    """Return this driver, and up its parents spark-submit's JVM, Airflow's task runner and its supervisor."""
+    """Return this driver and its parents: spark-submit's JVM, Airflow's task runner and its supervisor."""
     driver, jvm = os.getpid(), os.getppid()
     runner = _parent(jvm)
     supervisor = _parent(runner)
@@ -41,7 +41,7 @@ def processes() -> Firing:
 
 
 def act(plan: Plan, run: Path, firing: Firing) -> None:
-    """Do what the plan says; some faults are an exception for who is at the point."""
+    """Carry out the plan; some faults are an exception in the code at that point."""
     if plan.fault in LOSSES:
         for result_id in plan.lost:
             _damage(run / "manifests" / result_id, plan.fault)
@@ -60,7 +60,7 @@ def act(plan: Plan, run: Path, firing: Firing) -> None:
 
 
 def _start_again() -> None:
-    """Start what this process is a second time, as a queue or supervisor does that has lost its answer."""
+    """Start this process's program a second time, like a queue or supervisor that has lost its answer."""
     program, *arguments = sys.orig_argv
     inherited = {
         key: value for key, value in os.environ.items() if not key.startswith("PYSPARK_GATEWAY")
@@ -111,13 +111,13 @@ def _damage(manifests: Path, fault: Fault) -> None:
 
 
 def _add_an_order(orders: Path) -> None:
-    """Let the diamond's source have a row more, which passes every filter."""
+    """Add a row to the diamond's source, which passes every filter."""
     with orders.open("a") as file:
         file.write("-2,7,950\n")
 
 
 def _exhaust_heap() -> None:
-    """Let a query ask for more memory than the JVM has, beside what the driver does next: Spark ends with it."""
+    """Run a query that needs more memory than the JVM has, while the driver continues: Spark ends with it."""
     from pyspark.sql import SparkSession
 
     session = SparkSession.getActiveSession()

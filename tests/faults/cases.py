@@ -1,4 +1,4 @@
-"""Which faults happen, where: the same for the same seed, in the same order."""
+"""Which faults happen, and where: the same cases in the same order for the same seed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _LOST = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One fault in one run; `task` empty where no execution is hit, `lost` tasks whose staged results are damaged."""
+    """One fault in one run; `task` is empty if no execution is hit, `lost` are tasks with damaged results."""
 
     workload: str
     fault: Fault
@@ -67,18 +67,18 @@ class Case:
 
     @property
     def id(self) -> str:
-        """Return a name that is a file's and a run's as well."""
+        """Return a name for both a file and a run."""
         words = [self.workload, self.fault.name, self.point.name, self.task, *self.lost]
         return ".".join([*filter(None, words), str(self.seed)]).lower()
 
 
 def undisturbed(workload: Workload) -> Case:
-    """Return the run that others are measured against."""
+    """Return the run with which others are compared."""
     return Case(workload=workload.name, fault=Fault.NONE, point=Point.BEFORE_WORK, task="", seed=0)
 
 
 def all_cases(seed: int) -> tuple[Case, ...]:
-    """Return every case of a seed, first the undisturbed runs; of the rest neighbours differ, for who stops early."""
+    """Return every case of a seed: undisturbed runs first, the others in a varied order, in case it stops early."""
     random = Random(seed)
     cases = [
         *_kills(random, seed),
@@ -127,7 +127,7 @@ def _losses(random: Random, seed: int) -> Iterator[Case]:
 
 
 def _superseded(seed: int) -> Iterator[Case]:
-    """Stop a driver before and after it decides, in every sink mode; it goes on when its successor has published."""
+    """Stop a driver before and after it decides, in every sink mode; it continues when its successor has published."""
     for task in SINK_MODES.tasks:
         for point in _SUPERSEDED_POINTS:
             yield Case(
@@ -161,7 +161,7 @@ def _somewhere(random: Random, seed: int, fault: Fault, point: Point, *, turn: i
 
 
 def every_order(tasks: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a sequence in which every order of the tasks occurs: of four tasks 33 steps, not 24 times 4.
+    """Return a sequence that contains every order of the tasks: for four tasks 33 steps, not 24 times 4.
 
     The usual superpermutation: each order of n − 1 tasks becomes itself, the n-th, itself again, overlapping.
     """

@@ -1,4 +1,4 @@
-"""A diamond with four staged edges: two tasks read what one stages, and a fourth joins what these make of it.
+"""A diamond with four staged edges: two tasks read what the first stages, and a fourth joins their results.
 
 orders ─▶ cleaned ─┬─▶ by_customer ─┬─▶ joined ─▶ report
             │      └─▶ large ───────┘

@@ -1,4 +1,4 @@
-"""What a run left, and what of it is wrong."""
+"""What a run left, and the problems with it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LIVES_ON = (Fault.KILL_RUNNER, Fault.KILL_SUPERVISOR, Fault.HANG_AND_WAKE, Faul
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One execution of a task, as the history has it; `recomputed` are tasks whose results it computed again."""
+    """One execution of a task, as in the history; `recomputed` are tasks whose results it recomputed."""
 
     state: ExecutionState
     reason: str
@@ -56,7 +56,7 @@ class Facts:
 
     @property
     def recomputed(self) -> tuple[str, ...]:
-        """Return the tasks whose results were computed again, and by whom, in the order in which it was done."""
+        """Return the tasks whose results were recomputed, and by which task, in order."""
         return tuple(
             f"{producer} in {task}"
             for task, attempts in self.attempts.items()
@@ -86,13 +86,13 @@ def attempts_of(layout: StagingLayout) -> dict[str, tuple[Attempt, ...]]:
 
 
 def leftovers(output: Path) -> tuple[str, ...]:
-    """List hidden files below an output folder, but for Spark's checksums and marks of success."""
+    """List hidden files below an output folder, except Spark's checksums and success markers."""
     found = (path.relative_to(output) for path in output.rglob("*") if path.is_file())
     return tuple(sorted(str(path) for path in found if not is_visible(output / path, output)))
 
 
 def difference(compare: Callable[[Path, Path], None], input: Path, output: Path) -> str:
-    """Return how targets differ from the reference, empty where they do not."""
+    """Return how targets differ from the reference, empty if they do not."""
     try:
         compare(input, output)
     except (
@@ -103,14 +103,14 @@ def difference(compare: Callable[[Path, Path], None], input: Path, output: Path)
 
 
 def outcome(facts: Facts) -> str:
-    """Say in a few words how the run ended."""
+    """Return in a few words how the run ended."""
     if facts.cleared:
-        return f"refused in words; {', '.join(facts.cleared)} cleared as told; {facts.state}"
+        return f"refused with a message; {', '.join(facts.cleared)} cleared as told; {facts.state}"
     return facts.state
 
 
 def problems(case: Case, facts: Facts) -> Iterator[str]:
-    """Yield what is not as it must be."""
+    """Yield the problems of the run."""
     if case.task and not facts.fired:
         yield f"no execution of {case.task} came to the point"
     if facts.late:
@@ -126,7 +126,7 @@ def problems(case: Case, facts: Facts) -> Iterator[str]:
 
 
 def expected_attempts(case: Case, facts: Facts) -> dict[str, range]:
-    """Return how often each task runs: once, but for the one that is hit, and what must be cleared."""
+    """Return how often each task runs: once, except the one that is hit, and those that must be cleared."""
     tasks = WORKLOADS[case.workload].tasks
     if case.fault in (Fault.MANY_RUNS, Fault.BACKFILL):
         return {}  # of each run; who comes second to a target takes the next turn
@@ -159,7 +159,7 @@ def _attempt_problems(case: Case, facts: Facts) -> Iterator[str]:
 
 
 def _recompute_problems(case: Case, facts: Facts) -> Iterator[str]:
-    """See that nothing was computed again but what is read and lost."""
+    """Check that only results that are lost and read were recomputed."""
     found = set(facts.recomputed)
     allowed = {f"{lost} in {task}" for lost in case.lost for task in (case.task, *facts.cleared)}
     if unexpected := sorted(found - allowed):

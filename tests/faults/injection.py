@@ -14,7 +14,7 @@ from tests.faults.points import FilePoints, watch_partitions
 
 
 def arm(descriptor: Path) -> None:
-    """Let happen what is planned for the run and region of a descriptor, if it has not happened yet."""
+    """Arm the fault that is planned for the run and region of a descriptor, if it has not happened yet."""
     document = json.loads(descriptor.read_text())
     run_id = document["identity"]["run_id"]
     folder = Path(os.environ[FOLDER])
@@ -38,7 +38,7 @@ def arm(descriptor: Path) -> None:
 
 
 def _fire(plan: Plan, run: Path, fired: Path) -> None:
-    """Act once in a run, whoever else is at the point."""
+    """Act once in a run, whatever other process reaches the point."""
     firing = processes()
     try:
         with fired.open("x") as file:

@@ -1,6 +1,6 @@
-"""Take the staging root away while an execution runs, and give it back when that has ended.
+"""Remove the staging root while an execution runs, and restore it when that has ended.
 
-The root must be a mount of its own (`own_file_system`), so that nothing else is hit.
+The root must be a separate mount (`own_file_system`), so that nothing else is affected.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ sleep 3
 
 @contextmanager
 def own_file_system(root: Path) -> Iterator[bool]:
-    """Mount a file system of its own at a staging root, and take it away; False where this user may not mount."""
+    """Mount a separate file system at a staging root, and unmount it; False if this user may not mount."""
     root.mkdir(parents=True, exist_ok=True)
     mounted = os.geteuid() == 0 and _succeeds(
         "mount", "-t", "tmpfs", "-o", _SIZE, "tmpfs", str(root)
@@ -48,7 +48,7 @@ def own_file_system(root: Path) -> Iterator[bool]:
 
 
 def begin_outage(fault: Fault, root: Path, driver: int) -> None:
-    """Take the root away, and start what gives it back three seconds after the driver has died."""
+    """Remove the root, and start a process that restores it three seconds after the driver has died."""
     match fault:
         case Fault.ROOT_FULL:
             _fill(root / _FILLER)

@@ -1,4 +1,4 @@
-"""What is to go wrong in one run, and where: written by the harness, read by the driver it happens in."""
+"""What goes wrong in one run, and where: written by the harness, read by the driver in which it happens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FOLDER = "GRAPH_COMPILER_FAULTS"
 
 
 class Fault(StrEnum):
-    """What goes wrong."""
+    """The kinds of faults."""
 
     NONE = "none"
     KILL_JVM = "kill -9 JVM"
@@ -51,7 +51,7 @@ FROM_OUTSIDE = (Fault.CLEAR, Fault.GC_WHILE_PAUSED, Fault.MANY_RUNS, Fault.BACKF
 
 
 class Point(StrEnum):
-    """Where in an execution."""
+    """The points in an execution."""
 
     BEFORE_WORK = "before work"
     SPARK_UP = "when Spark is up"
@@ -69,7 +69,7 @@ class Point(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A fault in the first execution of `region` that comes to `point`.
+    """A fault in the first execution of `region` that reaches `point`.
 
     `input` and `output` are the folders of the run's sources and targets; `lost` are ids of staged results that are
     damaged.
@@ -100,7 +100,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Firing:
-    """A fault that has happened, and the processes it happened among; `names` are their command lines."""
+    """A fault that has happened, and the processes involved; `names` are their command lines."""
 
     driver: int
     jvm: int

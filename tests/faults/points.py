@@ -1,6 +1,6 @@
-"""Recognise where a driver is by the files it is about to make: `sys.addaudithook` sees every one.
+"""Recognize where a driver is by the files that it is about to make: `sys.addaudithook` sees every one.
 
-Only documented places are looked at (`deployment/documents/staging_layout.py`), and none of the product's functions:
+Only documented places count (`deployment/documents/staging_layout.py`), not the product's functions:
 
     <run>/manifests/<data set id>/<epoch>.json      a result is committed
     <root>/.targets/<target>/<n>.intent.json        it is decided what will be published
@@ -38,7 +38,7 @@ class FilePoints:
         self._is_armed = True
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """See an event of the interpreter, before it happens."""
+        """Handle an event of the interpreter before it happens."""
         if self._is_armed and self._is_there(event, arguments):
             self._is_armed = False
             self._fire()
@@ -84,7 +84,7 @@ def is_visible(file: Path, output: Path) -> bool:
 
 
 def watch_partitions(folders: tuple[Path, ...], fire: Callable[[], None]) -> None:
-    """Call `fire` from a thread of its own as soon as Spark has opened a partition's file below a folder."""
+    """Call `fire` from a separate thread as soon as Spark has opened a partition's file below a folder."""
 
     def look() -> None:
         while not any(

@@ -1,4 +1,4 @@
-"""What has been found so far: one line of JSON for each finished case, and a table of them."""
+"""The results so far: one line of JSON for each finished case, and a table of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEADER = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One finished case; `problems` empty where everything was as it must be."""
+    """One finished case; `problems` is empty if everything was correct."""
 
     case: str
     workload: str
@@ -46,7 +46,7 @@ class Results:
         return self.folder / "table.md"
 
     def load(self) -> dict[str, Result]:
-        """Return the last result of each case; a line that was cut off in writing counts as none."""
+        """Return the last result of each case; a truncated line is ignored."""
         path = self._lines
         found: dict[str, Result] = {}
         for line in path.read_text().splitlines() if path.exists() else ():
@@ -62,7 +62,7 @@ class Results:
         return found
 
     def add(self, result: Result) -> None:
-        """Keep a result, and write the table anew."""
+        """Store a result, and rewrite the table."""
         cut_off = self._lines.exists() and not self._lines.read_text().endswith("\n")
         with self._lines.open("a") as file:
             file.write(("\n" if cut_off else "") + json.dumps(asdict(result)) + "\n")
@@ -74,7 +74,7 @@ class Results:
 
 
 def table(results: Iterable[Result]) -> str:
-    """Return a table in Markdown, with what is wrong below it."""
+    """Return a table in Markdown, with the problems below it."""
     results = tuple(results)
     base = {result.workload: result.seconds for result in results if result.fault == Fault.NONE}
     good = sum(not result.problems for result in results)

@@ -1,4 +1,4 @@
-"""Four tasks that depend on nothing, one for each sink mode that keeps rows of others or refuses them.
+"""Four independent tasks, one for each sink mode that keeps rows of others or refuses them.
 
 orders ─▶ appended         orders ─▶ by_class (overwrite-partitions)
 orders ─▶ merged           orders ─▶ created (error-if-exists)
@@ -10,7 +10,7 @@ env = StreamExecutionEnvironment("sink_modes", params={"input": "/in", "output":
 
 
 def orders(reader: str) -> DataStream:
-    """Return the orders with a class of 0 to 2, read by a source of their own."""
+    """Return the orders with a class of 0 to 2, read by a separate source."""
     source = Csv("{{ params.input }}/orders.csv", schema="id INT, customer INT, amount INT")
     read = env.from_source(source, f"{reader}_orders")
     return read.with_columns(class_="customer % 3").name(f"{reader}_classified")

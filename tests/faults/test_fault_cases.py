@@ -1,4 +1,4 @@
-"""The fault harness chooses its cases by seed; what it chooses covers what it must."""
+"""The fault harness chooses its cases by seed, and they cover everything they must."""
 
 from itertools import permutations
 

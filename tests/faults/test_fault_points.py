@@ -1,4 +1,4 @@
-"""A fault happens once, where it is planned: recognised by the files a driver makes."""
+"""A fault happens once, at its planned point, which is recognized by the files that a driver makes."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.spark  # the store stands beside what imports pyspark
 
 
 def seen(point: Point, tmp_path: Path) -> tuple[list[str], FilePoints, StagingLayout]:
-    """Return an armed hook, and what has happened by the time it fires."""
+    """Return an armed hook, and the events up to the time when it fires."""
     layout = StagingLayout(root=f"{tmp_path}/staging", identity=RunIdentity.own("p", "r"))
     fired: list[str] = []
 
@@ -28,7 +28,7 @@ def seen(point: Point, tmp_path: Path) -> tuple[list[str], FilePoints, StagingLa
 
 
 def link(hook: FilePoints, source: Path, destination: Path) -> None:
-    """Do what `os.link` does, its audit event first, then that of the next thing that is done."""
+    """Do what `os.link` does: first its audit event, then that of the next operation."""
     hook("os.link", (str(source), destination))
     destination.parent.mkdir(parents=True, exist_ok=True)
     os.link(source, destination)

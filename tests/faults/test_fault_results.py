@@ -1,4 +1,4 @@
-"""The harness resumes where it stopped, and its table says what is wrong."""
+"""The harness resumes where it stopped, and its table lists the problems."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -120,7 +120,7 @@ def test_a_refusal_names_the_cleared_tasks_and_they_run_again() -> None:
         attempts={"with_weather": (FINISHED, FINISHED), "late_routes": (DIED, FINISHED)},
         cleared={"with_weather": 1, "late_routes": 1},
     )
-    assert outcome(refused).startswith("refused in words; with_weather, late_routes cleared")
+    assert outcome(refused).startswith("refused with a message; with_weather, late_routes cleared")
     assert list(problems(replace(LOST, fault=Fault.LOSE_AND_CHANGE), refused)) == []
     (problem,) = problems(LOST, refused)
     assert problem.startswith("who had read other rows must be cleared, and nobody else")

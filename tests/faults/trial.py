@@ -32,7 +32,7 @@ _END_SECONDS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One run of one case; its targets are below `output`, what is to go wrong is written below `plans`."""
+    """One run of one case; its targets are below `output`, its fault plan is below `plans`."""
 
     api: Api
     case: Case
@@ -116,7 +116,7 @@ class Trial:
         self.api.call("POST", f"/api/v2/dags/{self.workload.name}/dagRuns", body)
 
     def _disturb(self) -> str:
-        """Do from outside what the case wants done while the run goes on; returns what did not happen in time."""
+        """Do from outside what the case requires while the run continues; return what did not happen in time."""
         try:
             match self.case.fault:
                 case Fault.HANG_AND_FAIL:
@@ -128,7 +128,7 @@ class Trial:
         return ""
 
     def _pause_and_collect(self) -> None:
-        """Pause the Dag behind its first task, collect garbage as old as a second, and let the run go on."""
+        """Pause the Dag after its first task, collect garbage older than a second, and let the run continue."""
         dag, (first, *_) = f"/api/v2/dags/{self.workload.name}", self.workload.tasks
 
         def has_ended() -> bool:
@@ -177,7 +177,7 @@ class Trial:
         return "failed" if "failed" in found else "success"
 
     def _ended(self) -> str:
-        """Wait for the end of the run; give its state."""
+        """Wait for the end of the run; return its state."""
 
         def state() -> str | None:
             found = self.api.attempt("GET", self.path)
@@ -196,7 +196,7 @@ class Trial:
         return Firing.from_json(path.read_text()) if path.exists() else None
 
     def _fail_by_hand(self) -> None:
-        """Mark the task failed that hangs, see its application end, and clear it."""
+        """Mark the hanging task as failed, wait until its application ends, and clear it."""
         until(self._firing, "the fault", seconds=_RUN_SECONDS)
         self.api.call(
             "PATCH", f"{self.path}/taskInstances/{self.case.task}", {"new_state": "failed"}
@@ -206,7 +206,7 @@ class Trial:
         self._clear([self.case.task], downstream=True)
 
     def _clear_as_told(self) -> dict[str, int]:
-        """Clear what the failed task's message says; give all that runs again, and how often it has run."""
+        """Clear the tasks in the failed task's message; return all that run again, and how often they have run."""
         history = attempts_of(self.layout)
         reasons = [attempt.reason for attempts in history.values() for attempt in attempts]
         told = [
@@ -248,7 +248,7 @@ class Trial:
         return tuple(found["task_id"] for found in answer["task_instances"])
 
     def _wake_and_wait(self) -> int:
-        """Let what was stopped go on, and wait until nothing of the run lives; give how many processes do."""
+        """Let stopped processes continue, and wait until none of the run is alive; return how many still are."""
         if firing := self._firing():
             for pid in self._still(firing):
                 with suppress(ProcessLookupError):
@@ -263,7 +263,7 @@ class Trial:
         return len(alive)
 
     def _still(self, firing: Firing) -> Iterator[int]:
-        """Yield the processes of a firing that are stopped now: their ids may be others' by then."""
+        """Yield the processes of a firing that are stopped now: their ids may belong to other processes later."""
         for pid in (firing.supervisor, firing.runner, firing.jvm, firing.driver):
             with suppress(OSError):
                 if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T":
@@ -274,5 +274,5 @@ class Trial:
 
 
 def _days(first: int, count: int) -> list[str]:
-    """Return so many days of January."""
+    """Return this many days of January."""
     return [f"2013-01-{day:02}" for day in range(first, first + count)]

@@ -1,4 +1,4 @@
-"""The pipelines that faults happen to: their tasks, input, and what must be in their targets."""
+"""The pipelines in which faults happen: their tasks, input, and the rows that must be in their targets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Workload:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Return the tasks, every one after those it reads from."""
+        """Return the tasks, each after those that it reads from."""
         return tuple(self.points)
 
     def environment(self) -> StreamExecutionEnvironment:
@@ -65,7 +65,7 @@ _BEFORE = "SELECT -1 AS id, 0 AS customer, NULL::INTEGER AS amount"
 
 
 def _rejected_before(output: Path) -> None:
-    """Let the target that is appended to hold a row of somebody else's."""
+    """Put a row of somebody else into the target to which rows are appended."""
     (output / "rejected").mkdir(parents=True)
     with duckdb.connect() as connection:
         connection.execute(
@@ -88,7 +88,7 @@ def _compare_diamond(input: Path, output: Path) -> None:
 
 
 def _rows_before(output: Path) -> None:
-    """Fill the targets that keep rows of others with rows that must stay, and with some that must go."""
+    """Fill the targets that keep rows of others with rows that must stay, and some that must be removed."""
     columns = "id::INTEGER AS id, customer::INTEGER AS customer, NULL::INTEGER AS amount"
     before = {
         "appended/before.parquet": f"SELECT {columns}, 0 AS class_ FROM (VALUES (-1, 0)) t(id, customer)",

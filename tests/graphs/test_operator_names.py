@@ -1,4 +1,4 @@
-"""What people call an operator finds its output, or says what there is."""
+"""An operator's name finds its output, or the error lists the existing names."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from graph_compiler.graphs.stream_graph import StreamGraph
 
 @pytest.fixture
 def graph(env: StreamExecutionEnvironment) -> StreamGraph:
-    """lines → kept (uid keep-1, rejects) → two operators called twice, and sinks kept and out."""
+    """lines → kept (uid keep-1, rejects) → two operators with the name twice, and sinks kept and out."""
     kept = env.from_source(Csv("/in"), "lines").filter("v > 0", rejects="bad").name("kept")
     kept.uid("keep-1").sink_to(Parquet("/out/kept")).name("kept")
     for number in (1, 2):

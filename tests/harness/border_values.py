@@ -1,4 +1,4 @@
-"""Values at the borders of every type of Spark, as one DataFrame, and as texts that are equal only where they are."""
+"""Values at the limits of every type of Spark, as one DataFrame, and as texts that are equal only if the values are."""
 
 from collections.abc import Mapping
 

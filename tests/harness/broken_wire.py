@@ -1,4 +1,4 @@
-"""A connection to a server that breaks where a test wants it to: refused, reset, or cut before an answer comes back."""
+"""A connection to a server that breaks where a test decides: refused, reset, or cut before an answer comes back."""
 
 import socket
 import struct
@@ -13,7 +13,7 @@ _TERMINATE = b"X\0\0\0\4"  # PostgreSQL's own goodbye
 
 @dataclass
 class Wire:
-    """A port on loopback that leads to a server's.
+    """A port on loopback that forwards to a server.
 
     `cut_before` is text that, once sent by a client, is not passed on: the connection is reset. `cut_behind` is passed
     on, and the connection is reset in place of the answer. Each counts down `times`, then lets everything through.
@@ -27,11 +27,11 @@ class Wire:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def breaks(self, *, before: bytes = b"", behind: bytes = b"", times: int = 1) -> None:
-        """Say where it breaks next."""
+        """Set where it breaks next."""
         self.cut_before, self.cut_behind, self.times = before, behind, times
 
     def is_cut(self, text: bytes, sent: bytes) -> bool:
-        """Whether this is where it breaks, which counts as once."""
+        """Whether it breaks here; this counts as one break."""
         with self._lock:
             if not text or self.times < 1 or text not in sent:
                 return False
@@ -42,7 +42,7 @@ class Wire:
 
 @contextmanager
 def broken_wire(to_port: int) -> Iterator[Wire]:
-    """Listen on a free port, and lead what comes to another until the test has ended."""
+    """Listen on a free port, and forward it to another until the test has ended."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         wire = Wire(port=listener.getsockname()[1])
         threading.Thread(target=_accept, args=(listener, to_port, wire), daemon=True).start()

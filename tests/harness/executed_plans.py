@@ -28,7 +28,7 @@ class ExecutedPlan:
 
 
 def executions(spark: SparkSession) -> int:
-    """Return the number the next SQL execution will have; Spark keeps the last thousand, so counting would not do."""
+    """Return the number of the next SQL execution; Spark keeps only the last thousand, so they cannot be counted."""
     assert spark._jsc is not None
     spark._jsc.sc().listenerBus().waitUntilEmpty(60_000)
     kept = _store(spark).executionsList()
@@ -36,7 +36,7 @@ def executions(spark: SparkSession) -> int:
 
 
 def executions_since(spark: SparkSession, number: int) -> list[Any]:
-    """Return what Spark keeps of the executions from a number on."""
+    """Return the executions from a number on that Spark still has."""
     next_number = executions(spark)
     found = [_store(spark).execution(id) for id in range(number, next_number)]
     return [one.get() for one in found if one.isDefined()]

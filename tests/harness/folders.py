@@ -42,7 +42,7 @@ def prepare(
     execution_id: str = "e1",
     room: Path | None = None,
 ) -> Intent:
-    """Put the new files where an execution prepares them; return what it is about to do."""
+    """Put the new files where an execution prepares them; return its intent."""
     prepared = (room or target.parent / f".{target.name}.graph_compiler") / execution_id
     put(prepared / "ready", add)
     return Intent(
@@ -64,7 +64,7 @@ def prepare(
 
 
 def seen(folder: Path) -> frozenset[str]:
-    """List what a reader finds, who lists a folder again if another has taken its place meanwhile."""
+    """List what a reader finds; it lists a folder again if another has replaced it meanwhile."""
     while True:
         try:
             opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -81,7 +81,7 @@ def seen(folder: Path) -> frozenset[str]:
 
 @contextmanager
 def in_memory(otherwise: Path) -> Iterator[Path]:
-    """Yield a folder to make and remove thousands of times: in memory, where there is any."""
+    """Yield a folder that is created and removed thousands of times, in memory if possible."""
     shared = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else otherwise) as folder:
         yield Path(folder)

@@ -1,10 +1,10 @@
-"""Runs of one pipeline with one run id, which differ only in where the pipeline stands."""
+"""Runs of one pipeline with one run id, which differ only in the place of the pipeline."""
 
 from graph_compiler.deployment.documents.run_identity import NOT_MAPPED, RunIdentity
 
 
 def runs_elsewhere(pipeline: str = "p", run_id: str = "r") -> dict[str, RunIdentity]:
-    """Return a run for each place that a pipeline can have, its own Dag first."""
+    """Return a run for each possible place of a pipeline, its own Dag first."""
 
     def at(dag_id: str, group_path: str = "", map_index: int = NOT_MAPPED) -> RunIdentity:
         return RunIdentity(

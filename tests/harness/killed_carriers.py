@@ -1,8 +1,8 @@
-"""Publish to one folder from several processes, kill them −9 at random, and let a watcher list it all the while.
+"""Publish to one folder from several processes, kill them with SIGKILL at random, and let a watcher list it meanwhile.
 
 python -m tests.harness.killed_carriers FOLDER SEED KILLS   →   {"kills": …, "published": …, "views": …, "wrong": […]}
 
-A process of its own, which forks: what is killed has no Spark, and needs none to carry an intent out.
+It is a separate process, which forks: the killed processes have no Spark, and do not need it to carry out an intent.
 """
 
 import json

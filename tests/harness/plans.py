@@ -16,7 +16,7 @@ Stage = Callable[[StagingArea, ResultDescriptor, DataFrame], Manifest]
 
 
 def exchanges(rows: DataFrame) -> int:
-    """Count the exchanges that move rows from partition to partition; broadcasts are none."""
+    """Count the exchanges that move rows from partition to partition; broadcasts do not count."""
     executed = rows._jdf.queryExecution().executedPlan()
     is_adaptive = executed.getClass().getSimpleName() == "AdaptiveSparkPlanExec"
     plan = str((executed.initialPlan() if is_adaptive else executed).toString())
@@ -25,7 +25,7 @@ def exchanges(rows: DataFrame) -> int:
 
 @contextmanager
 def staged_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[DataFrame]]:
-    """Collect the rows of every result that is staged meanwhile."""
+    """Collect the rows of every result that is staged within the block."""
     found: list[DataFrame] = []
     stage: Stage = StagingArea.stage
 

@@ -1,6 +1,6 @@
-"""A PostgreSQL of the tests' own: in a folder of its own, on a free port of loopback, gone afterwards.
+"""A PostgreSQL for the tests: in a separate folder, on a free port of loopback, removed afterwards.
 
-Debian's packages are installed where we may (root, apt-get); elsewhere the tests that need it say why they do not run.
+Debian's packages are installed if that is allowed (root, apt-get); otherwise, tests that need them are skipped.
 """
 
 import os
@@ -88,7 +88,7 @@ class Postgres:
 
 @contextmanager
 def running_postgres() -> Iterator[Postgres]:
-    """Start a server, and stop it; skips where there is none and none can be installed."""
+    """Start a server, and stop it; skip if there is none and none can be installed."""
     programs = _programs()
     folder = Path(tempfile.mkdtemp(prefix="postgres-"))
     password = secrets.token_hex(8)

@@ -1,4 +1,4 @@
-"""What the flights pipeline must give, computed by DuckDB from the same files; and how rows are compared."""
+"""The expected rows of the flights pipeline, computed by DuckDB from the same files; and how rows are compared."""
 
 import math
 from pathlib import Path

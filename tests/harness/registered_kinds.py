@@ -1,4 +1,4 @@
-"""Connectors and operators that a test defines, registered as those of an installed package are."""
+"""Connectors and operators of a test, registered like those of an installed package."""
 
 from importlib.metadata import EntryPoint
 

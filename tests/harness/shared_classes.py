@@ -16,13 +16,13 @@ _OPTIONS = "SPARK_SUBMIT_OPTS"
 
 
 def using_archive(environment: Mapping[str, str], archive: Path) -> dict[str, str]:
-    """Return the environment in which spark-submit uses an archive; a JVM that it does not fit goes without."""
+    """Return the environment in which spark-submit uses an archive; a JVM that does not match it runs without."""
     options = environment[_OPTIONS]
     return {**environment, _OPTIONS: f"{options} -XX:SharedArchiveFile={archive} -Xlog:cds=off"}
 
 
 def with_shared_classes(environment: Mapping[str, str], archive: Path) -> dict[str, str]:
-    """Return the environment in which spark-submit uses the archive, which is made if there is none."""
+    """Return the environment in which spark-submit uses the archive, which is created if it does not exist."""
     if not archive.exists():
         unfinished = archive.with_suffix(".unfinished")
         options = f"{environment[_OPTIONS]} -XX:ArchiveClassesAtExit={unfinished}"

@@ -8,7 +8,7 @@ from graph_compiler import program_log
 
 @contextmanager
 def shown_log() -> Iterator[None]:
-    """Print the log while a block runs, as a program does; logging is afterwards as it was before."""
+    """Print the log while a block runs, as a program does; restore logging afterwards."""
     package = program_log.logger(program_log.NAME)
     before = package.handlers[:], package.level, package.propagate
     package.handlers[:] = []

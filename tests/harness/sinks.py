@@ -1,4 +1,4 @@
-"""One sink's way from rows to a publication, without a pipeline around it."""
+"""One sink, from rows to a publication, without a pipeline around it."""
 
 import itertools
 from dataclasses import dataclass, field
@@ -75,7 +75,7 @@ class Sinks:
 
 
 def files_of(target: Path) -> list[str]:
-    """List what readers see, by name without what is new in every execution."""
+    """List the files that readers see, by the parts of their names that do not change with each execution."""
     return sorted(
         str(path.relative_to(target))
         for path in target.rglob("*")

@@ -88,7 +88,7 @@ class Run:
         return REGIONS[region].results[0].id
 
     def begin(self, region: str, execution: str) -> Path:
-        """Leave the descriptor of an attempt, and the marker."""
+        """Write the descriptor of an attempt, and the marker."""
         task = TaskDeploymentDescriptor(
             version=VERSION,
             identity=self.identity,
@@ -121,7 +121,7 @@ class Run:
         return folder
 
     def commit(self, owner: str, epoch: int, execution: str) -> Path:
-        """Leave data with its manifest; `owner` is a result's id."""
+        """Write data with its manifest; `owner` is a result's id."""
         folder = self.data(owner, epoch, execution)
         file = DataFile(name="part-0.parquet", rows=3, bytes=4)
         manifest = Manifest(
@@ -155,7 +155,7 @@ class Run:
         assert STORE.put_if_absent(key, to_json(record).encode())
 
     def prepare(self, execution: str, target: str, table: str | None = None) -> Path:
-        """Leave what a sink prepares: files beside a folder, or the record of a table."""
+        """Write what a sink prepares: files beside a folder, or the record of a table."""
         folder = beside(Path(target)) / path_segment(execution)
         kind = PlaceKind.FOLDER if table is None else PlaceKind.TABLE
         place = PreparedPlace(kind=kind, place=table or str(folder), target=target)
@@ -172,7 +172,7 @@ class Run:
         assert STORE.put_if_absent(key, b"{}")
 
     def decide(self, execution: str, target: str, *, done: bytes | None = None) -> None:
-        """Leave an intent in a target's ledger."""
+        """Write an intent into a target's ledger."""
         keys = STORE.keys(self.layout.publications(target))
         number = sum(key.endswith(INTENT) for key in keys)
         intent = Publication(
@@ -195,6 +195,6 @@ class Run:
 
 
 def age(folder: Path, now: float, seconds: float) -> None:
-    """Make everything below a folder as old as that."""
+    """Set the age of everything below a folder."""
     for path in (folder, *folder.rglob("*")):
         os.utime(path, (now - seconds, now - seconds))

@@ -26,7 +26,7 @@ _BUSY_TRIES = 20
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """Where it answers; `token` empty before there is one."""
+    """The address of the API; `token` is empty until there is one."""
 
     url: str
     token: str = ""
@@ -48,7 +48,7 @@ class Api:
         raise AssertionError(f"{method} {path}: Airflow was busy {_BUSY_TRIES} times")
 
     def attempt(self, method: str, path: str, body: object = None) -> Any:
-        """Call; None while the server does not answer or does not know the thing yet."""
+        """Call; None while the server does not answer, or does not know the object yet."""
         try:
             return self.call(method, path, body)
         except (URLError, ConnectionError, TimeoutError, AssertionError):
@@ -103,7 +103,7 @@ def _ready(api: Api, dags: Mapping[str, str]) -> Api:
 
 
 def until(look: Callable[[], Found | None], what: str, *, seconds: float = 300) -> Found:
-    """Look until there is something."""
+    """Wait until there is a result."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if found := look():

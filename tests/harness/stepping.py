@@ -1,9 +1,9 @@
-"""Run several writers of one store through every order of their steps, with deaths and lost answers on the way.
+"""Run several writers of one store through every order of their steps, with deaths and lost answers.
 
     for run in every_order([writer_a, writer_b], faults=1): …
 
 A step is one operation on the store, or on the disk beside it. Writers are threads of which one runs at a time, up to
-its next step. Which one, and what befalls it, is chosen anew in each run until every choice has been made (stateless
+its next step. Which one, and what happens to it, is chosen in each run until every choice has been made (stateless
 model checking).
 """
 
@@ -21,7 +21,7 @@ Answer = TypeVar("Answer")
 
 
 class Fault(Enum):
-    """What may befall a step: the writer dies before it; it is done, and its answer is lost or asked for again."""
+    """What may happen at a step: the writer dies before it; or it is done, and its answer is lost or repeated."""
 
     DEATH = "death"
     LOST_ANSWER = "lost answer"
@@ -29,11 +29,11 @@ class Fault(Enum):
 
 
 class Died(BaseException):
-    """The writer is no more; it cleans up nothing."""
+    """The writer is dead, and cleans up nothing."""
 
 
 class Scheduler:
-    """Lets one writer at a time go one step; `choices` says which, in order, and beyond them the first that can."""
+    """Lets one writer at a time go one step; `choices` says which, in order; after them, the first that can."""
 
     def __init__(self, choices: Sequence[int], faults: int) -> None:
         self.choices, self.faults = list(choices), faults
@@ -105,7 +105,7 @@ class Scheduler:
 
 
 class SteppedStore(InMemoryStore):
-    """A store of one process, whose every call is a step; of a scheduler, where there is one."""
+    """A store in one process, in which every call is a step of a scheduler, if there is one."""
 
     def __init__(self, scheduler: Scheduler | None = None) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class SteppedStore(InMemoryStore):
 
 @dataclass(frozen=True)
 class Run:
-    """One order: what each writer gave or raised, None for one that died; and the steps that were taken."""
+    """One order: what each writer returned or raised, None for one that died; and the steps taken."""
 
     outcomes: dict[str, Any]
     trace: list[str]
@@ -129,7 +129,7 @@ class Run:
 def every_order(
     make: Callable[[Scheduler], dict[str, Callable[[], object]]], *, faults: int = 0
 ) -> Iterator[Run]:
-    """Run the writers that `make` gives, with a world of their own each time, in every order of their steps."""
+    """Run the writers that `make` returns, each time with a new world, in every order of their steps."""
     choices: list[int] | None = []
     while choices is not None:
         scheduler = Scheduler(choices, faults)
@@ -159,7 +159,7 @@ def _run(
 
 
 def _next(taken: list[tuple[int, int]]) -> list[int] | None:
-    """Return the choices of the next run: the last that can still be made otherwise is."""
+    """Return the choices of the next run: the last one that can still be changed is changed."""
     while taken and taken[-1][0] + 1 >= taken[-1][1]:
         taken.pop()
     if not taken:

@@ -1,6 +1,6 @@
-"""The four ways an operator can run: in one task or cut from the next, its parallelism set or left to Spark.
+"""The four ways an operator can run: in one task with the next or not, its parallelism set or left to Spark.
 
-Two of them show each factor once either way, and run always; the other two make the square, in `make test-long`.
+Two of them cover both values of each factor, and always run; the other two complete the square in `make test-long`.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Every state that two carriers of one intent can bring a target to."""
+"""Every state to which two carriers of one intent can bring a target."""
 
 import re
 import shutil
@@ -18,7 +18,7 @@ OLD, NEW = frozenset({"old-1", "old-2"}), frozenset({"new-1", "new-2"})
 
 @dataclass
 class World:
-    """A target, two carriers of one intent for it, and all states that they can bring it to."""
+    """A target, two carriers of one intent for it, and all states to which they can bring it."""
 
     root: Path
     begin: Callable[[Path], Intent]
@@ -27,7 +27,7 @@ class World:
     states: int = 0
 
     def explore(self, check: Callable[[Path], None]) -> None:
-        """Check the target in every state; and from every state, let both die and a third roll forward."""
+        """Check the target in every state; and from every state, let both die and a third finish."""
         known: set[object] = set()
         waiting = deque([""])  # short orders first: each is gone through from its beginning
         while waiting:
@@ -73,7 +73,7 @@ def _litter(folder: Path) -> list[Path]:
 
 
 def _position(carrier: Any) -> tuple[object, ...]:
-    """Say where a carrier stands, and with what in its hands; how often it has claimed does not matter."""
+    """Return where a carrier is, and what it holds; how often it has claimed does not matter."""
     found = []
     while isinstance(carrier, GeneratorType):
         if carrier.gi_frame is not None:

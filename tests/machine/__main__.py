@@ -1,6 +1,6 @@
-"""Let the machine look for a while: `python -m tests.machine --minutes 60 --seed 1`.
+"""Let the machine search for a while: `python -m tests.machine --minutes 60 --seed 1`.
 
-It goes from seed to seed until its time is over (a seed that has begun is finished), or until something is found: then
+It tries seed after seed until its time is over (a seed that has begun is finished), or until something is found: then
 it prints the shortest sequence it knows that shows it, as calls that can be pasted into a test.
 """
 
@@ -22,11 +22,11 @@ _ENDED = 143
 
 
 class Ended(KeyboardInterrupt):
-    """SIGTERM. Hypothesis takes SystemExit for a failure of what it tries, and lets this through."""
+    """SIGTERM. Hypothesis would treat SystemExit as a failure of the tried code, but lets this through."""
 
 
 def main() -> int:
-    """Look until the time is over; return 1 where something was found, 143 where SIGTERM came first."""
+    """Search until the time is over; return 1 if something was found, 143 after SIGTERM."""
     arguments = _arguments()
     WITHOUT.extend(arguments.without)
     warnings.simplefilter("ignore")

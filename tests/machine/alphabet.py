@@ -1,4 +1,4 @@
-"""Names and values that have broken something somewhere: columns, partitions and targets are drawn from them."""
+"""Names and values that have caused faults: columns, partitions and targets are drawn from them."""
 
 from typing import TypeVar
 
@@ -84,5 +84,5 @@ def drawn(what: str, values: tuple[T, ...]) -> st.SearchStrategy[T]:
 
 
 def mostly_plain(what: str, plain: T, rare: tuple[T, ...]) -> st.SearchStrategy[T]:
-    """Draw a plain value as often as one of all others together: two oddities at once hide each other."""
+    """Draw the plain value as often as all others together, since two oddities at once hide each other."""
     return st.one_of(st.just(plain), drawn(what, rare))

@@ -1,4 +1,4 @@
-"""What becomes of staged files: deleted, cut, changed in place, with and without Hadoop's checksums beside them."""
+"""Damage to staged files: deleted, cut, changed in place, with and without Hadoop's checksums beside them."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     begin    claim, check, prepare
     finish   publish
 
-Between the halves, and in the middle of any call, others may do what they like.
+Between the halves, and in the middle of any call, others may do anything.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Request:
-    """What an execution is to write, and as which run."""
+    """What an execution writes, and as which run."""
 
     run: str
     connector: Connector
@@ -57,7 +57,7 @@ class Request:
 
 @dataclass
 class Execution:
-    """An execution under way; `error` is what ended it, a death included."""
+    """An execution in progress; `error` is what ended it, including a death."""
 
     place: Place
     request: Request
@@ -97,7 +97,7 @@ class Execution:
         self._committer = SinkCommitter(operator, context, open_sink)
 
     def begin(self) -> bool:
-        """Claim the target, check the rows and prepare them; whether it may go on."""
+        """Claim the target, check the rows and prepare them; return whether it may continue."""
 
         def prepare() -> None:
             self._committer.start()
@@ -107,7 +107,7 @@ class Execution:
         return self._do(prepare)
 
     def finish(self) -> bool:
-        """Publish; whether it did."""
+        """Publish; return whether it succeeded."""
 
         def commit() -> None:
             self._committer.commit()

@@ -1,9 +1,9 @@
-"""What may go wrong in one call to a file system or a store, and when: `Fault("timed out", "rename", 2)`.
+"""What goes wrong in one call to a file system or a store, and when: `Fault("timed out", "rename", 2)`.
 
 denied, reset, timed out, not found    the call is not made; the error says why
-answer lost                            it is made, and the error comes all the same
+answer lost                            it is made, and the error comes nevertheless
 answered twice                         it is made, and made again, as a client does that got no answer
-death                                  it is not made, and nothing after it: the driver is no more
+death                                  it is not made, and nothing after it: the driver is dead
 death after                            it is made, and nothing after it
 slow                                   it is made, after another execution has had its turn
 """
@@ -41,7 +41,7 @@ _ERRORS: dict[str, tuple[type[OSError], int]] = {
 
 
 class Died(BaseException):
-    """The driver is no more; it cleans up nothing."""
+    """The driver is dead, and cleans up nothing."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Fault:
 
 @dataclass
 class Fate:
-    """What befalls one execution: at most one fault. After a death, every call is the same death."""
+    """What happens to one execution: at most one fault. After a death, every call raises the same death."""
 
     fault: Fault | None = None
     meanwhile: Callable[[], None] = field(
@@ -68,7 +68,7 @@ class Fate:
     thread: int = field(default_factory=threading.get_ident)
 
     def call(self, name: str, what: str, do: Callable[[], Any]) -> Any:
-        """Make a call, unless fate has it otherwise."""
+        """Make a call, unless a fault is planned for it."""
         if self.is_dead:
             raise Died
         kind = self.strikes(name)
@@ -81,7 +81,7 @@ class Fate:
         return self._strike(kind, what, do)
 
     def strikes(self, name: str) -> str | None:
-        """Return what befalls the next call of a kind; None for nothing."""
+        """Return the fault of the next call of a kind, None if there is none."""
         fault = self.fault
         is_now = fault is not None and (fault.call, fault.nth) == (name, self.calls.get(name, 0))
         return fault.kind if fault is not None and is_now else None

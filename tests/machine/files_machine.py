@@ -1,4 +1,4 @@
-"""Runs, reruns, others and faults on one folder."""
+"""Runs, reruns, other writers and faults on one folder."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Ground:
 
 @dataclass
 class FilesWorld:
-    """A target on disk, the staging root, and a neighbor whose rows nobody may touch."""
+    """A target on disk, the staging root, and a neighbor whose rows must not change."""
 
     spark: SparkSession
     ground: Ground
@@ -82,7 +82,7 @@ class FilesWorld:
 
     @property
     def target(self) -> Path:
-        """Where the sink writes."""
+        """Return the folder to which the sink writes."""
         return self.folder / "targets" / self.ground.target
 
     def end(self) -> None:
@@ -106,7 +106,7 @@ class FilesWorld:
         return f"files, store {self.ground.store}"
 
     def request(self, written: Written, settings: Mapping[str, Any]) -> Request:
-        """Say what an execution writes."""
+        """Return what an execution writes."""
         options = settings.get("options", ())
         path = settings.get("alias", "{}").format(self.target)
         return Request(
@@ -131,7 +131,7 @@ class FilesWorld:
         return odd
 
     def after(self, state: State, written: Written) -> list[State]:
-        """Return what a folder holds then: a run counts once, whatever its mode."""
+        """Return what the folder must contain then: a run counts once, whatever its mode."""
         run, rows, state = written.run, written.rows, state.publish(written)
         if written.mode in ("overwrite", "error-if-exists"):
             return [state.emptied().with_rows(run, rows)]
@@ -152,11 +152,11 @@ class FilesWorld:
         return [one.with_rows(run, rows) for one in states]
 
     def adds_nothing(self, state: State, written: Written) -> bool:  # noqa: ARG002  # files say who wrote them
-        """Whether an execution leaves the target as it is: none does."""
+        """Return False: every execution changes the target."""
         return False
 
     def as_seen(self, row: Row) -> Row:
-        """Return a row as it comes out of a folder."""
+        """Return a row as it is read from a folder."""
         id, part, number = row
         return (id, in_folders(part) if self.ground.partitioned else part, number)
 
@@ -165,7 +165,7 @@ class FilesWorld:
         return rows_in(self.target, self.ground.column, self.ground.format)
 
     def seen_by_spark(self) -> Counter[Row]:
-        """Count the rows in the target as somebody does who reads it with Spark."""
+        """Count the rows in the target by reading it with Spark."""
         if not self.target.exists():
             return Counter()
         path = "".join(f"\\{c}" if c in _ESCAPED_IN_GLOBS else c for c in str(self.target))
@@ -208,5 +208,5 @@ class FilesWorld:
 
 
 def _escaped(name: str) -> str:
-    """Write a name as Spark writes it into a folder's."""
+    """Return a name as Spark writes it into a folder's name."""
     return "".join(f"%{ord(c):02X}" if c in _ESCAPED else c for c in name)

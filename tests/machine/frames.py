@@ -1,4 +1,4 @@
-"""Rows of the machine as data: id, a column whose name is drawn, and a number that is given once."""
+"""Rows of the machine as data: id, a column whose name is drawn, and a unique number."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ def schema(column: str) -> StructType:
 
 
 def frame(spark: SparkSession, rows: Sequence[Row], column: str) -> DataFrame:
-    """Hand rows to Spark."""
+    """Return rows as a DataFrame."""
     return spark.createDataFrame(table(rows, column), schema(column)).coalesce(1)

@@ -1,8 +1,8 @@
-"""What executions did, held to the model: the part of a sink's machine that draws nothing.
+"""Compare what executions did with the model: the part of a sink's machine that draws nothing.
 
 begin → finish        an execution's halves; `attempt` is both
-holds                 what the target holds is what one of the right states says
-end_well              faults are lifted: who has not finished does, and one more run is taken
+holds                 the target has the rows of one of the right states
+end_well              faults are lifted: unfinished executions finish, and one more run succeeds
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ _NOTHING_ELSE = nullcontext()
 
 
 class SinkWorld(Protocol):
-    """A target and who reads it."""
+    """A target and its readers."""
 
     @property
     def name(self) -> str:
-        """Name the kind of world, for the tally."""
+        """Return the name of the kind of world, for the tally."""
 
     def request(self, written: Written, settings: Mapping[str, Any]) -> Request:
-        """Say what an execution writes."""
+        """Return what an execution writes."""
 
     def execution(self, request: Request, fate: Fate) -> Execution:
         """Return the next execution."""
 
     def oddities(self, written: Written, settings: Mapping[str, Any]) -> list[str]:
-        """Name what is unusual about a write: for that, and until it was accepted once, it may be refused."""
+        """Return what is unusual about a write: it may be refused for that, until it was accepted once."""
 
     def after(self, state: State, written: Written) -> list[State]:
         """Return the states that are right once this has been published."""
 
     def adds_nothing(self, state: State, written: Written) -> bool:
-        """Whether an execution leaves the target as it is, since its run has published before."""
+        """Whether an execution does not change the target, since its run has published before."""
 
     def as_seen(self, row: Row) -> Row:
         """Return a row as a reader sees it."""
@@ -54,10 +54,10 @@ class SinkWorld(Protocol):
         """Count the rows in the target, without Spark."""
 
     def seen_by_spark(self) -> Counter[Row]:
-        """Count the rows in the target as somebody does who reads it with Spark."""
+        """Count the rows in the target by reading it with Spark."""
 
     def what_else_changed(self) -> str | None:
-        """Say what has changed that no execution may touch."""
+        """Return what has changed although no execution may change it."""
 
     def end(self) -> None:
         """Remove everything."""
@@ -65,7 +65,7 @@ class SinkWorld(Protocol):
 
 @dataclass
 class Pending:
-    """An execution under way, and what happened since it began."""
+    """An execution in progress, and what happened since it began."""
 
     execution: Execution
     written: Written
@@ -133,20 +133,20 @@ class Judgment:
     def finish(
         self, pending: Pending, meanwhile: AbstractContextManager[None] = _NOTHING_ELSE
     ) -> None:
-        """Let an execution publish; `meanwhile` is over before anybody looks at the target."""
+        """Let an execution publish; `meanwhile` is over before the target is read."""
         pending.is_publishing = True
         with meanwhile:
             pending.execution.finish()
         self._judge(pending)
 
     def others_put(self, row: Row) -> None:
-        """Take a row that others have put into the target into the model."""
+        """Add a row that others have put into the target to the model."""
         self.states = [state.with_rows(OTHERS, [row]) for state in self.states]
         for pending in self.pending:
             pending.others_came.append(row)
 
     def holds(self, trace: str = "") -> None:
-        """Compare what the target holds with the model, and keep the states that are right."""
+        """Compare the target with the model, and keep the states that match."""
         changed = self.world.what_else_changed()
         assert changed is None, f"{changed}\n{trace}"
         seen = self.world.seen()
@@ -162,7 +162,7 @@ class Judgment:
         self.states = right
 
     def end_well(self) -> None:
-        """Lift all faults: who has not finished does, and the target takes one more run."""
+        """Lift all faults: unfinished executions finish, and one more run succeeds."""
         while self.pending:
             self.finish(self.pending.pop(0))
         for settings in list(self.unfinished.values()):
@@ -175,7 +175,7 @@ class Judgment:
         assert seen == by_spark, f"Spark sees {dict(by_spark)}, and there is {dict(seen)}"
 
     def _overtake(self, pending: Pending) -> None:
-        """Let another run append while a call of this execution takes its time."""
+        """Let another run append during a call of this execution."""
         self.pending.append(pending)
         if pending.is_publishing:  # it may have decided by now, or not
             pending.was_overtaken, self.is_settled = True, False

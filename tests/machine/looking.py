@@ -1,4 +1,4 @@
-"""One look: a machine, a seed, so many worlds; and what all looks need."""
+"""One search: a machine, a seed, a number of worlds; and what all searches need."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Look:
     found: BaseException | None = field(default=None)
 
     def find(self) -> str | None:
-        """Look; return how to see what was found, None where nothing was."""
+        """Search; return how to reproduce what was found, None if nothing was."""
         before, started = TALLY.steps, time.monotonic()
         machine = MACHINES[self.machine]
         phases = [Phase.generate, Phase.shrink] if self.shrink else [Phase.generate]
@@ -69,7 +69,7 @@ class Look:
 
     @property
     def line(self) -> str:
-        """Say in one line what was done."""
+        """Return in one line what was done."""
         outcome = "clean" if self.found is None else "FOUND"
         return f"{self.machine:8} seed {self.seed}: {self.steps} steps, {self.seconds:.0f} s, {outcome}"
 
@@ -94,7 +94,7 @@ def sessions(machines: Sequence[str], spark: SparkSession | None = None) -> Iter
 
 @contextmanager
 def _quiet() -> Iterator[SparkSession]:
-    """Start a Spark that says nothing of failures: most are meant."""
+    """Start a Spark that does not log failures, since most are intended."""
     with local_session() as spark:
         spark.sparkContext.setLogLevel("OFF")
         yield spark

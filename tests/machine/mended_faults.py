@@ -1,6 +1,6 @@
-"""The 25 faults that were mended, each put back as it was: which lines, and what must notice it (docs/machine.md).
+"""The 25 faults that were fixed, each as an edit that puts it back, and what must notice it (docs/machine.md).
 
-A fault of several parts has an entry for each part that has lines of its own.
+A fault of several parts has an entry for each part with separate lines.
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ STAGING_READ_TESTS = "airflow/test_staging_reads.py"
 RENDERED = "declaration/test_rendered_databases.py"
 YAML_FILES = "yaml/test_yaml_files.py"
 COUNTS_ONCE = f"{AWKWARD}::test_a_run_counts_once_whatever_its_partition_column_is_called"
-NOT_EXCHANGED = f"{AWKWARD}::test_where_folders_cannot_be_exchanged_old_files_go_whatever_their_column_is_called"
+NOT_EXCHANGED = (
+    f"{AWKWARD}::test_without_folder_exchange_old_files_are_removed_whatever_their_column_is_called"
+)
 CALLED = f"{AWKWARD}::test_target_names_are_taken_literally"
 COMES_BACK = f"{FORMATS}::test_a_value_that_a_format_would_change_is_refused_before_publishing"
 FILES_MACHINE = "machine: files"
@@ -163,7 +165,7 @@ FAULTS = (
         3,
         "a stranger's file whose name begins with 'empty-' is taken for ours",
         (FILE_SINK, "if file not in markers", 'if not file.startswith("empty-")'),
-        found_by=f"{AWKWARD}::test_a_marker_file_goes_when_rows_come_and_a_strangers_file_of_its_name_does_not",
+        found_by=f"{AWKWARD}::test_a_marker_file_is_removed_once_there_are_rows_but_not_a_foreign_file_of_its_name",
     ),
     _fault(
         4,
@@ -185,7 +187,7 @@ FAULTS = (
             "if reason is not None and self.is_shared(output) and output not in self._results:",
             "if False:",
         ),
-        found_by=f"{CHANGING}::test_a_table_that_is_no_list_of_files_gives_both_sinks_the_same_rows",
+        found_by=f"{CHANGING}::test_a_table_that_is_not_a_list_of_files_gives_both_sinks_the_same_rows",
     ),
     _fault(
         5,
@@ -214,7 +216,7 @@ FAULTS = (
         (OTHER_PLACES, "ends = (*rendered, *_recorded(task, others))", "ends = ()"),
         (OTHER_PLACES, "return recorded_endpoints(task.layout, task.region, ids)", "return ()"),
         found_by=(
-            f"{OTHER_TESTS}::test_targets_that_meet_once_rendered_are_refused_by_whichever_task_is_first",
+            f"{OTHER_TESTS}::test_rendered_targets_that_overlap_are_refused_by_the_first_task",
             f"{OTHER_TESTS}::test_targets_only_another_task_can_render_are_compared_once_it_started",
         ),
     ),
@@ -373,7 +375,7 @@ FAULTS = (
             "self._refuse_what_may_be_own(target, error, before)\n                continue",
             "raise",
         ),
-        found_by="staging/publications/test_ledger.py::test_an_unreadable_intent_blocks_nobody_once_it_is_done",
+        found_by="staging/publications/test_ledger.py::test_an_unreadable_intent_does_not_block_once_it_is_done",
     ),
     _fault(
         15,
@@ -524,7 +526,7 @@ FAULTS = (
             "begun.append((turns[name], 0, folder) if name in turns else (-1, time, folder))",
             "begun.append((-1, time, folder))",
         ),
-        found_by="staging/executions/test_execution_order.py::test_a_clock_that_is_set_back_makes_no_zombie_the_valid_attempt",
+        found_by="staging/executions/test_execution_order.py::test_a_clock_that_is_set_back_does_not_revive_an_old_attempt",
     ),
     _fault(
         22,

@@ -1,7 +1,7 @@
-"""Put each mended fault back, and see that a test or a machine finds it.
+"""Put each fixed fault back, and check that a test or a machine finds it.
 
     python -m tests.machine.mends [ITEM…]     all of docs/machine.md, or those with these numbers
-    python -m tests.machine.mends --tests     without the machines, which look for minutes; --machines: these alone
+    python -m tests.machine.mends --tests     without the machines, which search for minutes; --machines: only these
 
 The named tests must pass on the package as it is. Then each fault (`mended_faults.py`) is put into a copy of it. It is
 found where all tests named for it fail, and all machines find a sequence of steps. A test that cannot run (an import or
@@ -34,7 +34,7 @@ _BROKEN = re.compile(
 
 
 class Outcome(StrEnum):
-    """What became of one test, or of one machine's look."""
+    """The outcome of one test, or of one machine's search."""
 
     FOUND = "found"
     PASSED = "passes"
@@ -49,7 +49,7 @@ _COUNTS = (Outcome.SKIPPED, Outcome.PASSED, Outcome.FOUND, Outcome.HUNG, Outcome
 
 @dataclass(frozen=True)
 class Answer:
-    """What one of `found_by` said to a fault."""
+    """The answer of one of `found_by` to a fault."""
 
     finder: str
     outcome: Outcome
@@ -57,7 +57,7 @@ class Answer:
 
 
 def main() -> int:
-    """Try the faults one by one, and report each as it comes."""
+    """Try the faults one by one, and report each result immediately."""
     arguments = _arguments()
     if lost := misplaced(edit for fault in FAULTS for edit in fault.edits):
         sys.exit("\n".join(lost))
@@ -98,7 +98,7 @@ def _failing_anyway(faults: Sequence[Fault]) -> list[Answer]:
 
 
 def ask(fault: Fault, finders: Sequence[str]) -> tuple[Answer, ...]:
-    """Put a fault back, and return what these of its `found_by` say to it."""
+    """Put a fault back, and return the answers of these of its `found_by`."""
     return tuple(_answers(fault, finders))
 
 
@@ -159,7 +159,7 @@ def _answer(test: str, case: ElementTree.Element) -> Answer:
 
 
 def _let_look(package: Path, finder: str) -> Answer:
-    """Let a machine look until it finds something, or its time is over."""
+    """Let a machine search until it finds something, or its time is over."""
     machine = finder.removeprefix("machine: ")
     run = run_python(
         package,

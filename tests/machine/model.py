@@ -1,8 +1,8 @@
-"""What a target must hold, as a dictionary: the rows of each run, and those of others.
+"""What a target must contain, as a dictionary: the rows of each run, and those of others.
 
     State({"run 1": rows, "others": rows})  --write-->  the states that are right afterwards
 
-A row is (id, part, number): `number` is given once in the life of a world, so two rows are never alike. Where an
+A row is (id, part, number): `number` is unique in a world, so two rows are never equal. Where an
 execution failed, both states are right until the next one has settled it: the model then has both.
 """
 
@@ -39,16 +39,16 @@ class Written:
 
     @property
     def has_unusable_keys(self) -> bool:
-        """Whether a merge must be refused: a key is there twice, or has a NULL."""
+        """Whether a merge must be refused: a key is duplicate, or has a NULL."""
         keys = [self.key(row) for row in self.rows]
         return len(set(keys)) < len(keys) or any(None in key for key in keys)
 
 
 @dataclass(frozen=True)
 class State:
-    """Rows by who put them there.
+    """Rows by their writers.
 
-    `files` are those who may have left a file, with or without rows in it; `published` the sinks of each run that have
+    `files` are the writers that may have left a file, with or without rows; `published` the sinks of each run that have
     published at all.
     """
 
@@ -69,7 +69,7 @@ class State:
         )
 
     def holds_others(self, run: str, but: Set[Row]) -> bool:
-        """Whether there are rows of others than a run, but for some."""
+        """Whether there are rows of other writers than a run, except some."""
         own = {run, f"merged by {run}"}
         return any(set(rows) - but for owner, rows in self.rows.items() if owner not in own)
 
@@ -83,7 +83,7 @@ class State:
         return set(written.rows) <= {row for rows in self.rows.values() for row in rows}
 
     def others_than(self, run: str) -> State:
-        """Return what is left without what a run has put there."""
+        """Return the rows of all writers except a run."""
         kept = {owner: rows for owner, rows in self.rows.items() if owner != run and rows}
         return replace(self, rows=kept, files=self.files - {run})
 
@@ -106,7 +106,7 @@ class State:
         return replace(self, rows={}, files=frozenset())
 
     def merged(self, written: Written) -> State:
-        """Return the state with rows merged by key: from then on all rows are in files of everybody."""
+        """Return the state with rows merged by key: from then on, all rows are in shared files."""
         keys = {written.key(row) for row in written.rows}
         found: dict[str, tuple[Row, ...]] = {}
         for owner, rows in self.rows.items():
@@ -117,7 +117,7 @@ class State:
 
 
 def distinct(states: Iterable[State]) -> list[State]:
-    """Leave out states that are there already."""
+    """Return the states without duplicates."""
     found: list[State] = []
     for state in states:
         if state not in found:

@@ -1,6 +1,6 @@
-"""Between a client and a database: every query and every new connection is a call that may meet its fate.
+"""A proxy between a client and a database: every query and every new connection is a call that may fail.
 
-It knows as much of PostgreSQL's protocol as it needs to tell queries from the rest of the conversation.
+It knows as much of PostgreSQL's protocol as it needs to recognize queries.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SILENCE = 0.3
 
 @dataclass
 class Proxy:
-    """Listens on a free port of loopback, and passes on to another; `fate` is that of whoever talks now."""
+    """Listens on a free port of loopback, and forwards to another; `fate` is that of the current client."""
 
     to: int
     fate: Fate = field(default_factory=Fate)
@@ -31,12 +31,12 @@ class Proxy:
 
     @property
     def port(self) -> int:
-        """Return where to connect."""
+        """Return the port to connect to."""
         return int(self._listener.getsockname()[1])
 
     @contextmanager
     def meeting(self, fate: Fate) -> Iterator[None]:
-        """Let everything that is said from here meet a fate."""
+        """Apply a fate to all communication within the block."""
         before, self.fate = self.fate, fate
         try:
             yield
@@ -44,7 +44,7 @@ class Proxy:
             self.fate = before
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._listener.close()
 
     def _accept(self) -> None:
@@ -72,7 +72,7 @@ class Proxy:
 
 
 def _hang_up(server: socket.socket) -> None:
-    """End a conversation: to close a socket that another thread reads from tells the other side nothing."""
+    """End a connection: closing a socket that another thread reads from would not notify the other side."""
     with suppress(OSError):
         server.shutdown(socket.SHUT_RDWR)
 

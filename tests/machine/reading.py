@@ -1,4 +1,4 @@
-"""Read a folder of files without Spark: what Spark's readers would see, by rules written down here once more."""
+"""Read a folder of files without Spark: what Spark's readers would see, by rules that are repeated here."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Between the driver's Python and the operating system: every call below a folder is counted, and may meet its fate.
+"""A layer between the driver's Python and the operating system: every call below a folder is counted, and may fail.
 
-Functions of `os` are replaced while an execution runs, in its thread only. The product knows nothing of it; what the
+Functions of `os` are replaced while an execution runs, in its thread only. The product does not notice it; what the
 JVM does to files is not seen here.
 """
 
@@ -49,7 +49,7 @@ _here = _Here()
 
 @contextmanager
 def meeting(fate: Fate, *folders: Path) -> Iterator[None]:
-    """Let every call of this thread on paths below the folders meet its fate."""
+    """Apply a fate to every call of this thread on paths below the folders."""
     assert _here.fate is None, "one execution at a time in a thread"
     _here.fate, _here.folders = fate, tuple(map(str, folders))
     try:
@@ -61,7 +61,7 @@ def meeting(fate: Fate, *folders: Path) -> Iterator[None]:
 
 @contextmanager
 def apart() -> Iterator[None]:
-    """Let this thread do something else in the middle of a call: no fate of the caller's."""
+    """Let this thread do something else in the middle of a call, without the caller's fate."""
     fate, folders = _here.fate, _here.folders
     _here.fate = None
     try:

@@ -1,4 +1,4 @@
-"""Hypothesis's state machine of one sink's target: rules that draw, and a judgment that holds."""
+"""Hypothesis's state machine of one sink's target: rules that draw, and a judgment that compares."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def faults(
 
 
 class SinkMachine(RuleBasedStateMachine):
-    """What machines of all worlds have in common; each begins its own."""
+    """What the machines of all worlds share; each starts its own world."""
 
     session: ClassVar[Callable[[], SparkSession]]
 
@@ -59,7 +59,7 @@ class SinkMachine(RuleBasedStateMachine):
             self.judgment.holds()
 
     def hang(self, **settings: Any) -> None:
-        """Let an execution prepare its rows, and not go on."""
+        """Let an execution prepare its rows, and then hang."""
         pending = self.judgment.begin(**settings)
         if pending.execution.error is None:
             self.judgment.pending.append(pending)

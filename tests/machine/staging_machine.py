@@ -1,6 +1,6 @@
-"""Writers and readers of one staged result, and what may become of its files: never other rows than were committed.
+"""Writers and readers of one staged result, and damage to its files: readers never get other than committed rows.
 
-The model is a list: the rows of each epoch. Who reads gets the rows of the last one, or an error that says it is lost;
+The model is a list: the rows of each epoch. A reader gets the rows of the last one, or an error that it is lost;
 once it has been computed again it is read.
 """
 
@@ -89,7 +89,7 @@ class StagingMachine(RuleBasedStateMachine):
 
     @initialize(ignores=st.booleans())
     def begin(self, *, ignores: bool) -> None:
-        """Begin with an empty root; `ignores`: the cluster has set that files that cannot be read are passed over."""
+        """Start with an empty root; `ignores`: the cluster is configured to skip unreadable files."""
         TALLY.examples += 1
         for setting in _IGNORES:
             type(self).session().conf.set(setting, str(ignores).lower())
@@ -136,7 +136,7 @@ class StagingMachine(RuleBasedStateMachine):
         self._read()
 
     def teardown(self) -> None:
-        """Compute it once more: whatever has become of it, it is read then."""
+        """Compute it once more: whatever has happened to it, it must be readable then."""
         try:
             if sys.exc_info()[0] is None and self.has_committed:
                 self._end_well()

@@ -1,4 +1,4 @@
-"""A store whose every call meets its fate."""
+"""A store in which every call may fail."""
 
 from __future__ import annotations
 

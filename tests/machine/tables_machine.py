@@ -1,4 +1,4 @@
-"""Runs, reruns, others and faults on one table."""
+"""Runs, reruns, other writers and faults on one table."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class TablesWorld:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def execution(self, request: Request, fate: Fate) -> Execution:
-        """Return the next execution; what it says to the server meets its fate."""
+        """Return the next execution; its queries to the server may fail."""
         return Execution(
             self.place,
             request,
@@ -74,7 +74,7 @@ class TablesWorld:
         )
 
     def request(self, written: Written, settings: Mapping[str, Any]) -> Request:
-        """Say what an execution writes."""
+        """Return what an execution writes."""
         connector = Jdbc(
             f"jdbc:postgresql://127.0.0.1:{self.proxy.port}/{self.server.database}",
             table=settings.get("alias", self.table),
@@ -103,7 +103,7 @@ class TablesWorld:
         return odd
 
     def after(self, state: State, written: Written) -> list[State]:
-        """Return what a table holds then: rows do not say who wrote them, so a second append adds nothing."""
+        """Return what the table must contain then: rows do not show who wrote them, so a second append adds nothing."""
         has_published = bool(state.published.get(written.run))
         state = state.publish(written)
         if written.mode == "merge":
@@ -113,11 +113,11 @@ class TablesWorld:
         return [state.emptied().with_rows(written.run, written.rows)]
 
     def adds_nothing(self, state: State, written: Written) -> bool:
-        """Whether an execution leaves the table as it is: a run appends once."""
+        """Whether an execution does not change the table: a run appends once."""
         return written.mode == "append" and bool(state.published.get(written.run))
 
     def as_seen(self, row: Row) -> Row:
-        """Return a row as it comes out of a table."""
+        """Return a row as it is read from a table."""
         return row
 
     def seen(self) -> Counter[Row]:
@@ -153,12 +153,12 @@ class TablesWorld:
         return None if rows == [("1",)] else "another table has changed"
 
     def left_beside(self) -> list[str]:
-        """List tables that nobody needs any more."""
+        """List tables that are not needed any more."""
         rows = self.server.sql("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
         return [name for (name,) in rows if name.startswith("graph_compiler_")]
 
     def others_put(self, row: Row) -> None:
-        """Let somebody else insert a row, into a table of theirs if there is none."""
+        """Let another writer insert a row, into a new table if there is none."""
         if not self.exists():
             kinds = ", ".join(
                 f'"{one.name}" {"TEXT" if one.name == self.column else "BIGINT"}'
@@ -175,7 +175,7 @@ class TablesWorld:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Let somebody else hold the table, as a long transaction does."""
+        """Let another client lock the table, as a long transaction does."""
         if not self.exists():
             yield
             return

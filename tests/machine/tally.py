@@ -19,7 +19,7 @@ class Tally:
     refusals: Counter[str] = field(default_factory=Counter)
 
     def table(self) -> str:
-        """Write modes × faults, for each world."""
+        """Return a table of modes × faults for each world."""
         faults = sorted({fault for _, _, fault in self.tried})
         rows = [["world", "mode", *faults]]
         for world, mode in sorted({(world, mode) for world, mode, _ in self.tried}):

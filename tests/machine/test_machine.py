@@ -1,4 +1,4 @@
-"""A short look by each machine, the same each time; and that the machine sees what it is there to see.
+"""A short search by each machine, the same each time; and the machine finds planted faults.
 
 The long one: `make test-machine ARGS="--minutes 60 --seed 1"`.
 """
@@ -72,7 +72,7 @@ sys.exit(program.main())
 
 
 @pytest.mark.parametrize("how", ["goes through", "taken for a failure"])
-def test_sigterm_ends_the_machine_and_is_no_finding(how: str) -> None:
+def test_sigterm_ends_the_machine_and_is_not_a_finding(how: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", TOLD_TO_END, how], capture_output=True, text=True, check=False
     )

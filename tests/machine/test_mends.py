@@ -1,4 +1,4 @@
-"""Each mended fault is found when it is put back; and what counts as found."""
+"""Each fixed fault is found when it is put back; and what counts as found."""
 
 import pytest
 

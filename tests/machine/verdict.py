@@ -1,4 +1,4 @@
-"""Whether an error is one that people can do something with."""
+"""Whether an error is one that a user can act on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.machine.faults import Died
 
 
 def why_not_clear(execution: Execution) -> str | None:
-    """Return what is wrong with how an execution ended; None for an error of our tree, of Spark's, or of the fault."""
+    """Return why an execution's error is unclear; None for an error of our tree, of Spark, or of the fault."""
     error = execution.error
     if error is None or isinstance(error, GraphCompilerError):
         return None

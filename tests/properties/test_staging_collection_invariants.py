@@ -1,4 +1,4 @@
-"""Whatever lies in a staging root, a collection leaves what somebody may still read."""
+"""Whatever a staging root contains, a collection leaves what may still be read."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -134,7 +134,7 @@ POLICIES = st.builds(
 
 
 def removed(inventory: StagingInventory, policy: Policy, run: StagedRun) -> set[str]:
-    """Return what goes of one run, its folder included."""
+    """Return what is removed of one run, including its folder."""
     collection = collect(inventory, policy)
     return {removal.path for removal in collection.removals if removal.run == run.identity}
 

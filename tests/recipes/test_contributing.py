@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md names files and tests that are there, and no recipe takes more than four files."""
+"""CONTRIBUTING.md names existing files and tests, and no recipe takes more than four files."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A setting that is not there, in use: `test_setting.py` puts it into a copy of the package and runs this on it."""
+"""Use a setting that `test_setting.py` adds to a copy of the package, on which it runs this."""
 
 import sys
 from typing import Any
@@ -26,7 +26,7 @@ def rows_out() -> Any:
 
 
 def check_declaration() -> None:
-    """From Python and YAML to the descriptor, through the wire, and from documents that do not know it."""
+    """Check it from Python and YAML to the descriptor, through the wire, and from documents without it."""
     pipeline = declared().pipeline()
     text = export_pipeline(pipeline)
     assert "most_rows: 2" in text

@@ -1,4 +1,4 @@
-"""Functions that change what a pipeline reads while it is read; pipelines of tests name them."""
+"""Functions that change a pipeline's sources while they are read; pipelines of tests name them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 
 def _changing(rows: DataFrame, change: Any) -> DataFrame:
-    """Return the rows as they are; `change` is called with the first input file when they have been read."""
+    """Return the rows unchanged; `change` is called with the first input file when they have been read."""
     path = rows.inputFiles()[0].removeprefix("file://")
 
     def changed(batches: Iterator[Any]) -> Iterator[Any]:

@@ -30,7 +30,7 @@ RunPipeline = Callable[..., list[ExecutionReport]]
 
 @pytest.fixture(autouse=True)
 def _log_is_printed() -> Iterator[None]:
-    """Print what the runtime logs where its programs print it."""
+    """Print the runtime's log where its programs print it."""
     with shown_log():
         yield
 

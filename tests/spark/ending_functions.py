@@ -1,4 +1,4 @@
-"""Functions that do to their driver what no function should; pipelines of tests name them."""
+"""Functions that harm their driver; pipelines of tests name them."""
 
 import atexit
 import os
@@ -68,7 +68,7 @@ def says_much(_rows: DataFrame) -> DataFrame:
 
 
 def forks(rows: DataFrame) -> DataFrame:
-    """Fork a child that comes back as if it were the driver, and one that fails."""
+    """Fork a child that returns as if it were the driver, and one that fails."""
     if os.fork() == 0:
         return rows
     if os.fork() == 0:
@@ -82,7 +82,7 @@ def ends_the_process(_rows: DataFrame) -> DataFrame:
 
 
 def prints_and_stays(rows: DataFrame) -> DataFrame:
-    """Print 100 MB, and leave a thread and a process that never end, and one who changes the exit code."""
+    """Print 100 MB, and leave a thread and a process that never end, and a hook that changes the exit code."""
     import multiprocessing
 
     for _ in range(100):
@@ -94,7 +94,7 @@ def prints_and_stays(rows: DataFrame) -> DataFrame:
 
 
 def hoards(rows: DataFrame) -> DataFrame:
-    """Take memory without end in the worker that runs a batch, as far as its limit, or 16 GB."""
+    """Allocate memory in the worker that runs a batch, up to its limit or 16 GB."""
 
     def hoarded(batches: Iterator[Any]) -> Iterator[Any]:
         held = [bytearray(1 << 26) for _ in range(1 << 8)]
@@ -117,7 +117,7 @@ def hoards_as_numpy(rows: DataFrame) -> DataFrame:
 
 
 def is_killed_for_its_memory(rows: DataFrame) -> DataFrame:
-    """End as the kernel ends a worker that nothing limits."""
+    """End as the kernel ends a worker without a memory limit."""
 
     def killed(batches: Iterator[Any]) -> Iterator[Any]:
         import os  # where the function runs

@@ -1,4 +1,4 @@
-"""Functions that fail, as a user's module would have them; `# here` marks the line that does."""
+"""Functions that fail, as in a user's module; `# here` marks the failing line."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,7 +105,7 @@ def keeps_even(rows: DataFrame) -> DataFrame:
 
 
 def fails_once(rows: DataFrame) -> DataFrame:
-    """Fail in the middle of every task's first attempt, when rows have been given."""
+    """Fail in the middle of every task's first attempt, after some rows."""
 
     def shaky(batches: Iterator[Any]) -> Iterator[Any]:
         context = TaskContext.get()

@@ -1,4 +1,4 @@
-"""Assertions on plans: what holds passes, and what does not says what was found, where, and why."""
+"""Assertions on plans: failures show what was found, where, and why."""
 
 from collections.abc import Callable
 
@@ -95,7 +95,7 @@ def test_failed_assertions_say_what_differs(
         assert each in str(failed.value)
 
 
-def test_misspelt_names_and_reasons_are_usage_errors(plan: CompiledPlan) -> None:
+def test_misspelled_names_and_reasons_are_usage_errors(plan: CompiledPlan) -> None:
     with pytest.raises(OperatorNotFoundError, match="did you mean 'lateness'?"):
         plan.task_of("latenes")
     with pytest.raises(

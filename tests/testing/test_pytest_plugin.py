@@ -1,4 +1,4 @@
-"""The plugin costs a pytest run nothing until a fixture is used, and both ways to load it are one plugin."""
+"""The plugin has no cost for a pytest run until a fixture is used, and both ways to load it give one plugin."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PLUGIN = "graph_compiler.testing.pytest_plugin"
 
 
-def test_loading_it_loads_neither_spark_nor_airflow_nor_the_compiler() -> None:
+def test_loading_the_plugin_imports_neither_spark_nor_airflow_nor_the_compiler() -> None:
     program = f"import sys, {PLUGIN}; print(*{{name.split('.')[0] for name in sys.modules}}, *sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program],
@@ -39,7 +39,7 @@ def test_the_entry_point_is_named_as_the_module() -> None:
     assert project["entry-points"]["pytest11"] == {PLUGIN: PLUGIN}
 
 
-def test_everything_that_is_exported_is_there() -> None:
+def test_every_exported_name_exists() -> None:
     for name in graph_compiler.testing.__all__:
         if name in ("CompiledPlan", "assert_rows", "REAL", "Rows"):  # the others need Spark
             assert getattr(graph_compiler.testing, name) is not None

@@ -1,4 +1,4 @@
-"""Rows are compared as a test means it, and a difference is told by row and column."""
+"""Rows are compared as a test intends, and a difference is reported by row and column."""
 
 import pytest
 

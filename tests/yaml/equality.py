@@ -1,4 +1,4 @@
-"""What two declarations compile to, without the lines they stand in."""
+"""What two declarations compile to, without their line numbers."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ def compiled(pipeline: Pipeline) -> Json:
 
 
 def assert_equal(found: Pipeline, wanted: Pipeline) -> None:
-    """Hold two declarations to be one: their values, ids among them, and all that is compiled of them."""
+    """Assert that two declarations are equal: their values, including ids, and everything compiled from them."""
     found, wanted = without_lines(found), without_lines(wanted)
     assert found.transformations == wanted.transformations
     assert found == wanted

@@ -1,4 +1,4 @@
-"""The page about YAML: its example is a pipeline, and what it names is there."""
+"""The page about YAML: its example is a valid pipeline, and everything it names exists."""
 
 import re
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_every_call_is_on_the_page_of_operators() -> None:
 
 
 @pytest.mark.parametrize("page", ["yaml.md", "guide.md"])
-def test_names_that_only_python_writes_with_an_underscore_are_where_the_same_names_are_promised(
+def test_underscores_that_only_python_needs_are_documented_with_the_names(
     page: str,
 ) -> None:
     text = " ".join((DOCS / page).read_text().split())

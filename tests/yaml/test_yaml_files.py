@@ -1,4 +1,4 @@
-"""Which files a pipeline's file may name, and what is read of them."""
+"""Which files a pipeline's file may name, and how they are read."""
 
 import os
 from collections.abc import Callable

@@ -18,7 +18,7 @@ FILE = Path(__file__).parents[2] / "pipelines" / "flights_yaml.yaml"
 
 
 def one_line(pipeline: Pipeline) -> Pipeline:
-    """Write expressions in one line: white space is all that the two files have different."""
+    """Return expressions in one line: the two files differ only in white space."""
 
     def change(transformation: Transformation) -> Transformation:
         operator = getattr(transformation, "operator", None)

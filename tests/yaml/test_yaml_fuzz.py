@@ -1,4 +1,4 @@
-"""Whatever a file holds, it is a pipeline or refused with a message: the reader raises nothing else, and ends.
+"""Whatever a file contains, it is a pipeline or refused with a message: the reader raises nothing else, and ends.
 
 Each problem has a line of the file. A few hundred examples run here, and many more in
 `test_many_random_documents_are_pipelines_or_refused` (-m long).

@@ -228,7 +228,7 @@ def test_a_connectors_every_field_is_a_key() -> None:
 
 def test_subclasses_from_other_packages_leave_a_kind_unchanged() -> None:
     class OurCsv(Csv):
-        """A user's own."""
+        """A user's own class."""
 
     assert Csv in kinds_below(Connector)
     assert OurCsv not in kinds_below(Connector)

@@ -1,4 +1,4 @@
-"""The command line finds a YAML pipeline as it finds a module."""
+"""The command line finds a YAML pipeline like a module."""
 
 from pathlib import Path
 

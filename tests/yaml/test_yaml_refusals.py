@@ -1,4 +1,4 @@
-"""All that is wrong with a file is told at once, within limits. Single mistakes are cases of `tests/bad_input`."""
+"""All problems of a file are reported at once, within limits. Single mistakes are cases of `tests/bad_input`."""
 
 import time
 

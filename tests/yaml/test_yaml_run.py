@@ -1,4 +1,4 @@
-"""How a pipeline is run, said in YAML as in Python."""
+"""How a pipeline is run, in YAML as in Python."""
 
 from datetime import date, datetime, timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The committed JSON Schema is the models', and says of a file what the reader says."""
+"""The committed JSON Schema is that of the models, and accepts what the reader accepts."""
 
 import json
 from pathlib import Path

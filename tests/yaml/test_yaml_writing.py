@@ -1,4 +1,4 @@
-"""Operators and settings are written by the signatures they are read by; the tables hold what differs, and no more."""
+"""Operators and settings are written from the signatures by which they are read; the tables list only differences."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -68,7 +68,7 @@ def test_the_tables_list_only_exceptions() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Sprinkle:
-    """An operator that nobody has heard of; no Operator, so that no other test hears of it either."""
+    """An unknown operator; it is not an Operator, so that no other test finds it."""
 
     salt: str
     amounts: tuple[tuple[str, str], ...] = ()
@@ -77,7 +77,7 @@ class Sprinkle:
 
 
 def written(operator: Sprinkle) -> dict[str, object]:
-    """Write it as if it were one."""
+    """Return it written as if it were one."""
     return written_operator(cast(Operator, operator), [])
 
 

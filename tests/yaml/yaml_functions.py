@@ -16,7 +16,7 @@ def three(data: object, other: object, third: object) -> object:
 
 
 class LateParams(BaseModel):
-    """What YAML refers to as its parameters."""
+    """The model that a YAML file refers to."""
 
     late_after: int = Field(15, ge=0)
 

@@ -86,13 +86,13 @@ export interface JobEdge {
   explanation: string | null
 }
 
-/** Where a result lives. In Flink buffers or local files; here BLOCKING is a staged directory. */
+/** Where a result is stored. In Flink, buffers or local files; here BLOCKING is a staged directory. */
 export type ResultPartitionType = 'PIPELINED_BOUNDED' | 'BLOCKING' | 'HYBRID_FULL' | 'HYBRID_SELECTIVE'
 
 /** Which partitions a consumer subtask reads: some (POINTWISE) or all. */
 export type DistributionPattern = 'POINTWISE' | 'ALL_TO_ALL'
 
-/** Why an edge is staged; `compiler/regions/staging_words.py` has the words for each. */
+/** Why an edge is staged; `compiler/regions/staging_words.py` has the text for each reason. */
 export type StagingReason = 'DECLARED' | 'EXPENSIVE' | 'CONTRACT' | 'ALL_EXCHANGES_BLOCKING' | 'OUTPUT_ONLY_AFTER_END' | 'SLOT_SHARING_GROUP_DIFFERS' | 'WOULD_CYCLE'
 
 /** One Airflow task; `resources` as text. */
@@ -115,7 +115,7 @@ export interface FailureCost {
 /**
  * The current state of a run. `has_documents` false: this server does not see the documents of the attempts.
  *
- * `tasks` have documents, and those of `tasks_read` were read: fewer if they exceed the limit of a request.
+ * `tasks` have documents, and those of `tasks_read` were read: fewer if they exceed the limit of one request.
  * `reasons_are_shown` false: this user may not see why attempts failed.
  */
 export interface ViewRun {
@@ -144,14 +144,14 @@ export interface RegionRun {
   attempts: Attempt[]
 }
 
-/** Where an attempt is. RECONCILING is Flink's, from a time when masters recovered tasks; nothing enters it. */
+/** The state of an attempt. RECONCILING exists in Flink, where masters once recovered tasks; nothing enters it. */
 export type ExecutionState = 'CREATED' | 'SCHEDULED' | 'DEPLOYING' | 'INITIALIZING' | 'RUNNING' | 'FINISHED' | 'CANCELING' | 'CANCELED' | 'FAILED' | 'RECONCILING'
 
 /**
  * One try of the task = one execution of the region.
  *
- * While it runs, and for one that died without a report, `vertices` and `work` are the last known; `current` is null
- * for any other.
+ * While it runs, and after it died without a report, `vertices` and `work` are the last known ones; otherwise,
+ * `current` is null.
  */
 export interface Attempt {
   number: number
@@ -175,10 +175,10 @@ export interface Attempt {
   log_url: string
 }
 
-/** What a failure means for a retry (Flink's noun). */
+/** The type of a failure, which determines whether a retry can help (Flink's noun). */
 export type ThrowableType = 'NON_RECOVERABLE_ERROR' | 'PARTITION_DATA_MISSING_ERROR' | 'ENVIRONMENT_ERROR' | 'RECOVERABLE_ERROR'
 
-/** What an attempt runs, `since` when; its last step if its driver died. */
+/** What an attempt is running, and `since` when; its last step if its driver died. */
 export interface Step {
   operator: string
   phase: Phase
@@ -188,9 +188,9 @@ export interface Step {
 /**
  * The purpose of a Spark action.
  *
- * EVALUATE: an operator becomes a part of a plan (a schema is inferred). SHARE: rows that several read are fixed.
- * STAGE: they are kept for other tasks. PREPARE: a sink's rows are written beside its target. PREVIEW: somebody looks
- * at them.
+ * EVALUATE: an operator becomes part of a plan (a schema is inferred). SHARE: rows with several readers are fixed.
+ * STAGE: rows are staged for other tasks. PREPARE: a sink's rows are written beside its target. PREVIEW: rows are
+ * shown to a user.
  */
 export type Phase = 'evaluate' | 'share' | 'stage' | 'prepare' | 'preview'
 
@@ -241,7 +241,7 @@ export interface Work {
 }
 
 /**
- * The task that exceeded the median of its stage most, and the operator Spark ran it for.
+ * The task that exceeded its stage's median most, and the operator for which Spark ran it.
  *
  * `is_skewed`: it delayed the others long enough to be reported.
  */
@@ -285,7 +285,7 @@ export interface RunList {
   runs: RunSummary[]
 }
 
-/** A run in the list. `dag_version` is the newest that a task of it is of. */
+/** A run in the list. `dag_version` is the newest version among its tasks. */
 export interface RunSummary {
   run_id: string
   state: string

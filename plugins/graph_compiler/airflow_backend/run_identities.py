@@ -1,4 +1,4 @@
-"""The identity of an Airflow run, from a task instance or from the address of a page; only created here."""
+"""The identity of an Airflow run, from a task instance or from the address of a page; only this module creates it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graph_compiler.identifiers import TaskId
 
 
 def identity_of_task(region: RegionDescriptor, instance: Any) -> RunIdentity:
-    """Return the run of a region's task instance; raises AirflowFailException if the task has another id."""
+    """Return the run of a region's task instance; raises AirflowFailException if the task has a different id."""
     try:
         path = group_path(TaskId(str(instance.task_id)), region.region_id)
     except StagingError as error:

@@ -1,4 +1,4 @@
-"""How commands speak to people: programs to call, errors, sizes, ages."""
+"""What the commands print: calls of programs, errors, sizes, ages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from graph_compiler.cli.exit_codes import ExitCode
 from graph_compiler.errors import GraphCompilerError
 
 _NO_END = 1_000_000
-"""Columns of a line that is not shown on a terminal."""
+"""Columns of a line that is not printed on a terminal."""
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -46,7 +46,7 @@ def pytest() -> str:
 
 
 def _from_here(path: Path) -> str:
-    """Return a path as short as it can be."""
+    """Return a path by its shortest path."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
@@ -68,7 +68,7 @@ def _console(*, stderr: bool) -> Console:
 
 @contextmanager
 def speaking_plainly() -> Iterator[None]:
-    """Turn this package's errors into words on standard error and exit code 2; others keep their traceback."""
+    """Print this package's errors on standard error and exit with code 2; others keep their traceback."""
     try:
         yield
     except GraphCompilerError as error:
@@ -77,7 +77,7 @@ def speaking_plainly() -> Iterator[None]:
 
 
 def size_words(size: float) -> str:
-    """Write a number of bytes: `12.3 MB`."""
+    """Return a number of bytes as text: `12.3 MB`."""
     for unit in ("B", "kB", "MB", "GB"):
         if size < 1000:
             return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
@@ -86,7 +86,7 @@ def size_words(size: float) -> str:
 
 
 def age_words(seconds: float) -> str:
-    """Write a time that has passed, in its largest unit: `3 d`."""
+    """Return an age in its largest unit: `3 d`."""
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= length:
             return f"{seconds // length:.0f} {unit}"

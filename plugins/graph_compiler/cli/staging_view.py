@@ -1,4 +1,4 @@
-"""What `graph-compiler staging` prints, for people and as JSON."""
+"""What `graph-compiler staging` prints, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STYLE = {RunState.FINISHED: "green", RunState.FAILED: "red", RunState.LIVE: "ye
 
 
 def show_list(inventory: StagingInventory, policy: Policy, console: Console) -> None:
-    """Print a line for each run, by pipeline and where that stands, and the sum."""
+    """Print a line for each run, with its pipeline and Dag, and the total."""
     by_owner = sorted(inventory.runs, key=lambda run: run.identity.owner)
     for owner, runs in groupby(by_owner, key=lambda run: run.identity.owner):
         console.print(Text(owner, style="bold"))
@@ -71,7 +71,7 @@ def list_json(inventory: StagingInventory, policy: Policy) -> str:
 
 
 def kept_results(run: StagedRun) -> list[str]:
-    """Return the results whose last epoch can still be read."""
+    """Return the results whose last epoch is still readable."""
     there = {(folder.owner, folder.name) for folder in run.data}
     return [
         result.id
@@ -132,7 +132,7 @@ def run_json(run: StagedRun) -> dict[str, object]:
 
 
 def show_collection(found: Collection, console: Console, *, is_dry: bool) -> None:
-    """Print what goes and why, what stays because it must, and what a person has to do."""
+    """Print what is removed and why, what must be kept, and what a person has to do."""
     for removal in found.removals:
         whose = f"{_words(removal.run)}: " if removal.run else ""
         words = f"{whose}{removal.path} ({size_words(removal.bytes)}): {removal.waste}"
@@ -200,7 +200,7 @@ def _words(run: RunIdentity) -> str:
 
 
 def _identity_json(run: RunIdentity | None) -> dict[str, object]:
-    """Return the keys by which a run is known; null for what belongs to none."""
+    """Return the keys that identify a run; null for what belongs to none."""
     keys = ("pipeline", "run_id", "dag_id", "group_path", "map_index")
     return {key: getattr(run, key, None) for key in keys}
 

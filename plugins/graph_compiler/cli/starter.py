@@ -1,6 +1,6 @@
-"""What `graph-compiler new` writes: a pipeline that runs at once, its test, and the Dag file that says when it runs.
+"""What `graph-compiler new` writes: a small runnable pipeline, its test, and a Dag file with its schedule.
 
-`@NAME@` stands for the pipeline's name.
+`@NAME@` is replaced by the pipeline's name.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ totals = (
     .name("large_totals")
 )
 
-# Jinja is for places: what is written there is replaced when every row is ready.
+# Jinja works in paths and tables. The old rows there are replaced once all new ones are written.
 totals.sink_to(Parquet("{{ params.output }}/totals")).name("totals_by_customer")
 '''
 
@@ -66,13 +66,13 @@ steps:
     filter: total >= :at_least
 
 sinks:
-  # Jinja is for places: what is written there is replaced when every row is ready.
+  # Jinja works in paths and tables. The old rows there are replaced once all new ones are written.
   totals_by_customer:
     from: large_totals
     sink_to: {parquet: "{{ params.output }}/totals"}
 """
 
-_TEST = '''"""@NAME@ gives the rows it is meant to give, and becomes the tasks it is meant to become."""
+_TEST = '''"""@NAME@ computes the expected rows, and compiles to the expected tasks."""
 
 @IMPORT@
 
@@ -106,7 +106,7 @@ _DAG = '''"""When @NAME@ runs, as an Airflow Dag."""
 _DAG_LINES = """from graph_compiler.airflow_backend import build_dag
 from @MODULE@ import env
 
-# None: when somebody triggers it. Or schedule="@daily", start_date=datetime(…): each day from then on.
+# None: only when triggered. Or, for every day: schedule="@daily", start_date=datetime(…).
 dag = build_dag(env, schedule=None)
 """
 
@@ -115,7 +115,7 @@ _ALL = '"""A Dag of each pipeline in YAML, and of each module with a `schedule=`
 
 
 def dag_file(module: str) -> str:
-    """Return the lines of a Dag file of the pipeline that a module declares."""
+    """Return the lines of a Dag file for the pipeline that a module declares."""
     return _DAG_LINES.replace("@MODULE@", module)
 
 
@@ -131,7 +131,7 @@ globals().update(load_dags(Path(__file__).parents[1] / "pipelines"))
 def starter_files(name: str, *, in_yaml: bool, has_loader: bool) -> Mapping[str, str]:
     """Return the text of each file by its path.
 
-    Pipelines in YAML share one Dag file, which is there if the folder `has_loader`.
+    YAML   Pipelines share one Dag file, which is there if the folder `has_loader`.
     """
     texts = (
         {

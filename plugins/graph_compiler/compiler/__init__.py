@@ -1,1 +1,1 @@
-"""Pure functions from one frozen graph to the next; `compile_pipeline` is the whole way."""
+"""Pure functions from one frozen graph to the next; `compile_pipeline` calls them all."""

@@ -1,4 +1,4 @@
-"""The whole compilation as one call: Pipeline → every graph, each built once from the one before."""
+"""The whole compilation in one call, from a Pipeline to all graphs, each built once from the previous one."""
 
 from __future__ import annotations
 

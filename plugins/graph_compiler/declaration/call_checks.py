@@ -29,11 +29,11 @@ from graph_compiler.identifiers import listing, shown
 Kind = TypeVar("Kind")
 Method = TypeVar("Method", bound=Callable[..., Any])
 _NOT_HELD = ("DataStream", "StreamGraph")
-"""Types that are imported for type checkers only."""
+"""Types that are only imported for type checkers."""
 
 
 class Remembering(Protocol):
-    """An environment: it keeps what was refused on it, because its module is imported once and may be read again."""
+    """An environment: it keeps the refusals of its calls, because a module is imported once and may be read again."""
 
     name: str
     refused: list[Problem]
@@ -77,7 +77,7 @@ def held_to_signature(method: Method) -> Method:
             add_new(self.environment.refused, refused)
             return refused
 
-    return call  # type: ignore[return-value]  # it is called as the method is
+    return call  # type: ignore[return-value]  # it is called like the method
 
 
 def _check(
@@ -107,7 +107,7 @@ def _check(
 
 
 def _given(parameter: Parameter, value: Any) -> list[tuple[str, object]]:
-    """Return the values that a parameter was given, each as text for a message."""
+    """Return the values that were passed for a parameter, each with its text for a message."""
     match parameter.kind:
         case Parameter.VAR_POSITIONAL:
             return [(f"{shown(item)} among its {parameter.name}", item) for item in value]
@@ -118,7 +118,7 @@ def _given(parameter: Parameter, value: Any) -> list[tuple[str, object]]:
 
 
 def _setter_hint(on: Refusing, name: str, key: str) -> str | None:
-    """Return a hint where a setting belongs that was passed to an operator's call: `sink_to(…, name=…)`."""
+    """Return a hint if a setting was passed to an operator's call: where it belongs (`sink_to(…, name=…)`)."""
     for setter in (key, f"set_{key}"):
         method = getattr(type(on), setter, None)
         if isfunction(method) and key in signature(method).parameters:
@@ -128,5 +128,5 @@ def _setter_hint(on: Refusing, name: str, key: str) -> str | None:
 
 @cache
 def _types(method: Callable[..., Any]) -> Mapping[str, Any]:
-    """Return the types of parameters; streams are checked by the calls themselves."""
+    """Return the types of parameters; the calls themselves check streams."""
     return get_type_hints(method, localns=dict.fromkeys(_NOT_HELD, Any))

@@ -1,10 +1,10 @@
-"""Every declared value that can be invalid has `problems()`; the operator is added to a problem here.
+"""Every declared value that can be invalid has `problems()`; functions here add the operator to each problem.
 
     list(Sample(2).problems())                  →  [Problem(message="its fraction is 2, not between 0 and 1", …)]
     list(problems_at(operator, operator.operator))  →  the same, with the operator's name and its line
 
-Values need only the standard library for this. Checks that need a package (cron expressions, JSON Schemas) are
-functions of the same form in `options`: `schedule_problems`, `default_problems`.
+These checks need only the standard library. Checks that need a package (cron expressions, JSON Schemas) are functions
+of the same form in `options`: `schedule_problems`, `default_problems`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Checked(Protocol):
     """A value that finds its own problems; it does not know which operator it belongs to."""
 
     def problems(self) -> Iterator[Problem]:
-        """Yield every problem of the value itself; messages continue after the operator's name."""
+        """Yield every problem of the value itself; its message continues a sentence that starts with the operator."""
         ...
 
 

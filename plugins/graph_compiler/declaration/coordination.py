@@ -1,8 +1,8 @@
-"""What the driver does on behalf of an operator, as values (in Flink the master does it).
+"""The driver's work on behalf of an operator, as values (in Flink, the master does it).
 
-MasterHook        once, before any data moves: what must be so
-CoordinatorKind   all through the execution: who looks after it
-InputSplit        a part of a source that one subtask reads, where the connector knows its parts beforehand
+MasterHook        once, before any data moves: a condition that must hold
+CoordinatorKind   during the whole execution: who coordinates the operator
+InputSplit        a part of a source that one subtask reads, if the connector knows its parts in advance
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class CoordinatorKind(StrEnum):
 class InputSplit:
     """One part of a source. `number` counts from 0; `description` is for people: `id >= 0 AND id < 100`.
 
-    A connector that needs more to read its part defines a subclass.
+    A connector that needs more information to read its part defines a subclass.
     """
 
     number: int

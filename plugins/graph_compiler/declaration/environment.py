@@ -3,7 +3,7 @@
     env = StreamExecutionEnvironment("flights")
     env.from_source(Csv("…/flights.csv"), "flights").filter("dep_time IS NOT NULL").sink_to(Parquet("…"))
 
-It counts ids and collects transformations; everything else is done by the compiler on the frozen `Pipeline`.
+It counts ids and collects transformations; the compiler does everything else with the frozen `Pipeline`.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 
 _LONGEST_TAG = 100
-"""What Airflow stores of a tag."""
+"""The longest tag that Airflow stores, in characters."""
 
 
 class StreamExecutionEnvironment(metaclass=StandsIn):
     """Collects the transformations of one pipeline.
 
-    `name` becomes the Airflow Dag id. `config` holds options under Flink's keys; `params` the run's parameters, by
-    their defaults or as a pydantic model (`declaration/parameters/`): `{{ params.x }}` in paths and connector options,
-    `:x` in expressions. `schedule`, `description` and `tags` are hints for the Dag, which `build_dag` may override.
+    `name` becomes the Airflow Dag id. `config` holds options under Flink's keys; `params` the run's parameters, as
+    defaults or as a pydantic model (`declaration/parameters/`): `{{ params.x }}` in paths and connector options, `:x`
+    in expressions. `schedule`, `description` and `tags` are suggestions for the Dag, which `build_dag` may override.
     Raises InvalidPipelineError for an invalid name or invalid parameters.
     """
 
@@ -62,7 +62,7 @@ class StreamExecutionEnvironment(metaclass=StandsIn):
             )
             raise InvalidPipelineError(str(name), [problem])
         self.refused: list[Problem] = []
-        """What calls on it were refused while refusals were collected: what is declared is not all."""
+        """The calls that were refused while refusals were collected: without them, the declaration is incomplete."""
         self.is_refused = False
         """Whether it stands in for one that was refused while refusals were collected."""
         if isinstance(schedule, Refused):
@@ -152,11 +152,11 @@ class StreamExecutionEnvironment(metaclass=StandsIn):
     def get_stream_graph(
         self, job_name: str | None = None, clear_transformations: bool = True
     ) -> StreamGraph:
-        """Translate the declaration; like Flink, forget the transformations afterwards unless told otherwise.
+        """Translate the declaration; like Flink, clear the transformations afterwards unless told otherwise.
 
-        Raises InvalidPipelineError with every problem found, an empty environment among them.
+        Raises InvalidPipelineError with every problem found; an empty environment is one.
         """
-        # Imported when called: declaring must not load the compiler, whose packages Spark's driver does not have.
+        # Imported when called: declaring must not load the compiler, whose dependencies Spark's driver does not have.
         from graph_compiler.compiler.pipeline_compiler import compile_stream_graph
 
         pipeline = self.pipeline()
@@ -187,7 +187,7 @@ class StreamExecutionEnvironment(metaclass=StandsIn):
 
     @held_to_signature
     def execute_async(self, job_name: str | None = None) -> NoReturn:
-        """Refuse to run, as `execute` does: whether a run is attached or detached depends on how it is started."""
+        """Refuse to run, like `execute`: whether a run is attached or detached depends on how it is started."""
         self._refuse_to_run("execute_async", job_name)
 
     def _refuse_to_run(self, method: str, job_name: str | None) -> NoReturn:
@@ -207,7 +207,7 @@ class StreamExecutionEnvironment(metaclass=StandsIn):
         return self._last_id
 
     def add(self, transformation: Transformation) -> DataStream:
-        """Add a transformation; it replaces one with the same id."""
+        """Add a transformation; it replaces an earlier one with the same id."""
         if transformation.is_root and transformation.id not in self._transformations:
             self._roots[transformation.id] = None
         self._transformations[transformation.id] = transformation
@@ -228,7 +228,7 @@ class StreamExecutionEnvironment(metaclass=StandsIn):
 
 
 def _config_problems(config: object) -> Iterator[Problem]:
-    """Yield a `config` that is no mapping of options; the compiler checks each key."""
+    """Yield a `config` that is not a mapping of options; the compiler checks each key."""
     if not isinstance(config, Mapping):
         yield Problem(
             message=f"config is {shown(config)}", allowed='a mapping: {"parallelism.default": 2}'

@@ -1,9 +1,9 @@
-"""Functions cross to Spark by name, never pickled.
+"""Functions are passed to Spark by name, never pickled.
 
     FunctionRef.of(clean)   →   FunctionRef("pipelines.flights", "clean", "9f86d081…")
 
-The name must resolve to the function in another process: those of lambdas, nested functions, methods of objects and
-functions of a script or a Dag file do not.
+The name must resolve to the function in another process. This excludes lambdas, nested functions, methods of objects,
+and functions of a script or a Dag file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from graph_compiler.identifiers import counted, listing
 
 IMPORTABLE = "a function defined with `def` at the top level of an importable module"
 WHERE_TO_MOVE = "move it to a module in pipelines/ and pass it by its name there"
-# Airflow loads a Dag file under this mangled module name, which no other process can import.
+# The mangled module name under which Airflow loads a Dag file; no other process can import it.
 _DAG_FILE_MODULE = "unusual_prefix_"
 
 
@@ -59,7 +59,7 @@ class FunctionRef:
                 f"  hint: put the folder of '{self.module}' on PYTHONPATH of Spark's driver"
             ) from error
         assert callable(function)
-        return function  # type: ignore[no-any-return]  # getattr gives Any; callable was just checked
+        return function  # type: ignore[no-any-return]  # getattr returns Any; callable was just checked
 
 
 def _why_not_importable(function: Callable[..., object]) -> str | None:
@@ -88,7 +88,7 @@ def _words(value: object) -> str:
 def why_not_callable(
     function: Callable[..., object], arguments: int, names: Iterable[str] = ()
 ) -> str | None:
-    """Return why a function cannot be called with so many arguments and these keywords; None if it can."""
+    """Return why a function cannot be called with so many positional arguments and these keywords; None if it can."""
     takes, named = inspect.signature(function), dict.fromkeys(names)
     try:
         takes.bind(*range(arguments), **named)
@@ -111,7 +111,7 @@ def takes_any_keyword(function: Callable[..., object]) -> bool:
 
 
 def keywords_of(function: Callable[..., object], arguments: int) -> Mapping[str, Any]:
-    """Return the keywords of a function after so many positional arguments, with their annotated types."""
+    """Return a function's keywords after so many positional arguments, with their annotated types."""
     takes = list(inspect.signature(function).parameters.values())
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return {
@@ -125,7 +125,7 @@ def keywords_of(function: Callable[..., object], arguments: int) -> Mapping[str,
 def with_arguments(
     function: Callable[..., object], arguments: Mapping[str, object]
 ) -> Callable[..., object]:
-    """Return the function with these keywords bound; Spark can still inspect its other parameters and their types."""
+    """Return the function with these keywords bound; Spark can still inspect the other parameters and their types."""
 
     @wraps(function)
     def bound(*inputs: object) -> object:
@@ -133,7 +133,7 @@ def with_arguments(
 
     takes = inspect.signature(function)
     left = [parameter for name, parameter in takes.parameters.items() if name not in arguments]
-    bound.__signature__ = takes.replace(parameters=left)  # type: ignore[attr-defined]  # what inspect asks first
+    bound.__signature__ = takes.replace(parameters=left)  # type: ignore[attr-defined]  # inspect looks here first
     return bound
 
 

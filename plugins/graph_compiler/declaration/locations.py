@@ -1,4 +1,4 @@
-"""Find the line of the user's file that declares something."""
+"""Find the line in the user's file that declares something."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 
 from graph_compiler.errors import SourceLocation
 
-# As Python loaded it: behind a symbolic link, frames carry the link's path.
+# As Python loaded it: if it was loaded through a symbolic link, frames have the link's path.
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 _DECLARING: ContextVar[SourceLocation | None] = ContextVar("declaring", default=None)
 
 
 @contextmanager
 def declaring_at(location: SourceLocation) -> Iterator[None]:
-    """Set the location of all declarations inside: that of a file which is read, not run."""
+    """Set the location of all declarations inside the block, for a file that is read and not run."""
     token = _DECLARING.set(location)
     try:
         yield

@@ -1,6 +1,6 @@
-"""How rows travel along an edge: frozen values with what the compiler needs to know about each kind.
+"""How rows move along an edge: frozen values with what the compiler needs to know about each kind.
 
-`name` is Flink's `toString()` (part of edge ids and plans); `distribution_pattern` says which partitions a
+`name` is Flink's `toString()` (part of edge ids and plans); `distribution_pattern` determines which partitions a
 subtask reads; `is_forward` whether it may connect two chained operators.
 To add one: a value here, and its registration in `spark_runtime/exchange/distribution.py`.
 """
@@ -33,14 +33,14 @@ class ExchangeMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Partitioner:
-    """Common shape; the leaves below are the kinds."""
+    """The base class; its subclasses are the kinds."""
 
     name: ClassVar[str]
     distribution_pattern: ClassVar[DistributionPattern] = DistributionPattern.ALL_TO_ALL
     is_forward: ClassVar[bool] = False
     is_broadcast: ClassVar[bool] = False
     is_custom: ClassVar[bool] = False
-    """Whether the user's own code picks the subtask, which nothing can be known of."""
+    """Whether the user's own code picks the subtask, so that nothing is known about it."""
 
     @property
     def label(self) -> str:
@@ -89,8 +89,8 @@ class BroadcastPartitioner(Partitioner):
 class HashPartitioner(Partitioner):
     """By the hash of the key columns; of all columns if none is named.
 
-    Equal only to itself by keys *and* `selector`: in Flink two `keyBy` calls are two selector objects, and whether two
-    edges share a data set depends on that. `selector` is the id of the `key_by`'s transformation.
+    It is equal to another one only if keys *and* `selector` are equal: in Flink, two `keyBy` calls are two selector
+    objects, and whether two edges share a data set depends on that. `selector` is the id of `key_by`'s transformation.
     """
 
     name: ClassVar[str] = "HASH"
@@ -105,7 +105,7 @@ class HashPartitioner(Partitioner):
 
 @dataclass(frozen=True, slots=True)
 class RangePartitioner(Partitioner):
-    """By ranges of an order, so that partition i comes before partition i + 1; ours, for global sorts."""
+    """By ranges of an order, so that partition i comes before partition i + 1; not in Flink, for global sorts."""
 
     name: ClassVar[str] = "RANGE"
     order_by: tuple[str, ...]
@@ -132,9 +132,9 @@ class GlobalPartitioner(Partitioner):
 
 @dataclass(frozen=True, slots=True)
 class CustomPartitioner(Partitioner):
-    """By an expression for the partition number, taken modulo the parallelism.
+    """By an expression that returns the partition number, modulo the parallelism.
 
-    Equal only to itself by expression and `selector`, as HashPartitioner is.
+    Two are equal only if expression and `selector` are, as for HashPartitioner.
     """
 
     name: ClassVar[str] = "CUSTOM"
@@ -152,8 +152,7 @@ class CustomPartitioner(Partitioner):
 class FunctionPartitioner(Partitioner):
     """By a function `(key, number of partitions) -> partition`: Flink's Partitioner. A number out of range is an error.
 
-    The key is the value of the key column, or a tuple of several. Equal only to itself, as
-    HashPartitioner is.
+    The key is the value of the key column, or a tuple of several values. Equality is as for HashPartitioner.
     """
 
     name: ClassVar[str] = "CUSTOM"
@@ -175,7 +174,7 @@ class FunctionPartitioner(Partitioner):
 
 @dataclass(frozen=True, slots=True)
 class ForwardForConsecutiveHashPartitioner(ForwardPartitioner):
-    """Forward between two operators that hash alike, where the graph is dynamic; else `hash_partitioner` holds."""
+    """Forward between two operators with the same hash, if the graph is dynamic; otherwise `hash_partitioner`."""
 
     hash_partitioner: HashPartitioner
 

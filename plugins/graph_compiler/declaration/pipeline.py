@@ -20,7 +20,7 @@ from graph_compiler.errors import InvalidPipelineError, Problem, SourceLocation
 class Pipeline:
     """A named set of transformations in the order of their ids, with raw options, parameters, and when it runs.
 
-    `params_model` is the pydantic model that declares the parameters, which may check more than a schema can.
+    `params_model` is the pydantic model that declares the parameters; it may check more than a schema can.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Pipeline:
         return tuple(t for t in self.transformations if isinstance(t, PhysicalTransformation))
 
     def placed(self, error: InvalidPipelineError) -> InvalidPipelineError:
-        """Return a refusal in which problems without an operator have the location of the pipeline."""
+        """Return an error in which problems without an operator have the location of the pipeline."""
         problems = [
             problem if problem.declared_at else replace(problem, declared_at=self.declared_at)
             for problem in error.problems

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 DEFAULT_TTL = 7 * 24 * 3600.0
-"""Seconds: long enough to come back to a run that failed before a weekend."""
+"""Seconds: long enough to examine, after a weekend, a run that failed before it."""
 
 HISTORY_SIZE = 16
-"""How many attempts before the current one are shown; Flink's `jobmanager.execution.attempts-history-size`."""
+"""The number of earlier attempts that are shown; Flink's `jobmanager.execution.attempts-history-size`."""
 
 
 class StagingRelease(StrEnum):
     """`staging.release`: who releases a staged result.
 
-    GC, the default: `graph-compiler staging gc`, when the whole run is old enough. Until then a cleared task can read
-    them. LAST_CONSUMER: the last task that reads it, as soon as it and all other readers have finished; a task that is
-    cleared afterwards recomputes it.
+    GC, the default: `graph-compiler staging gc` does, when the whole run is old enough. Until then, a cleared task can
+    read the results. LAST_CONSUMER: the last task that reads it does, once it and all other readers have finished; a
+    task that is cleared afterwards recomputes it.
     """
 
     GC = "GC"

@@ -1,7 +1,7 @@
 """When a pipeline runs, as part of its declaration: for pipelines without their own Dag file.
 
 Schedule(cron="0 6 * * 1-5", timezone="Europe/Vienna", start=date(2026, 1, 1))
-Schedule(assets=("/data/orders",))       whenever a pipeline has published there
+Schedule(assets=("/data/orders",))       after every publication there
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PRESETS = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule(metaclass=HeldToForm):
-    """One of `cron` (an expression or a preset), `every` or `assets` (places or URIs, all of them); none: by hand.
+    """One of `cron` (an expression or a preset), `every`, or `assets` (places or URIs, all of them); without: by hand.
 
     `start` and `end` bound the logical dates, in `timezone`; `catchup` runs every interval since the start.
     """

@@ -1,8 +1,8 @@
 """A digest of a module's code: its source, and that of the modules of the same repository that it imports.
 
-Installed packages and Python's own library stay out: their versions are the environment's, not the pipeline's. For
-their modules only the module's own source counts. Imports are read from the source, so that no module is loaded, and it
-does not matter which ones are imported already.
+Installed packages and Python's own library are not included: their versions belong to the environment, not the
+pipeline. For their modules, only the module's own source counts. Imports are read from the source, so that no module is
+loaded, and it does not matter which ones are already imported.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def _reachable(file: Path, root: Path) -> set[Path]:
 
 
 def _imported(file: Path, root: Path) -> Iterator[Path]:
-    """Yield the files below `root` that a file's import statements can name."""
+    """Yield the files below `root` that the import statements of a file may refer to."""
     package = list(file.relative_to(root).parent.parts)
     try:
         tree = ast.parse(file.read_bytes())
-    except SyntaxError:  # it cannot be imported either
+    except SyntaxError:  # such a file cannot be imported, either
         return
     for node in ast.walk(tree):
         names: list[list[str]] = []

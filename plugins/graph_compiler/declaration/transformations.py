@@ -2,8 +2,8 @@
 
     source(1) ← filter(2) ← key_by(3) ← aggregate(4) ← sink(5)
 
-Ids are counted by the environment, one for each call that makes a transformation, as in Flink. The virtual ones
-(union, partition, side output) become no operator; the compiler resolves them into edges.
+Ids are counted by the environment, one for each call that makes a transformation, as in Flink. Virtual transformations
+(union, partition, side output) do not become operators; the compiler resolves them into edges.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Transformation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhysicalTransformation(Transformation):
-    """One that becomes a stream node."""
+    """A transformation that becomes a stream node."""
 
     is_root: ClassVar[bool] = True
 
@@ -49,9 +49,9 @@ class SourceTransformation(PhysicalTransformation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneInputTransformation(PhysicalTransformation):
-    """One input; keyed by `state_keys` when these are not empty.
+    """One input; keyed by `state_keys` if there are any.
 
-    `inherits_parallelism`: if none is set, it has its input's instead of the pipeline's.
+    `inherits_parallelism`: if none is set, it has its input's, not the pipeline's.
     """
 
     state_keys: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class OneInputTransformation(PhysicalTransformation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoInputTransformation(PhysicalTransformation):
-    """Two inputs, left and right; keyed by `state_keys` when these are not empty.
+    """Two inputs, left and right; keyed by `state_keys` if there are any.
 
     `state_keys` belong to every input that is partitioned by key.
     """
@@ -70,19 +70,19 @@ class TwoInputTransformation(PhysicalTransformation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MultipleInputTransformation(PhysicalTransformation):
-    """Any number of separate inputs; with HEAD_WITH_SOURCES it takes sources into its chain."""
+    """Any number of separate inputs; with HEAD_WITH_SOURCES, sources join its chain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackTransformation(Transformation):
-    """Virtual: its input, and rows that flow back from `feedback` (iteration), of which there must be at least one."""
+    """Virtual: its input, and the rows that flow back from `feedback` (iteration), which must have at least one."""
 
     feedback: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkTransformation(PhysicalTransformation):
-    """One input, no output; keyed by `state_keys` when these are not empty."""
+    """One input, no output; keyed by `state_keys` if there are any."""
 
     state_keys: tuple[str, ...] = ()
 
@@ -101,11 +101,11 @@ class SideOutputTransformation(Transformation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionTransformation(Transformation):
-    """Virtual: how rows travel from here. `partitioner` None leaves the choice to the compiler.
+    """Virtual: how rows move from here. `partitioner` None leaves the choice to the compiler.
 
-    An `exchange_mode` of BATCH is staged in every shuffle mode, as in Flink; `staging_reason`, the user's from
-    `.stage(reason)`, in all but ALL_EXCHANGES_PIPELINED. `pipelining_reason`, from `.pipelined(reason)`, makes an edge
-    PIPELINED whatever the partitions before it say.
+    If `exchange_mode` is BATCH, the rows are staged in every shuffle mode, as in Flink; with a `staging_reason`, the
+    user's from `.stage(reason)`, in all but ALL_EXCHANGES_PIPELINED. A `pipelining_reason`, from `.pipelined(reason)`,
+    makes an edge PIPELINED, whatever the partitions before it require.
     """
 
     partitioner: Partitioner | None
@@ -115,7 +115,7 @@ class PartitionTransformation(Transformation):
 
 
 def label(transformation: Transformation) -> str:
-    """Return the name of a transformation, else its kind."""
+    """Return the name of a transformation, or its kind if it has none."""
     if isinstance(transformation, PhysicalTransformation):
         return transformation.name
     return type(transformation).__name__.removesuffix("Transformation").lower()

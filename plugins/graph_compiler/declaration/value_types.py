@@ -37,7 +37,7 @@ def fits(value: object, type: Any) -> bool:
     origin, arguments = get_origin(type), get_args(type)
     if origin in (Union, UnionType):
         return any(fits(value, choice) for choice in arguments)
-    if origin is Literal:  # the call itself checks which one
+    if origin is Literal:  # the call itself checks the value
         return isinstance(value, str)
     if origin in (tuple, Sequence, Iterable):
         return _is_row(value) and _fit(_items(value), arguments)
@@ -50,7 +50,7 @@ def fits(value: object, type: Any) -> bool:
 
 
 def type_words(type: Any) -> str:
-    """Return what is allowed: `text or None`."""
+    """Return the allowed values as text: `text or None`."""
     origin, arguments = get_origin(type), get_args(type)
     if origin in (Union, UnionType):
         return ", or ".join(type_words(choice) for choice in arguments if choice is not NoneType)
@@ -66,7 +66,7 @@ def type_words(type: Any) -> str:
 
 
 def _fit(items: Sequence[object], types: tuple[Any, ...]) -> bool:
-    """Whether values fit types; a single type, as of a list, is for any number of values."""
+    """Whether values fit types; a single type, as of a list, applies to any number of values."""
     if len(types) == 1 or Ellipsis in types:
         return all(fits(item, types[0]) for item in items)
     return len(items) == len(types) and all(map(fits, items, types))

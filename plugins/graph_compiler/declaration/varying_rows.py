@@ -1,8 +1,8 @@
 """Nondeterministic functions and operators, and how each is treated: one table.
 
-Two actions of one application, two attempts and a recomputation compute a plan anew. Catalyst knows that the result of
-some expressions then differs (`rand()`), and treats others as deterministic although they depend on the order of rows
-(`first(x)`, a limit), which a shuffle does not keep. `docs/repeatability.md` shows this table, and a test compares
+Two actions of one application, two attempts and a recomputation evaluate a plan again. Catalyst knows that the result
+of some expressions then differs (`rand()`), and treats others as deterministic although they depend on the order of
+rows (`first(x)`, a limit), which a shuffle does not keep. `docs/repeatability.md` shows this table, and a test compares
 them.
 """
 
@@ -16,11 +16,11 @@ from enum import StrEnum
 class Treatment(StrEnum):
     """How a nondeterministic function or operator is treated.
 
-    RUN_VALUE  one value for the whole run: every action, task and attempt uses the same
-    STAGED     staged once where more than one reads it, so that all read the same rows
+    RUN_VALUE  one value for the whole run, which every action, task and attempt uses
+    STAGED     staged once if it has several readers, so that all of them read the same rows
     SPLIT      staged once before an operator with side outputs, so that each row is in exactly one of them
     REFUSED    refused when the pipeline is compiled
-    LEFT       left as it is, for the reason given
+    LEFT       not changed, for the reason given
     """
 
     RUN_VALUE = "one value for the run"
@@ -32,7 +32,7 @@ class Treatment(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VaryingRows:
-    """One row of the table. `classes` are Catalyst's, where the plan shows it; `calls` the names in SQL text."""
+    """One row of the table. `classes` are Catalyst's, if the plan shows it; `calls` are the names in SQL text."""
 
     what: str
     treatment: Treatment
@@ -117,7 +117,7 @@ WINDOWS = VaryingRows(
     calls=("row_number", "ntile", "lag", "lead", "nth_value"),
 )
 CHANGING_SOURCES = VaryingRows(
-    what="a source whose rows nobody holds: FunctionSource, a table of Spark's catalog that is no list of files",
+    what="a source without a snapshot: FunctionSource, a table of Spark's catalog that is not a list of files",
     treatment=Treatment.STAGED,
     reason="it may change while it is read",
 )
@@ -162,16 +162,16 @@ FREE_OF_ORDER = frozenset(
         *("PythonUDAF", "PythonUDF", "ScalaUDAF", "ScalaAggregator"),  # as declared by their author
     }
 )
-"""Catalyst's aggregates whose value is the same in whatever order rows arrive."""
+"""Catalyst's aggregates whose value does not depend on the order of rows."""
 FREE_OF_TIES = frozenset({"Rank", "DenseRank", "PercentRank", "CumeDist"})
-"""Catalyst's window functions that give rows that are equal in an order the same value."""
+"""Catalyst's window functions that return the same value for rows that are equal in the order."""
 
 _NOT_CODE = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _CALL = re.compile(r"\b([a-z_]\w*)\s*\(", re.IGNORECASE)
 
 
 def called_in(expressions: tuple[str, ...]) -> tuple[str, VaryingRows] | None:
-    """Return the first nondeterministic function in SQL text, with its row; Spark's plan has the last word."""
+    """Return the first nondeterministic function in SQL text, with its row; Spark's plan decides in the end."""
     for expression in expressions:
         for call in _CALL.finditer(_NOT_CODE.sub(" ", expression)):
             name = call[1].lower()

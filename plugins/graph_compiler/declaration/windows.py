@@ -15,11 +15,11 @@ from graph_compiler.identifiers import quoted
 
 _UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week")
 CALENDAR = (*_UNITS, "month", "year")
-"""Units that are added to a time; a window's length cannot have the last two, which are not always as long."""
+"""Units that can be added to a time; a window's length cannot have the last two, whose length varies."""
 
 
 def wrong_interval(text: object, units: Sequence[str] = _UNITS) -> str | None:
-    """Return the allowed intervals if the text is none that Spark can parse, else None."""
+    """Return the allowed intervals if Spark cannot parse the text, otherwise None."""
     part = rf"[+-]?\s*\d+(\.\d+)?\s+({'|'.join(units)})s?"
     form = rf"\s*(interval\s+)?{part}(\s+{part})*\s*"
     if isinstance(text, str) and re.fullmatch(form, text, re.IGNORECASE):

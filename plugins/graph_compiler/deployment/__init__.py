@@ -1,1 +1,1 @@
-"""The documents between Airflow and Spark, and their paths. No effects."""
+"""The documents between Airflow and Spark, and their paths, without side effects."""

@@ -1,7 +1,7 @@
-"""Whether a failed region is retried, and after how long: Flink's restart strategies, over one task's failures.
+"""Whether a failed region is retried, and with what delay: Flink's restart strategies, applied to one task's failures.
 
-Times are seconds since the epoch, delays seconds. In Flink a strategy belongs to a job and sees the failures of all its
-regions; here each Airflow task has its own, since Airflow counts retries by task.
+Times are seconds since the epoch, delays are seconds. In Flink, a strategy belongs to a job, and sees the failures of
+all its regions. Here each Airflow task has its own, since Airflow counts retries by task.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class ExponentialDelay:
     jitter_factor: float
 
     def delay(self, failures: Sequence[float], jitter: float) -> float | None:
-        """Wait longer each time, and start again after a long time without a failure.
+        """Wait longer each time; start again with the first delay after a long time without a failure.
 
-        The jitter of earlier delays is not known; their mean is used.
+        The jitter of earlier delays is not known, so its mean is used.
         """
         number, restart = 0, float("-inf")
         for failure in failures[:-1]:
@@ -71,7 +71,7 @@ class ExponentialDelay:
         return self._backoff(number, jitter) if number < self.attempts else None
 
     def _backoff(self, number: int, jitter: float) -> float:
-        # beyond the maximum the power would overflow
+        # Beyond the maximum, the power would overflow.
         backoff = self.initial
         for _ in range(number):
             if backoff >= self.maximum:
@@ -83,7 +83,7 @@ class ExponentialDelay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureRate:
-    """`failure-rate` (FailureRateRestartBackoffTimeStrategy); its `attempts` are what Airflow can count."""
+    """`failure-rate` (FailureRateRestartBackoffTimeStrategy); its `attempts` is the most that Airflow can count."""
 
     failures_per_interval: int
     interval: float

@@ -1,1 +1,1 @@
-"""Renders a compiled pipeline for people; decides nothing."""
+"""Renderings of a compiled pipeline for people; nothing here decides anything."""

@@ -3,7 +3,7 @@
     flights → with_weather ▒▶ facts → lateness → out      the second task repeats 3 of 5 operators, and reads
                                                           with_weather again instead of computing 2 more
 
-An operator belongs to one task, and a retry runs all operators of its task: results of earlier tasks are committed.
+An operator belongs to one task, and a retry runs all operators of its task; results of earlier tasks are committed.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from graph_compiler.identifiers import RegionId
 class FailureCost:
     """What a failure at the end of `task` repeats: operators by name, in the order of its vertices.
 
-    `expensive` are those of `repeated` that are marked so; `reread` the results that other tasks have staged for it;
-    `spared` counts the operators before it, in other tasks, that are not recomputed.
+    `expensive` are those of `repeated` that are declared so; `reread` the results that other tasks have staged for it;
+    `spared` is the number of operators before it, in other tasks, that are not recomputed.
     """
 
     task: RegionId
@@ -33,7 +33,7 @@ class FailureCost:
 
 
 def failure_costs(compiled: CompiledPipeline) -> Mapping[RegionId, FailureCost]:
-    """Return the cost for each task, in the order they can run."""
+    """Return the cost for each task, in an order in which they can run."""
     before = _ancestors(compiled.stream_graph)
     return {region.id: _cost(region, compiled, before) for region in compiled.deployment.regions}
 
@@ -64,10 +64,10 @@ def _cost(
 
 
 def _ancestors(graph: StreamGraph) -> Mapping[int, int]:
-    """Return for each node itself and all before it, as bits by the nodes' order: a set of each would be quadratic."""
+    """Return for each node itself and its ancestors, as bits by the nodes' order: a set for each would be quadratic."""
     found: dict[int, int] = {}
     for number, node in enumerate(graph.nodes):
         found[node.id] = 1 << number
         for edge in graph.in_edges[node.id]:
-            found[node.id] |= found.get(edge.source_id, 0)  # not yet known: it is a feedback
+            found[node.id] |= found.get(edge.source_id, 0)  # not known yet if it is a feedback
     return found

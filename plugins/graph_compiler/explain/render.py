@@ -26,7 +26,7 @@ from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
 
 class Graph(StrEnum):
-    """Which of Flink's graphs is shown."""
+    """The graph to show: one of Flink's."""
 
     STREAM = "stream"
     JOB = "job"
@@ -45,7 +45,7 @@ class Format(StrEnum):
 
 
 def render(compiled: CompiledPipeline, graph: Graph | None, format: Format, page: str = "") -> str:
-    """Write a graph, or the tasks where none is named: a picture is of the job graph then, a plan of the stream graph.
+    """Return a graph as text, or the tasks if none is named (a picture of the job graph, a plan of the stream graph).
 
     `page` is the view's file, for HTML. Raises InvalidPipelineError for an execution graph that is not known yet,
     PageNotBuiltError if there is no page.
@@ -68,7 +68,7 @@ def render(compiled: CompiledPipeline, graph: Graph | None, format: Format, page
 
 
 def has_flink_plan(graph: Graph | None) -> bool:
-    """Whether Flink has a plan document for a graph: it has none for subtasks."""
+    """Whether Flink has a plan document for a graph: there is none for subtasks."""
     return graph is not Graph.EXECUTION
 
 

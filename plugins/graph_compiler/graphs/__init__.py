@@ -1,1 +1,1 @@
-"""The graphs as frozen values: nothing here decides anything."""
+"""The graphs as frozen values; nothing here decides anything."""

@@ -1,4 +1,4 @@
-"""Everything that follows from a declaration, as one value."""
+"""Everything that is derived from a declaration, as one value."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from graph_compiler.options.model import PipelineOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledPipeline:
-    """Every graph of one pipeline; backends, `explain` and the web view read this and derive nothing twice.
+    """Every graph of one pipeline; backends, `explain` and the web view read it, so that nothing is derived twice.
 
-    `options` are the pipeline's over `deployment_options` over what is built in. `job_graph` is the one that is mapped
+    `options` are the pipeline's, then `deployment_options`, then the defaults. `job_graph` is the one that is mapped
     to tasks: Flink's, with every staged edge BLOCKING.
     """
 
@@ -30,5 +30,5 @@ class CompiledPipeline:
     deployment: Deployment
 
     def crossing_edges(self) -> tuple[JobEdge, ...]:
-        """Return the job edges between two deployment regions, all of them staged: the task dependencies."""
+        """Return the job edges between two deployment regions, which are all staged: the task dependencies."""
         return tuple(edge for edge in self.job_graph.edges if self.deployment.is_crossing(edge))

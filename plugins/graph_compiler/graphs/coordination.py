@@ -1,4 +1,4 @@
-"""What the driver does for the operators of a job vertex, and who reads which part of a source. Values only."""
+"""The driver's work for the operators of a job vertex, and which subtask reads which part of a source. Values only."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class InitializeOnMaster:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorCoordinatorProvider:
-    """Names the coordinator of an operator; the driver makes it (Flink's OperatorCoordinator.Provider)."""
+    """Names the coordinator of an operator, which the driver makes (Flink's OperatorCoordinator.Provider)."""
 
     operator_id: OperatorId
     kind: CoordinatorKind
@@ -29,10 +29,10 @@ class OperatorCoordinatorProvider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputSplitAssigner:
-    """The splits of one source, and who reads them: subtask i of n reads the splits i, i + n, i + 2n, ….
+    """The splits of one source, and which subtask reads them: subtask i of n reads the splits i, i + n, i + 2n, ….
 
-    In Flink a subtask requests its next split when it has read one. Here a subtask is a Spark partition, and its splits
-    are known before they are read.
+    In Flink, a subtask requests its next split when it has read one. Here a subtask is a Spark partition, and its
+    splits are known before they are read.
     """
 
     operator_id: OperatorId
@@ -40,10 +40,10 @@ class InputSplitAssigner:
     parallelism: int
 
     def of_subtask(self, subtask: int) -> tuple[InputSplit, ...]:
-        """Return the splits a subtask reads."""
+        """Return the splits that a subtask reads."""
         return dealt(self.splits, self.parallelism)[subtask]
 
 
 def dealt(splits: tuple[Split, ...], parallelism: int) -> tuple[tuple[Split, ...], ...]:
-    """Return the splits of each subtask: five splits at parallelism 2 are {0, 2, 4} and {1, 3}."""
+    """Return the splits of each subtask: with parallelism 2, five splits are dealt as {0, 2, 4} and {1, 3}."""
     return tuple(splits[subtask::parallelism] for subtask in range(parallelism))

@@ -1,4 +1,4 @@
-"""Which partitions a consumer subtask reads: Flink's arithmetic (`EdgeManagerBuildUtil`).
+"""The partitions that a consumer subtask reads: Flink's arithmetic (`EdgeManagerBuildUtil`).
 
 POINTWISE, 4 producers, 2 consumers     ALL_TO_ALL
 0 1 2 3                                 0 1 2
@@ -15,7 +15,7 @@ from graph_compiler.declaration.partitioners import DistributionPattern
 
 @dataclass(frozen=True, slots=True)
 class PartitionGroup:
-    """`consumers` (subtasks) all read exactly `partitions`: Flink's ConsumedPartitionGroup with its consumers."""
+    """All `consumers` (subtasks) read exactly `partitions`: Flink's ConsumedPartitionGroup with its consumers."""
 
     partitions: range
     consumers: range

@@ -16,7 +16,7 @@ from graph_compiler.errors import GraphCompilerError
 
 
 class ExecutionState(StrEnum):
-    """Where an attempt is. RECONCILING is Flink's, from a time when masters recovered tasks; nothing enters it."""
+    """The state of an attempt. RECONCILING exists in Flink, where masters once recovered tasks; nothing enters it."""
 
     CREATED = "CREATED"
     SCHEDULED = "SCHEDULED"
@@ -50,7 +50,7 @@ class IllegalTransitionError(GraphCompilerError):
 
 @dataclass(frozen=True, slots=True)
 class StateUpdate:
-    """What a report from a worker does: the state after it, and whether the report was taken."""
+    """The effect of a worker's report: the state after it, and whether the report was accepted."""
 
     state: ExecutionState
     is_accepted: bool
@@ -59,7 +59,7 @@ class StateUpdate:
 def report_state(state: ExecutionState, reported: ExecutionState) -> StateUpdate:
     """Return the state after a worker's report on an attempt.
 
-    The end of an attempt is always accepted, though it may change nothing; an intermediate step only from the one
+    The end of an attempt is always accepted, though it may change nothing; an intermediate state only after the one
     before it.
     """
     match reported:
@@ -72,21 +72,21 @@ def report_state(state: ExecutionState, reported: ExecutionState) -> StateUpdate
         case ExecutionState.FINISHED | ExecutionState.CANCELED:
             if state is ExecutionState.CANCELING:
                 return StateUpdate(ExecutionState.CANCELED, is_accepted=True)
-            # Before it was deployed a task cannot end: the state stays, and the scheduler is told of the race.
+            # A task cannot end before it was deployed: the state stays, and the scheduler is informed of the race.
             return StateUpdate(reported if state.is_deployed else state, is_accepted=True)
         case _:
             raise IllegalTransitionError(f"a worker does not report {reported}")
 
 
 def mark_failed(state: ExecutionState) -> ExecutionState:
-    """Return the state after the scheduler has marked an attempt failed: one being canceled ends as canceled."""
+    """Return the state after the scheduler marks an attempt as failed: one that is being canceled ends as canceled."""
     if state is ExecutionState.CANCELING:
         return ExecutionState.CANCELED
     return state if state.is_terminal else ExecutionState.FAILED
 
 
 def fail(state: ExecutionState) -> ExecutionState:
-    """Return the state after the master has met a failure: it tells the scheduler, which then marks the attempt."""
+    """Return the state after the master notices a failure: it informs the scheduler, which then marks the attempt."""
     return ExecutionState.CANCELED if state is ExecutionState.CANCELING else state
 
 
@@ -99,13 +99,13 @@ def cancel(state: ExecutionState) -> ExecutionState:
 
 
 def suspend(state: ExecutionState) -> ExecutionState:
-    """Return the state after the job was suspended: an attempt that is not over is canceled."""
+    """Return the state after the job is suspended: an attempt that has not ended is canceled."""
     _refuse_reconciling(state)
     return state if state.is_terminal else ExecutionState.CANCELED
 
 
 def transition(state: ExecutionState, target: ExecutionState) -> ExecutionState:
-    """Move to `target`; only leaving a terminal state is refused, the caller knows the other rules."""
+    """Move to `target`; only leaving a terminal state is refused, since the callers check the other rules."""
     if state.is_terminal:
         raise IllegalTransitionError(
             f"Cannot leave terminal state {state} to transition to {target}."
@@ -128,7 +128,7 @@ def _step(state: ExecutionState, before: ExecutionState, reported: ExecutionStat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """One attempt: its number from 0, and where it is."""
+    """One attempt: its number from 0, and its state."""
 
     attempt_number: int = 0
     state: ExecutionState = ExecutionState.CREATED
@@ -136,7 +136,7 @@ class Execution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionHistory:
-    """The current attempt at a subtask and those before it, the oldest dropped when there are more than `size`."""
+    """The current attempt at a subtask and at most `size` earlier ones, of which the oldest are dropped."""
 
     current: Execution = Execution()
     prior: tuple[Execution, ...] = ()
@@ -144,7 +144,7 @@ class ExecutionHistory:
 
 
 def reset_for_new_execution(history: ExecutionHistory) -> ExecutionHistory:
-    """Start the next attempt; raises IllegalTransitionError while the current one is not over."""
+    """Start the next attempt; raises IllegalTransitionError unless the current one has ended."""
     if not history.current.state.is_terminal:
         state = history.current.state
         raise IllegalTransitionError(

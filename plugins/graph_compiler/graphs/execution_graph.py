@@ -1,6 +1,6 @@
 """ExecutionGraph: subtasks, the partitions they produce and the groups they consume. Values only.
 
-Subtasks are counted, not listed: a vertex of 16,000 is one value, and an edge of 16,000 × 16,000 one group.
+Subtasks are counted, not listed: a vertex with 16,000 subtasks is one value, an edge of 16,000 × 16,000 one group.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class PartitionId(NamedTuple):
 class ExecutionJobVertex:
     """A job vertex with its parallelism decided: `parallelism` execution vertices.
 
-    `input_splits` are those of its sources whose connector knows them before it reads.
+    `input_splits` are those of its sources whose connector knows them in advance.
     """
 
     id: JobVertexId
@@ -71,15 +71,15 @@ class ExecutionEdge:
     groups: tuple[PartitionGroup, ...]
 
     def group_of(self, consumer: int) -> PartitionGroup:
-        """Return the partitions a consumer subtask reads."""
+        """Return the partitions that a consumer subtask reads."""
         if self.job_edge.distribution_pattern is DistributionPattern.ALL_TO_ALL:
             return self.groups[0]
         return next(group for group in self.groups if consumer in group.consumers)
 
     def subpartition(self, consumer: int) -> int:
-        """Return the subpartition a consumer reads of each of its partitions.
+        """Return the subpartition that a consumer reads of each of its partitions.
 
-        Flink counts subtasks modulo the consumers of a partition, not their place among these.
+        Flink takes the subtask's number modulo the number of the partition's consumers, not its place among them.
         """
         return consumer % len(self.group_of(consumer).consumers)
 

@@ -18,7 +18,7 @@ from graph_compiler.identifiers import IntermediateDataSetId, JobEdgeId, JobVert
 
 
 class ResultPartitionType(StrEnum):
-    """Where a result lives. In Flink buffers or local files; here BLOCKING is a staged directory."""
+    """Where a result is stored. In Flink, buffers or local files; here BLOCKING is a staged directory."""
 
     PIPELINED_BOUNDED = "PIPELINED_BOUNDED"
     BLOCKING = "BLOCKING"
@@ -42,7 +42,7 @@ class ResultPartitionType(StrEnum):
 
     @property
     def is_reconsumable(self) -> bool:
-        """Whether it can be read again after it was read."""
+        """Whether it can be read more than once."""
         return self in (ResultPartitionType.BLOCKING, ResultPartitionType.HYBRID_FULL)
 
     @property
@@ -53,11 +53,11 @@ class ResultPartitionType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobVertex:
-    """One chain of operators. `node_ids` begins with the head, `operator_ids` ends with it (Flink's order).
+    """One chain of operators. `node_ids` starts with the head, `operator_ids` ends with it (Flink's order).
 
-    `user_hashes` are the operators' uid hashes, in the order of `operator_ids`. Sources that were taken into the chain
-    are in `node_ids`, before the head, and have no operator id. `parallelism` None is decided at run time.
-    Resources are those of the operators together, None where one is unknown; sources taken in do not count.
+    `user_hashes` are the operators' uid hashes, in the order of `operator_ids`. Sources that the chain absorbs are in
+    `node_ids`, before the head, and have no operator id. If `parallelism` is None, it is decided at run time.
+    Resources are the sum over the operators, None if one is unknown; absorbed sources do not count.
     """
 
     id: JobVertexId
@@ -79,7 +79,7 @@ class JobVertex:
 
     @property
     def result_id(self) -> OperatorId:
-        """The id its data sets are named after: the uid hash of its head, where there is one."""
+        """The id from which its data sets are named: the uid hash of its head, if it has one."""
         user_hash = self.user_hashes[-1]
         return self.operator_ids[-1] if user_hash is None else OperatorId(user_hash)
 
@@ -88,8 +88,8 @@ class JobVertex:
 class IntermediateDataSet:
     """An output of the operator `node_id` of a vertex: its main output, or the side output `output_tag`.
 
-    `id` is `<result id of the vertex>-<n>`. Flink's is random, and it finds an operator's state by its uid hash; here a
-    staged result is found by it.
+    `id` is `<result id of the vertex>-<n>`. In Flink it is random, and an operator's state is found by its uid hash;
+    here a staged result is found by it.
     """
 
     id: IntermediateDataSetId
@@ -103,8 +103,8 @@ class IntermediateDataSet:
 class JobEdge:
     """The consumer of a data set, and how it reads; `stream_edge` is the edge it comes from.
 
-    `staging` says why its rows are committed to durable storage on the way, None where they stay in memory. Flink's
-    own graph has none yet: `compiler/regions/cuts.py` decides.
+    `staging` is the reason why its rows are committed to durable storage on the way, None if they stay in memory. It is
+    not set in Flink's own graph: `compiler/regions/cuts.py` decides.
     """
 
     data_set_id: IntermediateDataSetId
@@ -116,7 +116,7 @@ class JobEdge:
 
     @property
     def id(self) -> JobEdgeId:
-        """The id of its stream edge; no two job edges share one."""
+        """The id of its stream edge, which no other job edge has."""
         return JobEdgeId(self.stream_edge.id)
 
     @property
@@ -153,7 +153,7 @@ class JobGraph:
 
     @cached_property
     def resource_profile(self) -> Mapping[str, SlotSharingGroup]:
-        """Resource profiles by the name of their group, without groups of which only the name is known."""
+        """Resource profiles by the name of their group, without groups that are only known by name."""
         return {profile.name: profile for profile in self.resource_profiles}
 
     @cached_property
@@ -188,7 +188,7 @@ class JobGraph:
 
     @cached_property
     def vertex_of_node(self) -> Mapping[int, JobVertex]:
-        """The vertex whose chain holds a stream node."""
+        """The vertex whose chain contains a stream node."""
         return {node_id: vertex for vertex in self.vertices for node_id in vertex.node_ids}
 
     @cached_property

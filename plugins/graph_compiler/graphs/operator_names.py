@@ -34,7 +34,7 @@ class NamedOutput:
 
 
 def find_output(graph: StreamGraph, name: str) -> NamedOutput:
-    """Return the output with a name or uid; an operator comes before a sink of the same name.
+    """Return the output with a name or uid; if an operator and a sink have the same name, the operator's.
 
     Raises OperatorNotFoundError, which lists the existing names, if none or several match.
     """
@@ -45,20 +45,20 @@ def find_output(graph: StreamGraph, name: str) -> NamedOutput:
         case [only]:
             return only
         case []:
-            raise OperatorNotFoundError(_nothing(graph, name, [each.name for each in outputs]))
+            raise OperatorNotFoundError(_not_found(graph, name, [each.name for each in outputs]))
         case several:
-            raise OperatorNotFoundError(_several(graph, name, several))
+            raise OperatorNotFoundError(_ambiguous(graph, name, several))
 
 
 def find_sink(graph: StreamGraph, name: str) -> StreamNode:
-    """Return the sink with a name or uid; raises OperatorNotFoundError as `find_output` does."""
+    """Return the sink with a name or uid; raises OperatorNotFoundError like `find_output`."""
     sinks = [output for output in _outputs(graph) if output.is_sink]
     found = [sink for sink in sinks if name in (sink.name, sink.node.settings.uid)]
     if len(found) == 1:
         return found[0].node
     if found:
-        raise OperatorNotFoundError(_several(graph, name, found))
-    raise OperatorNotFoundError(_nothing(graph, name, [sink.name for sink in sinks], noun="sink"))
+        raise OperatorNotFoundError(_ambiguous(graph, name, found))
+    raise OperatorNotFoundError(_not_found(graph, name, [sink.name for sink in sinks], noun="sink"))
 
 
 def _outputs(graph: StreamGraph) -> list[NamedOutput]:
@@ -74,14 +74,14 @@ def _uid(output: NamedOutput) -> str | None:
     return uid if uid is None or tag is None else f"{uid}.{tag}"
 
 
-def _nothing(graph: StreamGraph, name: str, known: list[str], noun: str = "operator") -> str:
+def _not_found(graph: StreamGraph, name: str, known: list[str], noun: str = "operator") -> str:
     lines = [f"pipeline '{graph.job_name}' has no {noun} '{name}'", f"  allowed: {listing(known)}"]
     ends = [each for each in known if each.endswith(f".{name}")]
     hint = f"did you mean '{ends[0]}'?" if ends else did_you_mean(name, known)
     return "\n".join([*lines, *([f"  hint: {hint}"] if hint else [])])
 
 
-def _several(graph: StreamGraph, name: str, found: list[NamedOutput]) -> str:
+def _ambiguous(graph: StreamGraph, name: str, found: list[NamedOutput]) -> str:
     places = [str(output.node.declared_at or output.node.description) for output in found]
     return (
         f"pipeline '{graph.job_name}' has {len(found)} operators called '{name}'\n"

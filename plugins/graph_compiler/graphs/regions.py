@@ -19,7 +19,7 @@ class LogicalPipelinedRegion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeploymentRegion:
-    """The vertices one Spark application runs = one SparkSubmitOperator task (decision 14).
+    """The vertices that one Spark application runs, which is one SparkSubmitOperator task (decision 14).
 
     Vertices are in topological order; `id` is the Airflow task id.
     """
@@ -33,7 +33,7 @@ class DeploymentRegion:
 class Deployment:
     """Regions in an order in which they can run.
 
-    A staged edge usually connects two of them; both ends may be in one, which then reads back what it staged.
+    A staged edge usually connects two regions. If both ends are in one, the region reads back what it staged.
     """
 
     regions: tuple[DeploymentRegion, ...]

@@ -1,7 +1,7 @@
 """Pipelined regions and the partition groups between them, for scheduling and failover. Values only.
 
-Of one job's subtasks (`compiler/execution_graph/scheduling_topology_builder.py`), or of one run's deployment regions
-(`deployment/scheduling/region_topology.py`): both use the same functions.
+They are those of one job's subtasks (`compiler/execution_graph/scheduling_topology_builder.py`), or of one run's
+deployment regions (`deployment/scheduling/region_topology.py`): both use the same functions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from graph_compiler.graphs.job_graph import ResultPartitionType
 from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId
 
 RegionIndex = int
-"""A region's place in `SchedulingTopology.regions`."""
+"""A region's index in `SchedulingTopology.regions`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class SchedulingTopology:
 
     @cached_property
     def consumed(self) -> Sequence[Sequence[ConsumedPartitionGroup]]:
-        """Groups by region that consumes them."""
+        """The groups that each region consumes, by region."""
         found: list[list[ConsumedPartitionGroup]] = [[] for _ in self.regions]
         for group in self.groups:
             for region in group.consumers:
@@ -58,7 +58,7 @@ class SchedulingTopology:
 
     @cached_property
     def produced(self) -> Sequence[Sequence[ConsumedPartitionGroup]]:
-        """Groups by region that produces a partition of them."""
+        """The groups of which each region produces a partition, by region."""
         found: list[list[ConsumedPartitionGroup]] = [[] for _ in self.regions]
         for group in self.groups:
             for region in group.producers:

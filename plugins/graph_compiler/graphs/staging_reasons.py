@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class StagingReason(StrEnum):
-    """Why an edge is staged; `compiler/regions/staging_words.py` has the words for each."""
+    """Why an edge is staged; `compiler/regions/staging_words.py` has the text for each reason."""
 
     DECLARED = "DECLARED"
     EXPENSIVE = "EXPENSIVE"
@@ -21,7 +21,7 @@ class StagingReason(StrEnum):
     def parts_tasks(self) -> bool:
         """Whether producer and consumer must be in different tasks, so that a failure of one does not repeat the other.
 
-        Rows staged for another reason may be read back by the task that staged them.
+        Rows that are staged for any other reason may be read back by the task that staged them.
         """
         return self in (StagingReason.DECLARED, StagingReason.EXPENSIVE)
 

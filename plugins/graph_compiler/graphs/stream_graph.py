@@ -26,9 +26,9 @@ class JobType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamNode:
-    """One operator. `name` is Flink's display name, `declared_name` what the user called it.
+    """One operator. `name` is Flink's display name, `declared_name` the user's.
 
-    `settings` are those of the declaration; the other fields have the derived values where one is not set. Resources
+    `settings` are those of the declaration; the other fields have the derived values if one is not set. Resources
     None are Flink's UNKNOWN.
     """
 
@@ -53,10 +53,10 @@ class StreamNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamEdge:
-    """A connection of two operators. `type_number` is 0 for a single input, else the input's number from 1.
+    """A connection of two operators. `type_number` is 0 for a single input, otherwise the input's number from 1.
 
-    `id` is Flink's edge id; `staging_reason` and `pipelining_reason` are the user's words where `.stage(reason)` or
-    `.pipelined(reason)` was on the way. `staging_wish`: why it is staged in every shuffle mode but
+    `id` is Flink's edge id; `staging_reason` and `pipelining_reason` are the user's texts if `.stage(reason)` or
+    `.pipelined(reason)` was on the way. `staging_wish`: why it is staged in every shuffle mode except
     ALL_EXCHANGES_PIPELINED.
     """
 
@@ -74,7 +74,7 @@ class StreamEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VirtualPartition:
-    """A virtual node that says how rows travel from `origin_id`."""
+    """A virtual node that determines how rows move from `origin_id`."""
 
     id: int
     origin_id: int
@@ -95,9 +95,9 @@ class VirtualSideOutput:
 
 @dataclass(frozen=True)
 class StreamGraph:
-    """Nodes in the order they were translated, edges in the order they were made.
+    """Nodes in the order in which they were translated, edges in the order in which they were made.
 
-    `is_dynamic`: parallelism that nobody set is decided at run time. `source_ids` and `sink_ids` are Flink's lists: a
+    `is_dynamic`: a parallelism that is not set is decided at run time. `source_ids` and `sink_ids` are Flink's lists: a
     sink whose writer is a separate operator is in neither. `resource_profiles` are the slot sharing groups that were
     declared with settings. Derived maps list a node's edges in the graph's order.
     """

@@ -1,4 +1,4 @@
-"""Algorithms on any directed graph, over plain ids: none of our graph types is known here."""
+"""Algorithms on any directed graph, over plain ids; they do not depend on our graph types."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CycleError(GraphCompilerError):
 def post_order(roots: Iterable[Id], successors: Callable[[Id], Iterable[Id]]) -> list[Id]:
     """List every id reachable from `roots` after its successors, each once; raises CycleError.
 
-    Roots and successors are taken in the order given. No recursion: depth is bounded by memory.
+    Roots and successors are visited in the given order. There is no recursion, so only memory limits the depth.
     """
     finished: dict[Id, None] = {}
     for root in roots:
@@ -79,7 +79,7 @@ def strongly_connected_components(successors: Mapping[Id, Iterable[Id]]) -> list
 
 
 def _finishing_order(successors: Mapping[Id, Iterable[Id]]) -> list[Id]:
-    """List ids in the order a depth-first walk leaves them; cycles are allowed."""
+    """List ids in the order in which a depth-first walk leaves them; cycles are allowed."""
     left: dict[Id, None] = {}
     entered: set[Id] = set()
     for root in successors:

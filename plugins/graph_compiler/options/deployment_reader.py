@@ -40,7 +40,7 @@ def parse_deployment_options(text: str, origin: str) -> DeploymentOptions:
 
 
 def _as_object(pairs: list[tuple[str, object]], twice: list[str]) -> dict[str, object]:
-    """Return an object of its pairs, and record duplicate keys."""
+    """Return the pairs as an object, and record duplicate keys."""
     counts = Counter(key for key, _ in pairs)
     twice.extend(key for key, count in counts.items() if count > 1)
     return dict(pairs)

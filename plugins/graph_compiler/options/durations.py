@@ -23,7 +23,7 @@ _DURATION = re.compile(r"(\d+)\s*([a-z]*)")
 
 
 def parse_duration(text: object) -> timedelta:
-    """Read a duration; a bare number is milliseconds. Raises ValueError for anything else."""
+    """Return the duration of a text; a number without a unit is milliseconds. Raises ValueError for anything else."""
     found = _DURATION.fullmatch(str(text).strip().lower())
     if found is None or found[2] not in _UNITS:
         units = ", ".join(unit for unit in _UNITS if unit)
@@ -41,4 +41,4 @@ def format_duration(duration: timedelta) -> str:
 
 
 Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
-"""A field that takes a duration's text."""
+"""A field that accepts a duration's text."""

@@ -1,4 +1,4 @@
-"""The effective value of each option of a pipeline, and who set it."""
+"""The effective value of each option of a pipeline, and where it was set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graph_compiler.options.text import as_text
 
 
 class OptionOrigin(StrEnum):
-    """Who set an option: the pipeline overrides the deployment, and the deployment the defaults."""
+    """Where an option was set: the pipeline overrides the deployment, and the deployment the defaults."""
 
     PIPELINE = "pipeline"
     DEPLOYMENT = "deployment"
@@ -21,7 +21,7 @@ class OptionOrigin(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectiveOption:
-    """One option: its value, its default, and who set it."""
+    """One option: its value, its default, and where it was set."""
 
     key: str
     value: str
@@ -37,7 +37,7 @@ class EffectiveOption:
 def effective_options(
     options: PipelineOptions, pipeline: Collection[str], deployment: DeploymentOptions
 ) -> tuple[EffectiveOption, ...]:
-    """Return every option in the model's order; `pipeline` are the keys that a pipeline sets."""
+    """Return every option in the model's order; `pipeline` are the keys that the pipeline sets."""
     inherited = dict(deployment.values)
     return tuple(
         EffectiveOption(

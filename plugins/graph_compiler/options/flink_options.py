@@ -33,7 +33,7 @@ FLINK_DEFAULTS: Mapping[str, str] = {
     "restart-strategy.failure-rate.delay": "1 s",
     "jobmanager.execution.attempts-history-size": "16",
 }
-"""The default in Flink of each of our keys that is Flink's; a key that is not here is ours."""
+"""Flink's default for each of our keys that is also Flink's; other keys are only ours."""
 
 _RESOURCES = (
     '.slot_sharing_group(SlotSharingGroup("big", executor_memory="8g", executor_cores=4, …)) '
@@ -44,7 +44,7 @@ _CHECKPOINTS = (
     "a batch job has no checkpoints; what a retry reads again is staged: .stage(reason), "
     "execution.batch-shuffle-mode"
 )
-_STATE = "rows between tasks lie in the staging root: [graph_compiler] staging_root, staging.ttl, staging.release"
+_STATE = "rows between tasks are in the staging root: [graph_compiler] staging_root, staging.ttl, staging.release"
 _SPARK_SQL = (
     "Spark plans SQL: set spark.sql.… in a slot sharing group's conf, or in spark_conf for all"
 )
@@ -52,7 +52,7 @@ _ADAPTIVE = "Spark's adaptive execution decides: spark.sql.adaptive.advisoryPart
 _AIRFLOW = "Airflow does that: its scheduler, its database, its web server"
 _METRICS = "each task's report.json and XCom have its metrics; Spark's own are spark.metrics.… in spark_conf"
 _PACKAGES = "spark.jars or spark.jars.packages in spark_conf, or in conf= of a SlotSharingGroup"
-_PYTHON = "spark.pyspark.python and spark.submit.pyFiles in spark_conf; functions lie in pipelines/, on PYTHONPATH"
+_PYTHON = "spark.pyspark.python and spark.submit.pyFiles in spark_conf; functions are in pipelines/, on PYTHONPATH"
 _SHUFFLE = "Spark shuffles: spark.shuffle.… and spark.sql.shuffle.partitions in spark_conf"
 
 WITHOUT_MEANING: Mapping[str, str] = {
@@ -65,7 +65,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "env.": "spark.driver.extraJavaOptions and spark.executor.extraJavaOptions in spark_conf",
     "execution.attached": "an Airflow task waits for its driver",
     "execution.batch.adaptive.auto-parallelism.": _ADAPTIVE,
-    "execution.batch.job-recovery.": "a run goes on from what its tasks have staged; Airflow knows which have",
+    "execution.batch.job-recovery.": "a run continues from what its tasks have staged, as Airflow knows",
     "execution.batch.speculative.": "spark.speculation in spark_conf",
     "execution.buffer-timeout": "rows are not buffered between tasks: they are staged, or stay in memory",
     "execution.buffer-timeout.": "rows are not buffered between tasks: they are staged, or stay in memory",
@@ -117,7 +117,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "rest.": _AIRFLOW,
     "restart-strategy": "it is written restart-strategy.type",
     "s3.": "spark.hadoop.fs.s3a.… in spark_conf",
-    "scheduler-mode": "parallelism nobody sets is adapted by Spark at run time",
+    "scheduler-mode": "Spark adapts unset parallelism at run time",
     "security.": "Airflow's connection and Spark's spark.kerberos.… and spark.ssl.…",
     "slot.": _RESOURCES,
     "slotmanager.": _RESOURCES,
@@ -135,11 +135,11 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "yarn.": "spark.yarn.… in spark_conf; the queue is the Airflow connection's",
     "zookeeper.": _AIRFLOW,
 }
-"""What to use instead, by key, or by its beginning where the entry ends in a dot."""
+"""What to use instead, by key; an entry that ends with a dot is the beginning of keys."""
 
 
 def why_without_meaning(key: str) -> str | None:
-    """Return what replaces a Flink key here, None if the key is not known to be Flink's."""
+    """Return what replaces a Flink key here, None if the key is not a known key of Flink."""
     if key in WITHOUT_MEANING:
         return WITHOUT_MEANING[key]
     beginnings = [

@@ -1,7 +1,7 @@
 """Options under Flink's keys, as a pydantic model; docs/options.md is made from it.
 
-`option_reader.py` reads them. A declaration carries the raw pairs, so that declaring needs the standard library only
-(pipelines are imported on Spark's driver, which has no pydantic).
+`option_reader.py` reads them. A declaration carries the raw pairs, so that declaring needs only the standard library
+(pipelines are imported on Spark's driver, which does not have pydantic).
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from graph_compiler.options.durations import Duration
 
 MAX_PARALLELISM = 32768
 MAX_RESTARTS = 1_000_000
-"""Flink has 2³¹ − 1; Airflow adds tries to it when a task is cleared, and its databases take no more than that."""
+"""Flink allows 2³¹ − 1; Airflow adds tries when a task is cleared, and its databases allow no more than this."""
 
 
 class ShuffleMode(StrEnum):
     """`execution.batch-shuffle-mode`: which exchanges are staged, unless the declaration decides it.
 
-    AUTO, which is ours and the default, stages an exchange only for a reason that it shows
-    (`regions/deployment_regions.py`). The hybrid modes compile as in Flink and cannot be deployed: Spark has no result
-    that is both.
+    AUTO, the default, does not exist in Flink: it stages an exchange only for a reason, which is shown
+    (`regions/deployment_regions.py`). The hybrid modes compile as in Flink but cannot be deployed: Spark has no
+    hybrid results.
     """
 
     AUTO = "AUTO"
@@ -50,7 +50,7 @@ class Scheduler(StrEnum):
 
 
 class DescriptionMode(StrEnum):
-    """`pipeline.vertex-description-mode`: how the operators of a chain are written."""
+    """`pipeline.vertex-description-mode`: the form in which plans show the operators of a chain."""
 
     TREE = "TREE"
     CASCADING = "CASCADING"
@@ -73,7 +73,7 @@ class PipelineOptions(BaseModel):
     runtime_mode: RuntimeMode = Field(
         default=RuntimeMode.BATCH,
         alias="execution.runtime-mode",
-        description="Whether the pipeline ends by itself. STREAMING compiles, and cannot be deployed yet.",
+        description="Whether the pipeline ends by itself. STREAMING compiles, but cannot be deployed yet.",
     )
     shuffle_mode: ShuffleMode = Field(
         default=ShuffleMode.AUTO,
@@ -96,7 +96,7 @@ class PipelineOptions(BaseModel):
         ge=1,
         le=MAX_PARALLELISM,
         alias="parallelism.default",
-        description="Parallelism of operators that set none; Spark's adaptive execution decides the real one.",
+        description="Parallelism of operators that set none; Spark's adaptive execution decides the actual number.",
     )
     max_parallelism: int | None = Field(
         default=None,
@@ -123,89 +123,89 @@ class PipelineOptions(BaseModel):
     vertex_index_prefix: bool = Field(
         default=False,
         alias="pipeline.vertex-name-include-index-prefix",
-        description="Whether a job vertex' name begins with its number.",
+        description="Whether the name of a job vertex begins with its number.",
     )
     description_mode: DescriptionMode = Field(
         default=DescriptionMode.TREE,
         alias="pipeline.vertex-description-mode",
-        description="How the operators of a job vertex are written in plans.",
+        description="How plans show the operators of a job vertex.",
     )
     checkpointing_interval: int | None = Field(
         default=None,
         ge=10,
         alias="execution.checkpointing.interval",
-        description="Milliseconds between checkpoints. Read in STREAMING graphs; refused in BATCH pipelines.",
+        description="Milliseconds between checkpoints. Used in STREAMING graphs; refused in BATCH pipelines.",
     )
     unaligned_checkpoints: bool = Field(
         default=False,
         alias="execution.checkpointing.unaligned.enabled",
-        description="Whether checkpoints overtake rows; read and refused as the interval is.",
+        description="Whether checkpoints overtake rows; used and refused like the interval.",
     )
     force_checkpointing: bool = Field(
         default=False,
         alias="execution.checkpointing.force",
-        description="Whether checkpoints may lose rows of an iteration; read and refused as the interval is.",
+        description="Whether checkpoints may lose rows of an iteration; used and refused like the interval.",
     )
     restart_strategy: RestartStrategyType | None = Field(
         default=None,
         alias="restart-strategy.type",
-        description="When a failed task is tried again; unset leaves it to the Dag's retries.",
+        description="When a failed task is retried; unset leaves it to the Dag's retries.",
     )
     fixed_delay_attempts: int = Field(
         default=1,
         ge=0,
         le=MAX_RESTARTS,
         alias="restart-strategy.fixed-delay.attempts",
-        description="How often, at a fixed delay.",
+        description="Number of retries with a fixed delay.",
     )
     fixed_delay_delay: Duration = Field(
         default=timedelta(seconds=1),
         alias="restart-strategy.fixed-delay.delay",
-        description="How long to wait each time.",
+        description="Delay before each retry.",
     )
     exponential_delay_attempts: int = Field(
         default=MAX_RESTARTS,
         ge=0,
         le=MAX_RESTARTS,
         alias="restart-strategy.exponential-delay.attempts-before-reset-backoff",
-        description="How often, before a time without a failure resets the count.",
+        description="Number of retries until a time without a failure resets the count.",
     )
     exponential_delay_initial: Duration = Field(
         default=timedelta(seconds=1),
         gt=timedelta(0),
         alias="restart-strategy.exponential-delay.initial-backoff",
-        description="How long to wait the first time.",
+        description="Delay before the first retry.",
     )
     exponential_delay_maximum: Duration = Field(
         default=timedelta(minutes=1),
         gt=timedelta(0),
         alias="restart-strategy.exponential-delay.max-backoff",
-        description="The longest wait.",
+        description="Longest delay.",
     )
     exponential_delay_multiplier: float = Field(
         default=1.5,
         gt=1,
         alias="restart-strategy.exponential-delay.backoff-multiplier",
-        description="By how much each wait is longer than the one before it.",
+        description="Factor from each delay to the next.",
     )
     exponential_delay_reset_threshold: Duration = Field(
         default=timedelta(hours=1),
         gt=timedelta(0),
         alias="restart-strategy.exponential-delay.reset-backoff-threshold",
-        description="The time without a failure after which waits begin anew.",
+        description="Time without a failure after which the delays start again from the first.",
     )
     exponential_delay_jitter: float = Field(
         default=0.1,
         ge=0,
         le=1,
         alias="restart-strategy.exponential-delay.jitter-factor",
-        description="The share of a wait by which it may be longer or shorter, at random.",
+        description="Share of a delay by which it is randomly longer or shorter, at most.",
     )
     failure_rate_failures: int = Field(
         default=1,
         ge=1,
         alias="restart-strategy.failure-rate.max-failures-per-interval",
-        description="How many failures within the interval are followed by a restart.",
+        description="Number of failures within the interval that are retried.",
     )
     failure_rate_interval: Duration = Field(
         default=timedelta(minutes=1),
@@ -216,7 +216,7 @@ class PipelineOptions(BaseModel):
     failure_rate_delay: Duration = Field(
         default=timedelta(seconds=1),
         alias="restart-strategy.failure-rate.delay",
-        description="How long to wait each time.",
+        description="Delay before each retry.",
     )
     attempts_history_size: int = Field(
         default=HISTORY_SIZE,
@@ -228,16 +228,16 @@ class PipelineOptions(BaseModel):
     staging_release: StagingRelease = Field(
         default=StagingRelease.GC,
         alias="staging.release",
-        description="Who releases a staged result: its last consumer, or `graph-compiler staging gc`.",
+        description="What releases a staged result: its last consumer, or `graph-compiler staging gc`.",
     )
     staging_checksum: bool = Field(
         default=True,
         alias="staging.checksum",
-        description="Whether staged results have a checksum where a copy may have to be compared with a lost one.",
+        description="Whether staged results have a checksum if a copy may have to be compared with a lost one.",
     )
     staging_ttl: Duration = Field(
         default=timedelta(seconds=DEFAULT_TTL),
         gt=timedelta(0),
         alias="staging.ttl",
-        description="How long after its last change `graph-compiler staging gc` takes a run for old.",
+        description="How long after its last change `graph-compiler staging gc` treats a run as old.",
     )

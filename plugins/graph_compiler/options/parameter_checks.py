@@ -30,7 +30,7 @@ def value_problems(
         if parameter.name not in values:
             continue
         value = values[parameter.name]
-        if allowed := _what_is_allowed(parameter, value):
+        if allowed := _allowed_by(parameter, value):
             key = f"params.{parameter.name}"
             yield Problem(key=key, message=f"{what} {value!r}", allowed=allowed)
 
@@ -40,7 +40,7 @@ def default_problems(parameters: Iterable[Parameter]) -> Iterator[Problem]:
     described = [parameter for parameter in parameters if not parameter.is_plain]
     if not described:
         return
-    # Imported when called, as below: a Dag processor with only plain parameters need not load it.
+    # Imported when called, as below: a Dag processor with only plain parameters does not need it.
     from jsonschema import Draft202012Validator, SchemaError
 
     checked: list[Parameter] = []
@@ -56,7 +56,7 @@ def default_problems(parameters: Iterable[Parameter]) -> Iterator[Problem]:
     yield from value_problems(checked, defaults, what="its default is")
 
 
-def _what_is_allowed(parameter: Parameter, value: ParameterValue) -> str | None:
+def _allowed_by(parameter: Parameter, value: ParameterValue) -> str | None:
     """Return what a schema allows as text, None if it allows the value."""
     from jsonschema import Draft202012Validator
 

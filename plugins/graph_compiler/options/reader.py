@@ -21,15 +21,15 @@ from graph_compiler.options.model import PipelineOptions
 from graph_compiler.options.words import allowed_words
 
 _TYPO = 0.94
-"""How alike a key must be to one of ours to be taken for it though Flink has keys that begin like it."""
+"""How similar an unknown key must be to one of ours to be a misspelling of it, rather than a key of Flink's."""
 _SHOWN, _NEAR = 5, 0.6
-"""How many of our keys are named where one is not known, and how alike they must be; all are too many to be read."""
+"""How many of our keys are listed if a key is unknown, and how similar they must be; all are too many to read."""
 _ALL = "graph-compiler options lists all"
 
 FIELDS: Mapping[str, str] = {
     str(field.alias): name for name, field in PipelineOptions.model_fields.items()
 }
-"""The name of the model's field, by key."""
+"""The names of the model's fields, by key."""
 
 
 def read_options(

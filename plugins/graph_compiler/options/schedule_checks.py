@@ -43,7 +43,7 @@ def _problems(schedule: Schedule) -> Iterator[Problem]:
         yield Problem(
             key=f"schedule.{ways[1]}", message=f"there are {listing(ways)}", allowed="one of them"
         )
-    if schedule.cron is not None and (allowed := _what_cron_allows(schedule.cron)):
+    if schedule.cron is not None and (allowed := _allowed_schedules(schedule.cron)):
         hint = did_you_mean(schedule.cron, PRESETS)
         yield Problem(
             key="schedule.cron", message=f"is {schedule.cron!r}", allowed=allowed, hint=hint
@@ -83,7 +83,7 @@ def _problems(schedule: Schedule) -> Iterator[Problem]:
 
 
 def _in_utc(schedule: Schedule, bound: date | datetime | None) -> datetime | None:
-    """Return a bound as Airflow stores it; raises OverflowError at the ends of time."""
+    """Return a bound as Airflow stores it; raises OverflowError if that is out of range."""
     moment = schedule.moment(bound)
     return None if moment is None else moment.astimezone(UTC)
 
@@ -104,8 +104,8 @@ def _asset_problems(places: tuple[str, ...]) -> Iterator[Problem]:
             )
 
 
-def _what_cron_allows(text: str) -> str | None:
-    """Return the allowed schedules, None if this is one."""
+def _allowed_schedules(text: str) -> str | None:
+    """Return the allowed schedules, None if the text is one of them."""
     # Imported when called: most declarations have no schedule.
     from croniter import croniter
 

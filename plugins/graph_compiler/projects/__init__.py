@@ -1,1 +1,1 @@
-"""Find a pipeline by its name in a project's Python modules and YAML files, and load it."""
+"""Find a pipeline by its name among a project's Python modules and YAML files, and load it."""

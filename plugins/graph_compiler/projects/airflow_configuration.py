@@ -1,10 +1,10 @@
-"""Settings of section `[graph_compiler]` as Airflow finds them, without importing Airflow.
+"""Settings of section `[graph_compiler]`, found as Airflow finds them, without importing Airflow.
 
     AIRFLOW__GRAPH_COMPILER__OPTIONS   the variable wins
     [graph_compiler] options           in $AIRFLOW_CONFIG, else $AIRFLOW_HOME/airflow.cfg
 
-`%(name)s` and `%%` in the file, `$NAME` and `~` in either are expanded as Airflow does. `_CMD` and `_SECRET` are not
-supported: Airflow has them only for its own sensitive settings. Nor are settings of teams.
+`%(name)s` and `%%` in the file, and `$NAME` and `~` in both, are expanded as in Airflow. `_CMD` and `_SECRET` are not
+supported, since Airflow has them only for its own sensitive settings; nor are settings of teams.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from graph_compiler.errors import ConfigurationError, Problem
 
 SECTION = "graph_compiler"
 STAGING_FOLDER = "staging"
-"""The staging root below Airflow's home, where nothing else is set."""
+"""The staging root below Airflow's home, if no other is set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ _NAME = re.compile(r"cannot import name '(\w+)'")
 def importing(name: str, file: Path) -> Iterator[list[Problem]]:
     """Yield the refused calls; raises InvalidPipelineError for them and for any exception of the import.
 
-    Ending the program counts as a failure, too.
+    An exit of the program counts as a failure, too.
     """
     with collecting_refusals() as refused:
         try:
@@ -53,7 +53,7 @@ def importing(name: str, file: Path) -> Iterator[list[Problem]]:
 
 
 def _declared_before(error: BaseException, file: Path) -> Pipeline | None:
-    """Return what a module had declared before it failed, whose problems are reported, too."""
+    """Return what a module declared before it failed; its problems are also reported."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         environment = frame.f_globals.get("env")
         if frame.f_code.co_filename == str(file) and isinstance(
@@ -65,7 +65,7 @@ def _declared_before(error: BaseException, file: Path) -> Pipeline | None:
 
 def _problem(error: BaseException, file: Path) -> Problem:
     if isinstance(error, SyntaxError):
-        return _no_python(error, file)
+        return _syntax_error(error, file)
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(frame.filename).parent == file.parent]
     where = own[-1] if own else None
@@ -121,7 +121,7 @@ def _form_of_call(error: TypeError) -> tuple[str | None, str | None]:
     return f"{kind.__name__}({form})", did_you_mean(odd[1], takes) if odd else None
 
 
-def _no_python(error: SyntaxError, file: Path) -> Problem:
+def _syntax_error(error: SyntaxError, file: Path) -> Problem:
     return Problem(
         message=f"not valid Python: {error.msg}",
         declared_at=SourceLocation(error.filename or str(file), error.lineno or 1),

@@ -40,9 +40,9 @@ class PipelineFile:
 
 
 def load_pipeline(name: str | Path) -> Pipeline:
-    """Return what `flights`, `pipelines/flights.py` or `pipelines/flights.yaml` declares.
+    """Return the pipeline that `flights`, `pipelines/flights.py` or `pipelines/flights.yaml` declares.
 
-    Raises InvalidPipelineError if there is none, or both, or if its code fails.
+    Raises InvalidPipelineError if there is no such file, or both, or if its code fails.
     """
     module = find_pipeline(str(name))
     pipeline = load_declared(module)
@@ -67,13 +67,13 @@ def nothing_declared(module: PipelineFile) -> Problem:
 
 
 def load_declared(module: PipelineFile) -> Pipeline | None:
-    """Return what a YAML file or a module's `env` declares, None if there is no `env`; raises as `load_pipeline` does.
+    """Return what a YAML file or a module's `env` declares, None without an `env`; raises like `load_pipeline`.
 
-    What a module prints goes to standard error: standard output belongs to the command.
+    A module's output goes to standard error, since standard output belongs to the command.
     """
     _search_first(module.root)
     if module.file.suffix == YAML:
-        # Imported when needed: building models of the whole API takes longer than compiling a pipeline.
+        # Imported when needed: building the models of the whole API takes longer than compiling a pipeline.
         from graph_compiler.projects.yaml.reader import read_pipeline
 
         with redirect_stdout(sys.stderr):
@@ -87,7 +87,7 @@ def load_declared(module: PipelineFile) -> Pipeline | None:
     if isinstance(environment, StreamExecutionEnvironment):
         pipeline = None if environment.is_refused else environment.pipeline()
         name = environment.name or name
-        # The module may have been imported before by another one, whose refusals are reported there.
+        # Another module may have imported this one before; then its refusals are reported there.
         known = environment.refused
         known.extend(one for one in refused if one not in known and _is_in(one, module.file))
         refused = known
@@ -97,14 +97,14 @@ def load_declared(module: PipelineFile) -> Pipeline | None:
 
 
 def _is_in(problem: Problem, file: Path) -> bool:
-    """Whether a file has a problem: a connector that is not used is refused on no environment."""
+    """Whether a problem is in a file; a connector that is not used is refused without an environment."""
     return problem.declared_at is not None and Path(problem.declared_at.file).resolve() == file
 
 
 def find_pipeline(text: str) -> PipelineFile:
     """Return the file of `flights`, `pipelines.flights`, `pipelines/flights.py` or `pipelines/flights.yaml`.
 
-    Raises InvalidPipelineError if there is none, or a module and a YAML file with the same name.
+    Raises InvalidPipelineError if there is no such file, or a module and a YAML file with the same name.
     """
     if text.endswith((".py", YAML)) or os.sep in text:
         return pipeline_at(Path(text))
@@ -136,7 +136,7 @@ def pipeline_names() -> list[str]:
 
 
 def pipeline_at(path: Path) -> PipelineFile:
-    """Return a file that may declare a pipeline; a module by the name under which Spark's driver would import it.
+    """Return a file that may declare a pipeline; a module gets the name under which Spark's driver would import it.
 
     Raises InvalidPipelineError if there is no such file, or the name cannot be imported.
     """
@@ -157,7 +157,7 @@ def pipeline_at(path: Path) -> PipelineFile:
 
 
 def files_below(folder: Path) -> list[str]:
-    """Return the files below a folder that may declare pipelines: no part of their path starts with `_` or `.`."""
+    """Return the files below a folder that may declare pipelines: those with no `_` or `.` at the start of a name."""
     paths = (path for path in sorted(folder.rglob("*")) if path.suffix in _SUFFIXES)
     files = (path.relative_to(folder) for path in paths)
     return [

@@ -7,7 +7,7 @@ from pathlib import Path
 from graph_compiler.identifiers import PIPELINES
 
 YAML = ".yaml"
-"""What the name of a pipeline's YAML file ends in."""
+"""The suffix of pipelines' YAML files."""
 
 
 def project_of(file: Path) -> Path:

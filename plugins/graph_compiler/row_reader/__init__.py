@@ -1,1 +1,1 @@
-"""Reads the first rows of Parquet files in a separate process, with limits and without Airflow and Spark."""
+"""Read the first rows of Parquet files in a separate process, with limits, and without Airflow and Spark."""

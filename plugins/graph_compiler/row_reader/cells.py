@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute  # the first cast imports it, and by then no file can be opened
+import pyarrow.compute  # the first cast would import it, when no file can be opened any more
 
 from graph_compiler.explain.documents.view_answers import Cell, CutCell
 
@@ -18,7 +18,7 @@ _MOST_BYTES = 4 * _MOST
 
 
 def cell(value: Any, kind: Any) -> Cell:
-    """Return the cell of an Arrow scalar; the type is Spark's schema JSON. Never reads more than is shown."""
+    """Return the cell of an Arrow scalar; the type is Spark's schema JSON. It reads no more than it shows."""
     if not value.is_valid:
         return None
     text = _beginning(_pieces(value, kind, is_inner=False))
@@ -41,7 +41,7 @@ def _beginning(pieces: Iterator[str]) -> str:
 
 
 def _pieces(value: Any, kind: Any, *, is_inner: bool) -> Iterator[str]:
-    """Yield a value's text in pieces; nested values are written as in JSON, map keys too."""
+    """Yield a value's text in pieces; nested values and map keys are written as in JSON."""
     if not value.is_valid:
         yield "null"
     elif pa.types.is_map(value.type):
@@ -105,7 +105,7 @@ def _plain(value: Any, kind: Any) -> tuple[str, bool]:
 
 
 def _simple(value: Any, kind: Any) -> tuple[str, bool]:
-    """Return Arrow's text of a value; in Parquet intervals are whole numbers."""
+    """Return Arrow's text of a value; intervals in Parquet are whole numbers."""
     text = _text(value)
     if isinstance(kind, str) and kind.startswith("interval"):
         is_months = "year" in kind or "month" in kind

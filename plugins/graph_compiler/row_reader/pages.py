@@ -31,20 +31,20 @@ UNREADABLE = (
     TypeError,
     pa.ArrowException,
 )
-"""Raised for files that are damaged, encrypted, have different columns, or are not readable for this user."""
+"""The errors of files that are damaged, encrypted, have different columns, or are not readable for this user."""
 _MOST_ANSWERED = 1_000_000
-"""Bytes of the rows in an answer; at least one row is always returned."""
+"""Maximum bytes of the rows in an answer; at least one row is always returned."""
 _MOST_READ = 64_000_000
-"""Estimated bytes of all columns' first pages."""
+"""Maximum estimated bytes of the first pages of all columns."""
 _ROWS_IN_A_PAGE = 100
-"""Minimum rows of a page: Parquet's writer does not check its size before."""
+"""Minimum rows of a page: Parquet's writer does not check its size earlier."""
 _BYTES_OF_A_VALUE = 8
 _MOST_FOOTER = 8_000_000
-"""Bytes of a file's footer: about 50,000 columns of a row group."""
+"""Maximum bytes of a file's footer, enough for about 50,000 columns in a row group."""
 _MOST_LISTED = 100_000
-"""Columns, row groups or names in one list of the footer."""
+"""Maximum number of columns, row groups or names in one list of the footer."""
 _BATCH = 16
-"""Rows in memory at once."""
+"""Maximum number of rows in memory at once."""
 _BUFFER = 64 * 1024
 Field = Mapping[str, Any]
 
@@ -93,7 +93,7 @@ class _RowGroup:
 def read_rows(
     files: Iterator[BinaryIO], fields: Sequence[Field], most: int
 ) -> tuple[tuple[int, ...], tuple[tuple[Cell, ...], ...]]:
-    """Return the indexes of the readable fields, and rows until there are enough or the next would be too large.
+    """Return the indexes of the readable fields, and rows until there are enough or the next row would be too large.
 
     Raises PartitionNotFoundError, and the errors in UNREADABLE.
     """
@@ -149,6 +149,6 @@ def _rows(groups: Iterator[_RowGroup], fields: Sequence[Field]) -> Iterator[tupl
 
 
 def _cost(leaf: Any, rows: int) -> int:
-    """Estimate the bytes of a column's first page, and of its values if they are encoded in fewer bytes."""
+    """Return the estimated bytes of a column's first page, and of its values if they are encoded in fewer bytes."""
     size = max(leaf.total_uncompressed_size, _BYTES_OF_A_VALUE * leaf.num_values)
     return int(size * min(_ROWS_IN_A_PAGE, rows) / max(1, rows))

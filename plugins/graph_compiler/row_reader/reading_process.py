@@ -27,7 +27,7 @@ def main() -> None:
     answer = json.dumps(to_wire(_answer()), ensure_ascii=False).encode(errors="replace")
     sys.stdout.buffer.write(answer)
     sys.stdout.flush()
-    os._exit(0)  # no destructors run on the state that a damaged file has left
+    os._exit(0)  # no destructors must run on the state that a damaged file has left
 
 
 def _answer() -> Answer:

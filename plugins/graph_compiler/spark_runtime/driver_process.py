@@ -1,8 +1,8 @@
-"""The driver's process, in which user functions run: its output is bounded, and it ends when its work does.
+"""The driver's process, in which user functions run: its output is limited, and it ends when its work is done.
 
-prints 100 MB                    the beginning is shown, and how much is omitted
-forks, and the child goes on     the child ends when the function returns: it does not become a second driver
-leaves threads or processes      the driver ends without waiting for them
+prints 100 MB                    the beginning is shown, and a note that the rest is left out
+forks, and the child continues     the child ends when the function returns: it does not become a second driver
+leaves threads or processes behind      the driver ends without waiting for them
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from graph_compiler.identifiers import listing
 LOG = program_log.logger(__name__)
 
 OUTPUT_LIMIT = 16 * 1024 * 1024
-"""Characters that a driver's Python prints to each of its streams."""
+"""The maximum number of characters that a driver's Python prints to each of its streams."""
 
 Arguments = ParamSpec("Arguments")
 Given = TypeVar("Given")
 
 
 class BoundedOutput(io.TextIOBase):
-    """A text stream that passes on a limited amount of output, and then reports once that the rest is omitted."""
+    """A text stream that passes on a limited amount of output, and then notes once that the rest is left out."""
 
     def __init__(self, stream: TextIO, limit: int = OUTPUT_LIMIT) -> None:
         self._stream = stream
@@ -47,7 +47,7 @@ class BoundedOutput(io.TextIOBase):
         self._stream.flush()
 
     def fileno(self) -> int:
-        """Return the wrapped stream's descriptor; writes to it are not bounded."""
+        """Return the wrapped stream's descriptor; writes to it are not limited."""
         return self._stream.fileno()
 
     @property
@@ -57,7 +57,7 @@ class BoundedOutput(io.TextIOBase):
 
 
 def bound_output() -> None:
-    """Bound what this process's Python prints from now on."""
+    """Limit what this process's Python prints from now on."""
     if not isinstance(sys.stdout, BoundedOutput):
         sys.stdout = BoundedOutput(sys.stdout)
         sys.stderr = BoundedOutput(sys.stderr)
@@ -66,7 +66,7 @@ def bound_output() -> None:
 def call_function(
     function: Callable[Arguments, Given], *arguments: Arguments.args, **named: Arguments.kwargs
 ) -> Given:
-    """Call a user's function; a forked process that returns from it ends here."""
+    """Call a user's function; if a forked child process returns from it, end the child here."""
     process = os.getpid()
     try:
         return function(*arguments, **named)
@@ -78,16 +78,16 @@ def call_function(
 
 
 def end_process(code: int) -> NoReturn:
-    """End this process with a code; does not wait for threads and processes that a function has left."""
+    """End this process with an exit code, without waiting for threads and processes that a function has left."""
     sys.stdout.flush()
     sys.stderr.flush()
-    if left := _left_behind():
+    if left := _still_running():
         LOG.warning("%s still run: not waited for", listing(left))
         os._exit(code)
     sys.exit(code)
 
 
-def _left_behind() -> list[str]:
+def _still_running() -> list[str]:
     """Return the names of threads and processes that the interpreter would wait for."""
     threads = [
         f"thread '{each.name}'"

@@ -1,8 +1,8 @@
 """Analyze a whole pipeline as Spark would, without its data: `dry_run.py <request.json>`, one answer beside it.
 
-Every source is empty, with its own columns; every staged result is empty, with its producer's columns. Anything that
-Spark cannot resolve (a column, a type, SQL), or that a target cannot hold, is a finding. An operator downstream of
-a failed one is skipped: all independent findings are reported at once.
+Every source is empty, with its own columns; every staged result is empty, with its producer's columns. A finding is
+anything that Spark cannot resolve (a column, a type, SQL), or that a target cannot store. Operators downstream of a
+failed one are skipped, so that all independent findings are reported at once.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class DryRun:
     plans: list[VertexPlan] = field(default_factory=list)
 
     def region(self, task: TaskDeploymentDescriptor) -> None:
-        """Analyze the next region; those that produce its inputs came before."""
+        """Analyze the next region; the producers of its inputs have been analyzed before."""
         evaluation = RegionEvaluation(
             region=task.region,
             spark=self.spark,
@@ -126,7 +126,7 @@ class DryRun:
         )
 
     def _source(self, connector: Connector, parallelism: int | None) -> DataFrame:
-        if self.shows_plans:  # a plan over no rows is no plan
+        if self.shows_plans:  # a plan over empty inputs would be optimized away
             return read_source(with_known_schema(connector, self.spark), self.spark, parallelism)
         return self.spark.createDataFrame([], source_schema(connector, self.spark))
 

@@ -1,7 +1,7 @@
 """Run all regions of a pipeline in one Spark session: `in_process.py <request.json>`.
 
-Each region is a separate execution with the same documents as an Airflow task writes, so that history, staging and
-replay know it. If run only up to an operator, that operator's rows are shown, and no sink is written.
+Each region is a separate execution, and writes the same documents as an Airflow task, so that history, staging and
+replay work for it. If the run ends at an operator, that operator's rows are shown, and no sink is written.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def run_in_process(request: InProcessRequest, spark: SparkSession, seams: Seams)
 
 
 class _Ended:
-    """How an attempt ended, as far as it is known; by default it was ended from outside."""
+    """How an attempt ended, as far as it is known; without a report, it was stopped from outside."""
 
     state, reason = ExecutionState.CANCELED, "it was stopped while it was running"
 
@@ -121,7 +121,7 @@ def _attempt(task: TaskDeploymentDescriptor) -> Iterator[_Ended]:
         store.put_if_absent(layout.outcome(*which), to_json(outcome).encode())
 
     def end_at_once(*_: object) -> None:
-        # An exception raised while the JVM answers arrives as a different one.
+        # An exception raised while waiting for the JVM would arrive as a different one.
         leave_outcome()
         os._exit(128 + signal.SIGTERM)
 

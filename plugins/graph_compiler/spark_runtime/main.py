@@ -1,6 +1,6 @@
 """The application that spark-submit runs: `main.py <descriptor.json>`, one region, one report beside the descriptor.
 
-Exit code 0, or that of the failure's ThrowableType; the report has the same with the reason.
+The exit code is 0, or that of the failure's ThrowableType; the report also has it, with the reason.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def main(descriptor_path: str) -> int:
     except StagingError as error:
         LOG.error("%s", error)
         return ThrowableType.NON_RECOVERABLE_ERROR.exit_code
-    if task is None:  # and a report would not be found
-        LOG.error("%s", _unseen(descriptor_path))
+    if task is None:  # a report would not be found, either
+        LOG.error("%s", _not_shared_error(descriptor_path))
         return ThrowableType.ENVIRONMENT_ERROR.exit_code
     try:
         claim_execution(store_of(task.staging_root), task)
@@ -81,7 +81,7 @@ def main(descriptor_path: str) -> int:
 
 
 def session(task: TaskDeploymentDescriptor) -> SparkSession:
-    """Start Spark with the settings the pipeline's results depend on."""
+    """Start Spark with the settings that the pipeline's results depend on."""
     if SparkConf().get("spark.master", "").startswith("local"):
         # Python workers need this process's environment; on a cluster they have their own Python.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -97,7 +97,7 @@ def execute(
     task: TaskDeploymentDescriptor, spark: SparkSession, seams: Seams = PRODUCTION
 ) -> ExecutionReport:
     """Run the region in a session; write a report even if it fails."""
-    _say_what_is_ignored(task, spark)
+    _warn_about_ignored_settings(task, spark)
     application_id = spark.sparkContext.applicationId
     store = store_of(task.staging_root)
     progress = task.layout.progress(task.region.region_id, task.attempt.execution_id)
@@ -135,7 +135,7 @@ def execute(
 def _failed(
     error: BaseException, application_id: str | None, metrics: RegionMetrics | None = None
 ) -> ExecutionReport:
-    """Return the report of a failure, with its progress: nothing is published, so it has no outputs."""
+    """Return the report of a failure, with its progress; it has no outputs, since nothing is published."""
     return ExecutionReport(
         version=VERSION,
         application_id=application_id,
@@ -149,7 +149,7 @@ def _failed(
     )
 
 
-def _unseen(descriptor_path: str) -> StagingRootNotSharedError:
+def _not_shared_error(descriptor_path: str) -> StagingRootNotSharedError:
     return not_shared(root_of(descriptor_path), socket.gethostname(), f"no {descriptor_path}")
 
 
@@ -164,7 +164,7 @@ def _release(task: TaskDeploymentDescriptor, report: ExecutionReport) -> None:
     try:
         for released in release_inputs(task, report, store_of(task.staging_root)):
             LOG.info("%s: %s bytes", released.words(), f"{released.bytes:,}")
-    except Exception:  # any error: `staging gc` finds what is left
+    except Exception:  # any error may be ignored: `staging gc` finds what is left
         LOG.warning("nothing released: %s", _traceback())
 
 
@@ -172,7 +172,7 @@ def _traceback() -> str:
     return traceback.format_exc().rstrip()
 
 
-def _say_what_is_ignored(task: TaskDeploymentDescriptor, spark: SparkSession) -> None:
+def _warn_about_ignored_settings(task: TaskDeploymentDescriptor, spark: SparkSession) -> None:
     profile, context = task.region.resource_profile, spark.sparkContext
     master, mode = (
         str(context.master),

@@ -1,4 +1,4 @@
-"""Secrets on the driver: from its environment into a reader or writer, and into nothing else."""
+"""Secrets on the driver: they go from its environment to a reader or writer, and nowhere else."""
 
 from __future__ import annotations
 

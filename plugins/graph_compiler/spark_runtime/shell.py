@@ -2,7 +2,7 @@
 
     >>> with_weather.where("temp IS NULL").count()
 
-Inputs are those that the execution read. Nothing is written except rows that must be fixed to be read twice, below the
+Inputs are those that the execution read. It writes only rows that must be fixed to be read twice, below the
 descriptor's staging root.
 """
 
@@ -35,7 +35,7 @@ from graph_compiler.staging.store.stores import store_of
 
 
 def named_rows(task: TaskDeploymentDescriptor, spark: SparkSession) -> dict[str, DataFrame]:
-    """Return the outputs of a region's operators by name: `flown`, `flown_cancelled` for a side output."""
+    """Return the outputs of a region's operators by name: `flown`, or `flown_cancelled` for a side output."""
     area = StagingArea(
         spark=spark,
         log=ManifestLog(store=store_of(task.staging_root), layout=task.layout),
@@ -74,7 +74,7 @@ def _add(found: dict[str, DataFrame], name: str, rows: DataFrame) -> None:
 
 
 def main(descriptor_path: str) -> int:
-    """Open the session; it ends at the terminal's end of file."""
+    """Open the session, which ends with the terminal's end of file."""
     program_log.show()
     task = told(store_of(descriptor_path), descriptor_path)
     assert task is not None, "it was written just now"

@@ -1,1 +1,1 @@
-"""The contents of staging roots and of folders beside targets, and who may change them. Neither pyspark nor airflow."""
+"""The contents of staging roots and of folders beside targets, and who may change them; without pyspark and airflow."""

@@ -1,4 +1,4 @@
-"""The API for tests of pipelines: run one on given rows, inspect any operator, and check its plan.
+"""The API for tests of pipelines: run one on given rows, inspect any operator, check its plan.
 
     from graph_compiler.testing import CompiledPlan, MiniCluster
 

@@ -117,7 +117,8 @@ class CompiledPlan:
     def assert_staged(self, producer: str, consumer: str, because: str | None = None) -> None:
         """Raise AssertionError unless rows are staged between two operators.
 
-        If an edge connects the two, only that is checked; else every path between them. `because` is a StagingReason.
+        If an edge connects the two, only that is checked; otherwise, every path between them. `because` is a
+        StagingReason.
         """
         reason = _reason(StagingReason, because)
         between = self._between(producer, consumer)
@@ -172,7 +173,7 @@ def _edges(paths: Sequence[Sequence[EdgeFacts]]) -> Iterator[EdgeFacts]:
 
 
 def _reason(kind: type[Reason], because: str | None) -> Reason | None:
-    """Return the reason a test names; raises UnknownReasonError with the valid names."""
+    """Return the reason that a test names; raises UnknownReasonError with the valid names."""
     if because is None:
         return None
     if because in kind.__members__:

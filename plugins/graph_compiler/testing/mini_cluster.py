@@ -1,4 +1,4 @@
-"""Run pipelines in a test: given rows for sources, everything else as in production, in one local session."""
+"""Run pipelines in a test, in one local session: sources get rows, and everything else is as in production."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from graph_compiler.testing.sources import REAL, Place, Rows, match_sources
 
 Given: TypeAlias = Frame | Rows | Iterable[GivenRow] | Place
 DAY = "2001-01-01"
-"""The default day of a run: fixed, so that a test does not depend on today."""
+"""The default day of a run, fixed so that tests do not depend on the current day."""
 _HOST = "test"
 
 
@@ -61,8 +61,8 @@ class MiniCluster:
 
         `sources` has for each source, by name or uid: rows as dicts, `Rows` with a schema, a DataFrame, or REAL, which
         reads it as in production. Sinks keep their rows; with `write_sinks` they also write them. `day` is the run's
-        day; its start, in UTC, is `current_timestamp()`, unless it is a datetime: then that is, to the microsecond.
-        Raises PipelineFailedError with the same message as in production.
+        day; `current_timestamp()` is its start, in UTC. If `day` is a datetime, `current_timestamp()` is that time, to
+        the microsecond. Raises PipelineFailedError with the same message as in production.
         """
         compiled = compile_pipeline(
             pipeline if isinstance(pipeline, Pipeline) else pipeline.pipeline()
@@ -127,7 +127,7 @@ class MiniCluster:
 
 
 def _target(output: NamedOutput | None) -> tuple[int, str | None] | None:
-    """Return the output whose rows `until` asks for; those of a sink are kept anyway."""
+    """Return the output whose rows `until` requests, None for a sink, whose rows are kept anyway."""
     return None if output is None or output.is_sink else (output.node.id, output.tag)
 
 
@@ -144,7 +144,7 @@ def _day(day: str | date) -> str:
 
 
 def _now(day: str | date) -> datetime:
-    """Return the run's current time: a given datetime (in UTC unless it has a zone), else the start of the day."""
+    """Return the run's current time: a given datetime (in UTC unless it has a zone), otherwise the start of the day."""
     if isinstance(day, datetime):
         return day if day.tzinfo else day.replace(tzinfo=UTC)
     return datetime.combine(date.fromisoformat(_day(day)), time(), UTC)

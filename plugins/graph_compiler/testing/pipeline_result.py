@@ -24,7 +24,7 @@ from graph_compiler.testing.row_assertions import RELATIVE, Row, assert_rows, in
 
 
 class PipelineFailedError(GraphCompilerError):
-    """A pipeline failed as it would in production; `failure` is how, with the same message."""
+    """A pipeline failed as it would in production; `failure` has the same message."""
 
     def __init__(self, failure: Failure, words: str) -> None:
         super().__init__(words)

@@ -29,7 +29,7 @@ class EdgeFacts:
 
     @property
     def words(self) -> str:
-        """Return how rows pass the edge."""
+        """Return how rows pass along the edge."""
         label, broken = self.edge.partitioner.label, self.chain_break
         if self.staged is not None:
             return f"{label} · staged {self.staged.explanation} ({self.staged.reason.name})"
@@ -73,7 +73,7 @@ class PlanPaths:
         )
 
     def between(self, source: int, target: int) -> tuple[tuple[EdgeFacts, ...], ...]:
-        """Return the paths from one operator to another: the edges that connect the two, else the first 20 paths."""
+        """Return the paths from one operator to another: the edges between the two, otherwise the first 20 paths."""
         direct = [each for each in self.out_edges[source] if each.edge.target_id == target]
         if direct:
             return tuple((each,) for each in direct)

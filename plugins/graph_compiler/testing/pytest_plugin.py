@@ -1,11 +1,11 @@
 """Fixtures for pytest: `spark`, `pipeline_run`, `compiled_plan`.
 
-If installed with pip, pytest finds it; if the package is in plugins/, name it in the outermost conftest.py:
+If the package is installed with pip, pytest finds the plugin. If it is in plugins/, the outermost conftest.py names it:
 
     pytest_plugins = ["graph_compiler.testing.pytest_plugin"]
 
-pytest loads this in every run, so neither Spark nor the compiler is imported before a fixture is used. A fixture
-`spark` that you define replaces this one.
+pytest loads this module in every run, so it imports neither Spark nor the compiler before a fixture is used. Your own
+fixture `spark` replaces this one.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Options of a JVM for short jobs: these end before the second compiler's code would pay off."""
+"""Options of a JVM for short jobs, which end before the code of the second compiler would pay off."""
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    """Yield the running Spark session, else a local one with two cores, for all tests."""
+    """Yield the running Spark session, or a local one with two cores, for all tests."""
     from graph_compiler.spark_runtime.rehearsal.local_session import local_session
 
     settings = {
         "spark.driver.extraJavaOptions": SHORT_LIVED,
         "spark.ui.showConsoleProgress": "false",  # pytest would show it with a failed test
-        # Tables that tests leave are not visible later, nor to another process that runs tests in parallel.
+        # Tables that tests leave behind are not visible later, nor to another process that runs tests in parallel.
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
     with local_session(settings) as session:

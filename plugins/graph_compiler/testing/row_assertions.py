@@ -1,4 +1,4 @@
-"""Compare rows in any order, in the named columns, doubles within a tolerance; the message shows the differences."""
+"""Compare rows in any order, in the named columns, doubles within a tolerance; messages show the differences."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def assert_rows(
 ) -> None:
     """Raise AssertionError unless both have the same rows.
 
-    Only the columns that the expected rows name are compared; each row names the same. `ordered`: also compare the
-    order. Doubles may differ by `relative`, since Spark adds them in any order.
+    Only the columns that the expected rows name are compared; each of these rows names the same. `ordered`: also
+    compare the order. Doubles may differ by `relative`, since Spark adds them in any order.
     """
     found, expected = list(found), list(expected)
     columns = _columns(found, expected)
@@ -42,7 +42,7 @@ def assert_rows(
 
 
 def in_order_of_values(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
-    """Sort rows by their columns, NULL first: Spark guarantees no order."""
+    """Return rows sorted by their columns, NULL first, since Spark guarantees no order."""
     return sorted(rows, key=lambda row: [_sort_key(value) for value in row.values()])
 
 

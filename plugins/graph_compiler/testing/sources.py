@@ -1,4 +1,4 @@
-"""Match given rows to the sources of a pipeline, and decide which sources may be read."""
+"""Match given rows to a pipeline's sources, and decide which sources may be read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SourcesError(GraphCompilerError):
 
 
 class Place(Enum):
-    """Where rows come from, if the test does not provide them."""
+    """Where a source's rows come from if the test does not provide them."""
 
     REAL = "real"
 
@@ -42,7 +42,7 @@ def match_sources(
 ) -> dict[str, StreamNode]:
     """Return the source of each name, if its rows are needed.
 
-    Raises SourcesError for a name that no source has, and for needed sources that are not named.
+    Raises SourcesError for a name that no source has, and for sources that are needed but not named.
     """
     sources = [node for node in graph.nodes if isinstance(node.operator, Source)]
     matched = {name: _source(graph, sources, name) for name in named}
@@ -85,5 +85,5 @@ def _source(graph: StreamGraph, sources: Sequence[StreamNode], name: str) -> Str
 
 
 def _is_declared_here(node: StreamNode) -> bool:
-    """Whether a source's rows are in the declaration: then nothing external is read."""
+    """Whether a source's rows are in the declaration, so that nothing external is read."""
     return isinstance(node.operator, Source) and isinstance(node.operator.connector, Range | Values)

@@ -1,4 +1,4 @@
-"""An airflow dag whose second of three tasks fails for good; names are made to be read as HTML."""
+"""An airflow dag whose second of three tasks fails permanently; its names contain HTML."""
 
 from datetime import datetime
 

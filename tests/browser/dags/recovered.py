@@ -1,4 +1,4 @@
-"""An airflow dag whose last task fails once; by then the result that it reads is gone."""
+"""An airflow dag whose last task fails once, and loses the result that it reads."""
 
 from datetime import datetime
 

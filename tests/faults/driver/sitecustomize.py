@@ -1,4 +1,4 @@
-"""On PYTHONPATH of the harness's Airflow: Python imports it first in every process, and drivers are armed."""
+"""On PYTHONPATH of the harness's Airflow: Python imports it first in every process, and it arms drivers."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Columns that are not those that are expected: by a source that declares them, and by a sink's target."""
+"""Columns that differ from those that a source declares, or that a sink's target has."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -250,7 +250,7 @@ def test_an_evolving_append_refuses_changes_that_break_old_files(
 def test_spark_cannot_read_files_of_both_types_where_one_was_widened(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Why a wider type is refused where old files stay."""
+    """This is why a wider type is refused if old files stay."""
     for part, type in (("0", "INT"), ("1", "BIGINT")):
         spark.sql(f"SELECT CAST(1 AS {type}) AS v").coalesce(1).write.parquet(f"{tmp_path}/{part}")
         (file,) = (tmp_path / part).glob("*.parquet")

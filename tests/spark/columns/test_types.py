@@ -1,4 +1,4 @@
-"""Every type of Spark, fused and staged: the same schema and rows on the other side of a cut, or refused in words."""
+"""Every type of Spark, fused and staged: the same schema and rows on the other side of a cut, or a clear refusal."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -66,7 +66,7 @@ SEEN: list[DataFrame] = []
 
 
 def look(rows: DataFrame) -> DataFrame:
-    """Let the test see what arrives behind the cut."""
+    """Let the test see the rows after the cut."""
     SEEN.append(rows)
     return rows.selectExpr("count(*) AS n")
 

@@ -1,4 +1,4 @@
-"""What each connector reads and writes, and what each format cannot hold."""
+"""What each connector reads and writes, and what each format cannot store."""
 
 import subprocess
 import sys
@@ -273,7 +273,7 @@ def test_a_range_and_a_function_are_sources(
     ]
 
 
-def test_a_function_source_that_returns_no_dataframe_is_named(
+def test_a_function_source_that_does_not_return_a_dataframe_is_named(
     run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     env = StreamExecutionEnvironment("p")

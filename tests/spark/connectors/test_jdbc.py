@@ -1,4 +1,4 @@
-"""Databases, exercised against PostgreSQL: input splits, transactions, and what is said when it does not work."""
+"""Databases, exercised against PostgreSQL: input splits, transactions, and messages of failures."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -267,7 +267,7 @@ def test_overwrite_replaces_in_one_transaction_and_keeps_the_tables_definition(
     assert postgres.sql("SELECT * FROM sales") == [("1", "new")]
 
 
-def test_rejected_rows_fail_the_publication_and_block_nobody(
+def test_rejected_rows_fail_the_publication_and_do_not_block_others(
     sinks: Sinks, postgres: Postgres
 ) -> None:
     postgres.sql("CREATE TABLE sales (id BIGINT PRIMARY KEY); INSERT INTO sales VALUES (7)")

@@ -59,7 +59,7 @@ def ids(postgres: Postgres, table: str = "sales") -> list[str]:
 def publish_until_it_works(
     sinks: Sinks, prepared: PreparedSink, table: Jdbc, spark: SparkSession, **settings: Any
 ) -> bool:
-    """Publish, and where that fails try the same run again as a retry or a clear would; say whether it failed."""
+    """Publish; if that fails, try the same run again, like a retry or a clear; return whether it failed."""
     try:
         prepared.publish()
     except Py4JJavaError:
@@ -194,7 +194,7 @@ def test_drivers_can_create_the_mark_table_concurrently(
 
 
 def together(spark: SparkSession, action: Any, *, times: int) -> None:
-    """Do one thing in several threads at once; none of them may fail."""
+    """Do the same in several threads at once; none of them may fail."""
     barrier: threading.Barrier = threading.Barrier(times)
     errors: list[Exception] = []
     jvm = spark._jvm
@@ -247,7 +247,7 @@ def test_a_driver_whose_publication_was_given_up_writes_nothing(
         ("CREATE TABLE sales (id BIGINT) PARTITION BY RANGE (id)", "no partition of relation"),
     ],
 )
-def test_rejected_rows_are_given_up_and_block_nobody(
+def test_rejected_rows_are_given_up_and_do_not_block_others(
     definition: str, words: str, sinks: Sinks, postgres: Postgres, spark: SparkSession
 ) -> None:
     postgres.sql(definition)

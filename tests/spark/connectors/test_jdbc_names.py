@@ -1,4 +1,4 @@
-"""Which table a name means: the database is asked, and whatever spells it the same table is one target."""
+"""Which table a name means: the database decides, and all spellings of a table are one target."""
 
 from collections.abc import Iterator
 from dataclasses import fields, replace

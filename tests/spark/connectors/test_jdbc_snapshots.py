@@ -55,7 +55,7 @@ def in_two_sinks(source: Jdbc, target: Path) -> StreamExecutionEnvironment:
 
 @pytest.fixture
 def changed_meanwhile(postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Turn every order round after the first sink has been written, before the second is."""
+    """Change every order after the first sink has been written, before the second is."""
     real = SinkCommitter.prepare
 
     def prepare(self: SinkCommitter, rows: Any) -> int:

@@ -1,4 +1,4 @@
-"""What a plan says of the number of its partitions, held against what runs."""
+"""The number of partitions according to a plan, compared with what runs."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""Where each partitioner sends rows, and what it costs."""
+"""Where each partitioner sends rows, and its cost in exchanges."""
 
 from collections import defaultdict
 from itertools import pairwise

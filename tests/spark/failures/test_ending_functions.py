@@ -1,4 +1,4 @@
-"""Whatever a function does to its driver, a run that did not come through never looks as if it had."""
+"""Whatever a function does to its driver, a failed run never looks like a success."""
 
 import os
 import subprocess

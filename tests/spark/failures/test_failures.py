@@ -1,4 +1,4 @@
-"""What a person reads when a run fails, and that nothing is left half-written."""
+"""The messages of failed runs, and that nothing is left half-written."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -277,7 +277,7 @@ def test_where_spark_does_not_say_which_expression_failed_the_whole_chain_is_nam
         ("t.total", "there is no column 't.total'\n  found: s struct<total:int>"),
     ],
 )
-def test_a_misspelt_nested_field_is_matched_with_its_path(
+def test_a_misspelled_nested_field_is_matched_with_its_path(
     path: str,
     words: str,
     env: StreamExecutionEnvironment,
@@ -447,7 +447,7 @@ def test_a_file_that_disappears_during_a_read_is_recoverable(
 def test_a_boolean_column_is_a_valid_condition(
     env: StreamExecutionEnvironment, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
-    """Spark reads `FROM rows WHERE (flag)` as a table called WHERE, unless the table has a name already."""
+    """Spark reads `FROM rows WHERE (flag)` as a table with the alias WHERE, unless the table has an alias."""
     (tmp_path / "in.csv").write_text("flag\ntrue\nfalse\n")
     env.from_source(Csv(f"{tmp_path}/in.csv"), "in").filter("flag").sink_to(
         Parquet(f"{tmp_path}/out")

@@ -1,4 +1,4 @@
-"""What is said of an input that is not there, or that no file system of this Spark can read."""
+"""The messages for an input that does not exist, or that no file system of this Spark can read."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A syntax error has a caret below the place, and nothing that was put around an expression."""
+"""A syntax error has a caret below its place, and shows nothing that was added around an expression."""
 
 import pytest
 
@@ -8,7 +8,7 @@ pytestmark = pytest.mark.spark
 
 
 def parse_error(query: str, caret: str, after: int) -> str:
-    """Write what Spark writes, with the caret behind so many lines of the query."""
+    """Return Spark's message, with the caret after so many lines of the query."""
     lines = query.splitlines()
     shown = [*lines[:after], caret, *lines[after:]]
     return "[PARSE_SYNTAX_ERROR] Syntax error. (line 2, pos 4)\n\n== SQL ==\n" + "\n".join(shown)

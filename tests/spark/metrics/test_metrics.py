@@ -248,7 +248,7 @@ def test_progress_is_reported_in_order(
     assert since[0] == min(since) > 0
 
 
-def test_unwritable_progress_is_no_failure(
+def test_unwritable_progress_is_not_a_failure(
     env: StreamExecutionEnvironment,
     run_pipeline: RunPipeline,
     tmp_path: Path,

@@ -1,4 +1,4 @@
-"""Rows nobody thinks of: none, NULL keys, one key with nearly all, a thousand columns, odd names, nested types."""
+"""Unusual rows: none, NULL keys, one key with nearly all, a thousand columns, odd names, nested types."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ NESTED = (
 
 @dataclass(frozen=True)
 class Case:
-    """Rows, what is done to them, and what DuckDB makes of the same file (`rows`) with this query."""
+    """Rows, the operation on them, and DuckDB's query on the same file (`rows`)."""
 
     rows: Callable[[SparkSession], DataFrame]
     declare: Callable[[DataStream], DataStream]

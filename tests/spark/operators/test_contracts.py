@@ -1,4 +1,4 @@
-"""Data contracts count, and what they forbid is never seen."""
+"""Data contracts count, and rows that they forbid are never visible."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every operator gives what the operation gives directly in Spark: fused or staged, with parallelism set or not."""
+"""Every operator returns the rows of the operation directly in Spark: fused or staged, with parallelism set or not."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ ROWS = "id % 5 AS v0, id AS v, chr(97 + cast(id % 3 AS INT)) AS k, array(id, id 
 
 @dataclass(frozen=True)
 class Case:
-    """An operation as a person declares it here, and as they would write it in PySpark."""
+    """An operation as declared here, and as written in PySpark."""
 
     declare: Callable[[DataStream, DataStream], DataStream]
     directly: Callable[[DataFrame, DataFrame], DataFrame]
@@ -262,7 +262,7 @@ CASES = {
 
 
 def with_parallelism(pipeline: Pipeline, parallelism: int | None) -> Pipeline:
-    """Set the parallelism of every operator that can have another than one."""
+    """Set the parallelism of every operator that may have more than one subtask."""
     transformations = tuple(
         replace(transformation, settings=replace(transformation.settings, parallelism=parallelism))
         if isinstance(transformation, PhysicalTransformation)

@@ -133,7 +133,7 @@ def partitions_staged(folder: Path) -> list[int]:
     return [sum(file["rows"] for file in partition["files"]) for partition in partitions]
 
 
-def test_set_parallelism_is_honoured_exactly_and_empty_partitions_are_listed(
+def test_set_parallelism_is_exact_and_empty_partitions_are_listed(
     run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     def declare(stream: DataStream, _: DataStream) -> DataStream:
@@ -144,7 +144,7 @@ def test_set_parallelism_is_honoured_exactly_and_empty_partitions_are_listed(
     assert sum(partitions_staged(tmp_path)) == 3
 
 
-def test_set_parallelism_is_honoured_where_the_input_has_more_partitions(
+def test_set_parallelism_is_exact_if_the_input_has_more_partitions(
     run_pipeline: RunPipeline, spark: SparkSession, tmp_path: Path
 ) -> None:
     spark.range(0, 6_000, 1, 6).write.parquet(str(tmp_path / "in"))
@@ -204,7 +204,7 @@ def test_a_function_after_key_by_sees_equal_keys_together(
     assert len(set(rows)) == 3
 
 
-def test_a_function_that_returns_no_dataframe_is_named(
+def test_a_function_that_does_not_return_a_dataframe_is_named(
     run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:
     (tmp_path / "in.csv").write_text(ROWS)

@@ -54,7 +54,7 @@ def test_a_run_counts_once_whatever_its_partition_column_is_called(
 
 @pytest.mark.parametrize("column", ["_day", "empty-seats"])
 @pytest.mark.parametrize("mode", ["overwrite", "overwrite-partitions"])
-def test_where_folders_cannot_be_exchanged_old_files_go_whatever_their_column_is_called(
+def test_without_folder_exchange_old_files_are_removed_whatever_their_column_is_called(
     mode: str,
     column: str,
     spark: SparkSession,
@@ -88,7 +88,7 @@ def test_files_of_others_stay_whatever_they_are_called(
     assert rows(spark, target.path) == [(1, 1), (1, 1), (2, 1), (2, 1)]
 
 
-def test_a_marker_file_goes_when_rows_come_and_a_strangers_file_of_its_name_does_not(
+def test_a_marker_file_is_removed_once_there_are_rows_but_not_a_foreign_file_of_its_name(
     sinks: Sinks, tmp_path: Path
 ) -> None:
     target, how = Parquet(f"{tmp_path}/out"), settings("append", partition_by=("day",))
@@ -226,7 +226,7 @@ def test_rows_behind_a_link_are_counted_and_what_is_there_stays(
 
 
 @pytest.mark.parametrize("mode", ["overwrite", "overwrite-partitions"])
-def test_where_folders_cannot_be_exchanged_a_link_goes_as_well(
+def test_without_folder_exchange_a_link_is_also_removed(
     mode: str,
     spark: SparkSession,
     sinks: Sinks,

@@ -1,4 +1,4 @@
-"""What we take for the files of a folder is what Spark's own listing finds there."""
+"""The files that we list in a folder are those that Spark's own listing finds."""
 
 import shutil
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Two writers of one result, or of one target, in every order of their steps, with what may befall a machine."""
+"""Two writers of one result, or of one target, in every order of their steps, with faults."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -140,7 +140,7 @@ def test_committed_results_have_their_data_in_every_order(faults: int) -> None:
 
 
 def test_writers_that_overlap_never_commit_two_epochs() -> None:
-    """One hangs, is superseded, and wakes: who reads between the two must not see its rows afterwards."""
+    """One hangs, is superseded, and wakes: a reader in between must not see its rows afterwards."""
 
     def work(world: World) -> dict[str, Callable[[], object]]:
         begun = [area(world, name).beginning(RESULT.id) for name in ("hangs", "supersedes")]
@@ -216,7 +216,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removing(Publication):
-    """A publication that takes away what earlier executions of its run have added."""
+    """A publication that removes what earlier executions of its run have added."""
 
     remove: tuple[str, ...]
 
@@ -330,7 +330,7 @@ class Replaced:
 
     def _carry_out(self, publication: Publication) -> None:
         def change() -> None:
-            """As folders are exchanged: once, by whoever is first."""
+            """Exchange the folders, once, by the first to come."""
             execution_id = publication.execution_id
             if execution_id in self.prepared:
                 self.prepared.remove(execution_id)

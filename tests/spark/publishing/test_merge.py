@@ -32,7 +32,7 @@ def rows(spark: SparkSession, target: FileConnector) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("kind", [Parquet, Orc])
-def test_rows_whose_key_comes_again_are_replaced_and_others_stay(
+def test_rows_with_a_repeated_key_are_replaced_and_others_stay(
     kind: type[FileConnector], spark: SparkSession, sinks: Sinks, tmp_path: Path
 ) -> None:
     target = kind(f"{tmp_path}/out")
@@ -135,7 +135,7 @@ def test_keys_that_are_there_twice_or_null_are_refused_and_nothing_changes(
     assert rows(spark, target) == [(1, "a")]
 
 
-def test_a_key_that_is_no_column_is_refused_before_any_row_moves(
+def test_a_key_that_is_not_a_column_is_refused_before_any_row_moves(
     spark: SparkSession, sinks: Sinks, target: Parquet
 ) -> None:
     opened = sinks.open(target, mode="merge", keys=("ident", "k"))

@@ -1,4 +1,4 @@
-"""Sinks are published all at once, and an interrupted publication is finished by whoever comes next."""
+"""Sinks are published all at once, and the next execution finishes an interrupted publication."""
 
 import shutil
 from dataclasses import replace

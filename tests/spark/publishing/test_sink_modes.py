@@ -1,4 +1,4 @@
-"""What becomes of what a target holds, in each mode, and that a run counts once."""
+"""What happens to the rows of a target in each mode, and that a run counts once."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""What the driver does before any data moves and beside it: hooks of all vertices, then coordinators, then rows."""
+"""The driver's work before any data moves, and during it: hooks of all vertices, then coordinators, then rows."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -38,14 +38,14 @@ Environment = StreamExecutionEnvironment
 
 @dataclass(frozen=True, slots=True)
 class PartedCsv(Csv):
-    """Knows its parts before it reads: one more than it is asked for."""
+    """Knows its parts before it reads: one more than requested."""
 
     def create_input_splits(self, parallelism: int) -> tuple[InputSplit, ...]:
         return tuple(InputSplit(number=n, description=f"part {n}") for n in range(parallelism + 1))
 
 
 class Recording(OperatorCoordinator):
-    """Says what happens to it."""
+    """Records what happens to it."""
 
     def __init__(self, name: str, events: list[str], failing: str = "") -> None:
         self.name, self.events, self.failing = name, events, failing

@@ -45,7 +45,7 @@ def tasks(env: Environment, root: Path) -> list[TaskDeploymentDescriptor]:
 def asked(
     env: Environment, spark: SparkSession, root: Path, *, shows_plans: bool = False
 ) -> DryRunAnswer:
-    """Analyse, and hold that nothing was written."""
+    """Analyze, and assert that nothing was written."""
     before = sorted(root.rglob("*"))
     answer = dry_run(tasks(env, root), spark, shows_plans=shows_plans)
     assert sorted(root.rglob("*")) == before

@@ -102,7 +102,7 @@ def test_an_attempt_that_is_ended_from_outside_is_canceled(
 def looked(
     rows: DataStream, spark: SparkSession, tmp_path: Path
 ) -> Callable[..., tuple[Previewer, ExecutionReport]]:
-    """Run up to an operator, and hold that no sink was written."""
+    """Run up to an operator, and assert that no sink was written."""
 
     def run(
         name: str, *, limit: int = 2, counts: bool = False

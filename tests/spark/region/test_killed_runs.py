@@ -1,4 +1,4 @@
-"""Wherever a driver is killed, a later collection finds what it left, and spares what the next execution needs."""
+"""Wherever a driver is killed, a later collection finds what it left, and keeps what the next execution needs."""
 
 import time
 from collections.abc import Callable
@@ -31,7 +31,7 @@ DAY = 86400.0
 
 
 class Killed(BaseException):
-    """SIGKILL: nothing catches it, nothing is tidied."""
+    """SIGKILL: it cannot be caught, and nothing is cleaned up."""
 
 
 def dies(*_: object, **__: object) -> None:

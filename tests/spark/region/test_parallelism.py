@@ -1,4 +1,4 @@
-"""Set parallelism is the number of partitions, for every operator and every shape of data, at no needless exchange."""
+"""A set parallelism is the number of partitions, for every operator and shape of data, without needless exchanges."""
 
 from collections.abc import Callable, Iterator
 from functools import cache

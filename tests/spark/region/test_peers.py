@@ -25,7 +25,7 @@ JOINS = {"broadcast joins": "10MB", "sort-merge joins": "-1"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByHand:
-    """What the hand-written job left."""
+    """The output of the hand-written job."""
 
     data: Path
     out: Path

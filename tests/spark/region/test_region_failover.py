@@ -1,4 +1,4 @@
-"""A staged result that is gone is computed again by the task that reads it, and nothing but it."""
+"""A lost staged result is recomputed by the task that reads it, and nothing else is."""
 
 import shutil
 from collections.abc import Callable, Iterator

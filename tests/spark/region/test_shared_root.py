@@ -1,4 +1,4 @@
-"""The driver sees its own run in the staging root, or says so before Spark starts."""
+"""The driver sees its own run in the staging root, or reports the problem before Spark starts."""
 
 from pathlib import Path
 

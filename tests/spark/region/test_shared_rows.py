@@ -1,4 +1,4 @@
-"""What several consumers read is one result, however its rows came about (decision 9)."""
+"""Several consumers read one result, however its rows were computed (decision 9)."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The testing kit gives what production gives, and says what is wrong with what it is given."""
+"""The testing kit returns what production returns, and reports problems of its input."""
 
 import gc
 import os

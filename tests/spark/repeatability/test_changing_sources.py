@@ -44,7 +44,7 @@ FILE_SOURCES: dict[str, Callable[[str], FileConnector]] = {
 def two_sinks(
     stream: DataStream, folder: Path, change: Callable[[DataFrame], DataFrame] | None = None
 ) -> StreamExecutionEnvironment:
-    """Read a stream in two actions; `change` is at work in the first one."""
+    """Read a stream in two actions; `change` happens during the first one."""
     first = stream if change is None else stream.transform(change).name("changing")
     first.sink_to(Parquet(f"{folder}/one")).name("one")
     stream.sink_to(Parquet(f"{folder}/two")).name("two")
@@ -135,7 +135,7 @@ def test_a_table_of_files_is_compared_with_its_listing(
     assert "was written again" in failure.message
 
 
-def test_a_table_that_is_no_list_of_files_gives_both_sinks_the_same_rows(
+def test_a_table_that_is_not_a_list_of_files_gives_both_sinks_the_same_rows(
     run_pipeline: RunPipeline, tmp_path: Path, spark: SparkSession
 ) -> None:
     changing_sources.other_rows_each_time(spark).createOrReplaceTempView("other_each_time")

@@ -1,4 +1,4 @@
-"""What Catalyst calls deterministic is looked at once more: each row of the table of what may vary."""
+"""Plans that Catalyst calls deterministic are checked again: each row of the table of what may vary."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Staged bytes that were changed: no reader takes them, and who needs them computes the result again."""
+"""Changed bytes of staged files: no reader accepts them, and a task that needs them recomputes the result."""
 
 import json
 import zlib
@@ -77,12 +77,12 @@ def intact(_: Path) -> None:
 
 
 def removed(file: Path) -> None:
-    """Take Hadoop's checksums away, as a copy without hidden files does."""
+    """Remove Hadoop's checksums, as a copy without hidden files does."""
     checksum_file(file).unlink(missing_ok=True)
 
 
 def written_anew(file: Path) -> None:
-    """Let Hadoop's checksums go with the changed bytes, as a copy by another program does."""
+    """Write Hadoop's checksums for the changed bytes, as a copy by another program does."""
     content, size = file.read_bytes(), 512
     pieces = (content[at : at + size] for at in range(0, len(content), size))
     sums = b"".join(zlib.crc32(piece).to_bytes(4, "big") for piece in pieces)
@@ -91,7 +91,7 @@ def written_anew(file: Path) -> None:
 
 
 def how_it_is_read(area: StagingArea, wanted: list[list[Row]]) -> str:
-    """Return whether the rows are as they were, others, or refused; once in full, once by a pushed filter."""
+    """Return whether the rows are unchanged, different, or refused; once in full, once with a pushed filter."""
     try:
         rows = area.read(area.find(STAGED))
         found = [rows.collect(), rows.where("id >= 40 AND k = 'k1'").collect()]

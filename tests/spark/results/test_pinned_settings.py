@@ -78,7 +78,7 @@ _COULD_CHANGE_ROWS = re.compile(
 
 @contextmanager
 def hadoop_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Let settings of Hadoop hold for the whole application, as `spark.hadoop.…` in its defaults does."""
+    """Set settings of Hadoop for the whole application, as `spark.hadoop.…` in its defaults does."""
     assert spark._jsc is not None
     configuration = spark._jsc.hadoopConfiguration()
     before = {key: configuration.get(key) for key in settings}

@@ -1,4 +1,4 @@
-"""The last consumer of a staged result takes it away, and who needs it later computes it again."""
+"""The last consumer of a staged result removes it, and a task that needs it later recomputes it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -92,7 +92,7 @@ def test_a_cleared_reader_keeps_the_result(make: Make) -> None:
 
 
 def test_a_cleared_reader_that_has_not_started_keeps_the_result(make: Make) -> None:
-    """All have finished, and then were cleared: what they finished from was the copy before."""
+    """All have finished, and then were cleared: they had read the previous copy."""
     tasks = make("one", "two")
     first, *_ = tasks.regions
     for name in (first, "one_rows", "two_rows"):

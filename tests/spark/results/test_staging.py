@@ -1,4 +1,4 @@
-"""Commits: epochs, who wins, what readers trust."""
+"""Commits: epochs, the winner of each, and what readers accept."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""One driver for an execution: whoever comes second commits nothing."""
+"""One driver for each execution: a second one commits nothing."""
 
 import os
 from pathlib import Path
@@ -35,7 +35,7 @@ def task(tmp_path: Path) -> TaskDeploymentDescriptor:
     )
 
 
-def test_who_comes_second_is_told_who_was_first(task: TaskDeploymentDescriptor) -> None:
+def test_the_second_driver_is_told_which_was_first(task: TaskDeploymentDescriptor) -> None:
     claim_execution(LocalStore(), task)
     with pytest.raises(
         ExecutionClaimedError, match=f"'out' has a driver already: process {os.getpid()} on "
@@ -44,21 +44,21 @@ def test_who_comes_second_is_told_who_was_first(task: TaskDeploymentDescriptor) 
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"host": 7}'])
-def test_a_claim_that_cannot_be_read_is_a_claim(
-    task: TaskDeploymentDescriptor, content: bytes
-) -> None:
+def test_an_unreadable_claim_counts(task: TaskDeploymentDescriptor, content: bytes) -> None:
     LocalStore().put(task.layout.driver(task.region.region_id, "e"), content)
     with pytest.raises(ExecutionClaimedError, match="one whose claim cannot be read"):
         claim_execution(LocalStore(), task)
 
 
 class ForgetfulStore(InMemoryStore):
-    """Puts, and loses the answer: it is sent again, and finds what is there."""
+    """Stores a document, and loses the answer: the request is repeated, and finds the document."""
 
     def put_if_absent(self, key: str, content: bytes) -> bool:
         super().put_if_absent(key, content)
         return super().put_if_absent(key, content)
 
 
-def test_who_finds_a_claim_of_its_own_has_put_it(task: TaskDeploymentDescriptor) -> None:
+def test_a_driver_that_finds_its_own_claim_owns_the_execution(
+    task: TaskDeploymentDescriptor,
+) -> None:
     claim_execution(ForgetfulStore(), task)

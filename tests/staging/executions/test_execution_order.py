@@ -1,4 +1,4 @@
-"""Which of a region's executions is the last, whatever a clock says."""
+"""Which of a region's executions is the last, whatever the clocks say."""
 
 import os
 from pathlib import Path
@@ -54,7 +54,7 @@ def names(run: Run) -> list[str]:
     return [one.execution_id for one in executions(LocalStore(), run.layout, REGION)]
 
 
-def test_a_clock_that_is_set_back_makes_no_zombie_the_valid_attempt(run: Run) -> None:
+def test_a_clock_that_is_set_back_does_not_revive_an_old_attempt(run: Run) -> None:
     deploy(run, "hangs", 0, at=2_000)
     deploy(run, "valid", 1, at=1_000)
     assert is_superseded(LocalStore(), run.layout, REGION, "hangs")

@@ -143,7 +143,7 @@ def test_the_state_follows_from_the_documents(
         ({"report": report(None)}, "submission", ExecutionState.FINISHED),
     ],
 )
-def test_an_end_that_cannot_be_read_is_an_end_all_the_same(
+def test_an_unreadable_end_is_still_an_end(
     layout: StagingLayout, readable: dict[str, object], torn: str, state: ExecutionState
 ) -> None:
     leave(layout, 0, submission=SUBMITTED, **readable)
@@ -154,7 +154,7 @@ def test_an_end_that_cannot_be_read_is_an_end_all_the_same(
         assert f"e0/{torn}.json" in str(found.reason)
 
 
-def test_an_attempt_that_does_not_say_which_it_is_is_left_out(layout: StagingLayout) -> None:
+def test_an_attempt_without_an_identity_is_left_out(layout: StagingLayout) -> None:
     leave(layout, 0)
     leave(layout, 1)
     descriptor = Path(layout.executions(REGION), "e0", "descriptor.json")

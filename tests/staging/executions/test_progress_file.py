@@ -67,7 +67,7 @@ def test_frequent_updates_are_written_once_and_none_are_lost(
     assert ExecutionProgress.from_json(path.read_text()) == at("operator 999")
 
 
-def test_an_unwritable_folder_is_logged_once_and_is_no_failure(
+def test_an_unwritable_folder_is_logged_once_and_is_not_a_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").touch()

@@ -1,4 +1,4 @@
-"""A worker that does not share the staging root finds out by what is missing there."""
+"""A worker that does not share the staging root notices it by missing documents."""
 
 import shutil
 from dataclasses import replace
@@ -76,7 +76,7 @@ def test_a_task_that_reads_from_others_is_never_the_first(tmp_path: Path) -> Non
 
 
 def test_a_mark_of_another_worker_is_not_enough(tmp_path: Path) -> None:
-    """Two workers with a disk of their own: both ran a task that may be the first."""
+    """Two workers with separate disks: both ran a task that may be the first."""
     first, second = regions()
     see_marker(STORE, first, marker(tmp_path, "b"))
     with pytest.raises(StagingRootNotSharedError, match=f"no documents of {first.region_id}"):
@@ -93,7 +93,7 @@ def test_one_folder_under_two_paths_is_not_shared(tmp_path: Path) -> None:
 
 
 def test_a_run_started_with_another_version_is_reported(tmp_path: Path) -> None:
-    """Its first task was renamed meanwhile: no other worker is to blame that it has left nothing."""
+    """Its first task was renamed meanwhile, so its documents are missing although the root is shared."""
     first, second = regions()
     see_marker(STORE, first, marker(tmp_path, "a"))
     now = replace(marker(tmp_path, "a"), plan_id="another plan")

@@ -1,4 +1,4 @@
-"""The one "now" of a run: whoever asks gets what its first task's clock said (decision 22)."""
+"""The one "now" of a run: every task gets the time of its first task's clock (decision 22)."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -37,7 +37,7 @@ def task() -> TaskDeploymentDescriptor:
     )
 
 
-def test_every_host_is_told_what_the_clock_of_the_first_said(
+def test_every_host_gets_the_time_of_the_first_hosts_clock(
     task: TaskDeploymentDescriptor,
 ) -> None:
     store = InMemoryStore()

@@ -1,4 +1,4 @@
-"""One pipeline in several Dags, in task groups, mapped: each run has its documents, its state and its end to itself."""
+"""One pipeline in several Dags, in task groups, mapped: each run has separate documents, state and end."""
 
 import json
 import time
@@ -45,7 +45,7 @@ def tree(root: Path, identity: RunIdentity) -> Run:
 
 @pytest.fixture
 def runs(tmp_path: Path) -> list[Run]:
-    """Leave a finished run in each place, all of them with one run id; executions are Airflow's, so each is its own."""
+    """Create a finished run in each place, all with the same run id; execution ids are Airflow's, and unique."""
     found = [tree(tmp_path / "staging", identity) for identity in PLACES]
     for number, run in enumerate(found):
         run.end(FIRST, f"first-{number}")
@@ -178,7 +178,7 @@ def test_gc_lists_and_removes_each_run(root: Path) -> None:
 
 
 def test_runs_of_the_previous_version_are_read(tmp_path: Path) -> None:
-    """It knew the pipeline's own Dag only, and named pipeline and run id in each document."""
+    """It had only the pipeline's own Dag, and named pipeline and run id in each document."""
     run, target = Run(tmp_path / "staging", run_id="r"), str(tmp_path / "out")
     run.begin(FIRST, "e1")
     run.decide("e1", target, done=b"{}")

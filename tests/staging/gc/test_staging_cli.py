@@ -1,4 +1,4 @@
-"""`graph-compiler staging`, as a person calls it; no Airflow to ask."""
+"""`graph-compiler staging` on the command line, without Airflow."""
 
 import json
 import time
@@ -53,7 +53,7 @@ def test_runs_are_listed_with_state_size_and_age(run: Run) -> None:
 
 
 def test_runs_are_listed_with_the_logical_date_that_their_id_does_not_say(run: Run) -> None:
-    """Airflow names a run after the time it is made."""
+    """Airflow names a run after the time of its creation."""
     date = "2013-01-01T00:00:00+00:00"
     made = Run(run.root, run_id="manual__2026-11-22T10:00:00+00:00", logical_date=date)
     named = Run(run.root, run_id=f"scheduled__{date}", logical_date=date)

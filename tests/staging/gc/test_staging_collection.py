@@ -43,7 +43,7 @@ def found(
     airflow: str | None = None,
     tables_dropped: bool = False,
 ) -> Collection:
-    """Let the run grow so old, and decide."""
+    """Set the age of the run, and decide."""
     age(run.root, NOW, old)
     words: dict[RunIdentity, AirflowRunState] = {}
     if airflow is not None:
@@ -135,7 +135,7 @@ def test_data_of_an_interrupted_release_is_removed(run: Run) -> None:
 
 
 def test_a_root_under_another_name_is_the_same_root(run: Run, tmp_path: Path) -> None:
-    """Manifests name whole paths: a link to the root must not make all data look like losers'."""
+    """Manifests contain absolute paths: a link to the root must not make all data look uncommitted."""
     whole(run)
     age(run.root, NOW, 2 * HOUR)
     (tmp_path / "link").symlink_to(run.root)
@@ -240,7 +240,7 @@ def test_documents_of_another_version_do_not_make_results_waste(run: Run) -> Non
     assert Waste.RUN in wastes(found(run, old=8 * DAY)).values()
 
 
-def test_folders_that_are_no_runs_are_ignored(tmp_path: Path) -> None:
+def test_folders_that_are_not_runs_are_ignored(tmp_path: Path) -> None:
     for name in ("photos/2013", ".targets/ab", "p/empty/data/x"):
         (tmp_path / name).mkdir(parents=True)
     assert survey(LocalStore(), str(tmp_path)).runs == ()
@@ -306,7 +306,7 @@ def test_a_table_is_forgotten_while_another_collection_removes_its_run(
     assert not run.path.exists()
 
 
-def test_a_run_of_which_something_could_not_be_removed_keeps_its_records(
+def test_a_partly_removed_run_keeps_its_records(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run.end(OUT, "e1", ExecutionState.FAILED)

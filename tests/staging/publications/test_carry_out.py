@@ -1,4 +1,4 @@
-"""Two carriers of one intent, in every order of their steps, each dying at each of them: readers, and the end."""
+"""Two carriers of one intent, in every order of their steps, each dying at each step: what readers see, and the end."""
 
 import json
 import os
@@ -34,7 +34,7 @@ UNPROMISED = replace(LocalStore.promises, atomic_exchange=False)
 
 
 class Refusing(InMemoryStore):
-    """Holds no folder of the disk's, so it exchanges none, whatever it promises."""
+    """Cannot exchange folders, whatever it promises."""
 
     def __init__(self, promises: Promises) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A target, or a partition folder, on another mount: files are copied there, and the rest of the promise holds."""
+"""A target, or a partition folder, on another mount: files are copied there, and all other promises hold."""
 
 import errno
 import os

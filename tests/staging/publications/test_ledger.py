@@ -1,4 +1,4 @@
-"""Whose publications those of a target are, and what becomes of those that were not carried out. No Spark."""
+"""Which run the publications of a target belong to, and what happens to unfinished ones; without Spark."""
 
 import os
 import shutil
@@ -176,7 +176,7 @@ def test_the_number_of_a_removed_intent_is_not_reused(
 
 
 class Unmounted(LocalStore):
-    """A staging root whose file system goes away at a call, leaving an empty folder, and may come back at another."""
+    """A staging root whose file system is unmounted at a call, leaving an empty folder, and may be mounted again."""
 
     def __init__(self, root: Path, *, goes_at: int, comes_at: int) -> None:
         self._root, self._away = root, root.with_name("away")
@@ -297,7 +297,7 @@ def damage(ledger: Ledger, target: Path, number: int, content: bytes | None) -> 
 
 
 def record(ledger: Ledger, target: Path, execution_id: str) -> Path:
-    """Leave what a sink records before it prepares anything; return the execution's folder."""
+    """Write what a sink records before it prepares anything; return the execution's folder."""
     folder = Path(ledger.layout.descriptor(RegionId("out"), execution_id)).parent
     place = PreparedPlace(
         kind=PlaceKind.FOLDER,
@@ -311,7 +311,7 @@ def record(ledger: Ledger, target: Path, execution_id: str) -> Path:
 
 
 @pytest.mark.parametrize("content", DAMAGES.values(), ids=DAMAGES)
-def test_an_unreadable_intent_blocks_nobody_once_it_is_done(
+def test_an_unreadable_intent_does_not_block_once_it_is_done(
     ledger: Ledger, target: Path, content: bytes | None
 ) -> None:
     publish(ledger, target, "first")
@@ -413,7 +413,7 @@ def test_a_ledger_that_cannot_be_listed_is_not_an_empty_one(ledger: Ledger, targ
 def decide_behind(
     ledger: Ledger, intent: Intent, seen: list[tuple[Publication, ...]] | None = None
 ) -> Intent:
-    """Decide behind whatever others have decided meanwhile, which is carried out first and added to `seen`."""
+    """Decide after what others have decided meanwhile, which is carried out first and added to `seen`."""
 
     def bring_in(publication: Publication) -> None:
         assert isinstance(publication, Intent)
@@ -428,9 +428,7 @@ def decide_behind(
     return ledger.decide_behind_others(intent, bring_in, renew)
 
 
-def test_a_run_that_nobody_was_before_decides_as_it_was_about_to(
-    ledger: Ledger, target: Path
-) -> None:
+def test_the_first_run_to_decide_is_unchanged(ledger: Ledger, target: Path) -> None:
     intent = intended(ledger, target, "mine")
     assert decide_behind(ledger, intent) == intent
     assert ledger.records.publication(str(target), 0) == intent

@@ -1,4 +1,4 @@
-"""Whether two folders meet, by whatever names they go."""
+"""Whether two folders overlap, whatever their names are."""
 
 from pathlib import Path, PurePosixPath
 
@@ -53,7 +53,7 @@ def test_links_are_followed_even_to_missing_targets(tmp_path: Path, is_there: bo
 
 
 def test_one_folder_under_two_names_is_recognized_by_its_inode(tmp_path: Path) -> None:
-    """As a bind mount is, or a name in other letters where case does not count."""
+    """Like a bind mount, or a name in different case on a file system that ignores case."""
     (tmp_path / "a").mkdir()
     known = at(tmp_path / "a")
     alias = LocalPlace(path=PurePosixPath("/mnt/a"), inodes=known.inodes, rest=())

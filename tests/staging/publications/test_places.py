@@ -1,4 +1,4 @@
-"""What must hold between the places of a region, once they are rendered; and what is found inside one."""
+"""The rules for the rendered places of a region, and what is found inside one."""
 
 import sys
 from dataclasses import replace
@@ -163,7 +163,7 @@ def test_the_last_attempts_targets_of_other_tasks_are_compared(tmp_path: Path) -
     assert problems() == 0, "it was deployed again since"
 
 
-def test_what_another_task_was_told_and_nobody_can_read_says_nothing(tmp_path: Path) -> None:
+def test_an_unreadable_descriptor_of_another_task_is_ignored(tmp_path: Path) -> None:
     own = replace(region(Parquet("/in"), Parquet("/out")), plan_id="plan")
     layout = StagingLayout(root=str(tmp_path), identity=RunIdentity.own("p", "r"))
     begin_task(tmp_path, own, "e1", "plan")
@@ -185,9 +185,7 @@ def test_sources_of_a_task_are_those_it_reads() -> None:
     ("target", "words"),
     [("s3a://bucket/out", "s3a"), ("out/x", "relative"), ("file://host/out", "host")],
 )
-def test_a_target_that_turns_out_to_be_no_folder_of_this_host_is_refused(
-    target: str, words: str
-) -> None:
+def test_a_rendered_target_that_is_not_a_local_folder_is_refused(target: str, words: str) -> None:
     found = region(Parquet("/in"), Parquet("/{{ params.a }}"))
     (problem,) = find_place_problems(fill_places(found, find_places(found) | {"out.path": target}))
     assert problem.message.startswith(f"its target is '{target}': ")

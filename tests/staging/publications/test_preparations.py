@@ -1,4 +1,4 @@
-"""Folders that executions prepare in have names that fit, and that collections of waste know again."""
+"""Folders in which executions prepare rows have valid names, which garbage collection recognizes."""
 
 from pathlib import Path
 

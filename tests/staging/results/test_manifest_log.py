@@ -1,4 +1,4 @@
-"""Who commits an epoch, and what becomes of a manifest that nobody can read (decision 10). No Spark."""
+"""Who commits an epoch, and what happens to an unreadable manifest (decision 10); without Spark."""
 
 import json
 from collections.abc import Mapping
@@ -50,34 +50,32 @@ def log() -> ManifestLog:
 
 
 def leave(log: ManifestLog, content: str, *, epoch: int = 0) -> None:
-    """Put something in the place of a manifest, whatever is there."""
+    """Replace a manifest by something else."""
     log.store.put(log.layout.manifest(RESULT, epoch), content.encode())
 
 
-def test_who_is_second_gets_the_manifest_of_the_first(log: ManifestLog) -> None:
+def test_the_second_writer_gets_the_manifest_of_the_first(log: ManifestLog) -> None:
     first = manifest("one")
     assert log.commit(first) == first
     assert log.commit(manifest("two")) == first
     assert log.epochs(RESULT) == (0,)
 
 
-def test_a_commit_whose_answer_was_lost_and_is_sent_again_holds(log: ManifestLog) -> None:
+def test_a_commit_whose_answer_was_lost_succeeds_when_repeated(log: ManifestLog) -> None:
     first = manifest("one")
     log.commit(first)
     assert log.commit(first) == first
 
 
 @pytest.mark.parametrize("changed", [{"plan_id": "edited"}, {"fingerprint": "other"}])
-def test_an_epoch_of_another_plan_is_not_taken_for_ones_own(
-    log: ManifestLog, changed: dict[str, str]
-) -> None:
+def test_an_epoch_of_another_plan_is_not_adopted(log: ManifestLog, changed: dict[str, str]) -> None:
     log.commit(manifest("one"))
     with pytest.raises(StagingError, match="was committed by execution one of another plan"):
         log.commit(replace(manifest("two"), **changed))  # type: ignore[arg-type]  # of these fields
     assert log.latest(RESULT) == manifest("one")
 
 
-def test_who_loses_to_a_manifest_that_cannot_be_read_is_told_to_try_again(
+def test_losing_to_an_unreadable_manifest_suggests_a_retry(
     log: ManifestLog,
 ) -> None:
     leave(log, "")
@@ -86,7 +84,7 @@ def test_who_loses_to_a_manifest_that_cannot_be_read_is_told_to_try_again(
     assert log.next_epoch(RESULT) == 1
 
 
-def test_epochs_are_in_order_and_other_names_are_none(log: ManifestLog) -> None:
+def test_epochs_are_in_order_and_other_names_are_ignored(log: ManifestLog) -> None:
     for epoch in (10, 9, 2):
         log.commit(manifest("one", epoch=epoch))
     for name in ("03.json", "x.json", "4.json.tmp"):
@@ -96,7 +94,7 @@ def test_epochs_are_in_order_and_other_names_are_none(log: ManifestLog) -> None:
     assert log.next_epoch(OTHER) == 0
 
 
-def test_what_the_last_epoch_has_lost_is_not_looked_for_in_the_one_before(
+def test_a_lost_last_epoch_is_not_replaced_by_the_one_before(
     log: ManifestLog,
 ) -> None:
     log.commit(manifest("one"))
@@ -124,7 +122,7 @@ def test_a_manifest_that_is_gone_counts_as_lost(log: ManifestLog) -> None:
         ({"location": "/staging/../etc"}, "which is not a folder of a staged result"),
     ],
 )
-def test_a_manifest_of_the_right_form_that_cannot_be_meant_counts_as_lost(
+def test_a_well_formed_but_impossible_manifest_counts_as_lost(
     log: ManifestLog, changed: Mapping[str, Json], why: str
 ) -> None:
     document = json.loads(to_json(manifest("one"))) | changed

@@ -1,4 +1,4 @@
-"""A run whose pipeline was edited on the way: what a task reads is unchanged, or what has changed is named."""
+"""A run whose pipeline was edited meanwhile: a task's inputs are unchanged, or the changes are reported."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -143,7 +143,7 @@ def test_uncommitted_results_are_not_compared(log: ManifestLog) -> None:
 
 
 def test_results_a_task_stages_for_itself_are_not_compared(log: ManifestLog) -> None:
-    """Else no edit of it could ever run: clearing the task that has run the old plan is to clear this one."""
+    """Otherwise no edit of it could ever run, since the task to clear would be this one."""
     before, now = described(), described(kept="v > 2")
     run_producer(before, log)
     reader = task(now, "out")

@@ -1,6 +1,6 @@
-"""What Flink would restart, and who of these stays (decision 11); which results nobody needs any more (decision 13).
+"""What Flink would restart, and which of these tasks stay (decision 11); which results are not needed any more (13).
 
-The functions that are compared with Flink's answers answer here, over the documents of a run.
+The functions that are compared with Flink's answers are used here on the documents of a run.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Run:
         return result.id
 
     def lose(self, asking: str, *producers: str, needs: str) -> RestartSet:
-        """Ask who would run again where `asking` finds results lost, and is about to compute that of `needs`."""
+        """Return what would run again if `asking` finds results lost, and is about to recompute that of `needs`."""
         region = self.regions[asking]
         unavailable = [self.result(producer) for producer in producers]
         return restarts(self.log, region, self.staged(asking, needs), unavailable)
@@ -212,7 +212,7 @@ def test_only_readers_of_other_rows_rerun_and_the_rest_have_a_reason(
 
 
 def test_a_producer_with_further_outputs_counts_as_a_reader(run: Run) -> None:
-    """Its sink was written from the lost rows, whoever computes its result again."""
+    """Its sink was written from the lost rows, whichever task recomputes its result."""
     for name in ("first", "one", "second"):
         run.finish(name)
     found = run.lose("three", "second", "first", needs="first")

@@ -1,4 +1,4 @@
-"""What is read of a document that anybody may have put in its place."""
+"""How documents are read that anyone may have put there."""
 
 import json
 import os

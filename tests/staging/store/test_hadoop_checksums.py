@@ -105,7 +105,7 @@ def test_the_digest_is_that_of_the_checksum_file_and_reads_no_data(file: Path) -
         (without, "its checksum file .part-0.crc is missing"),
     ],
 )
-def test_checksums_that_are_not_those_of_the_digest_are_told(
+def test_checksums_that_differ_from_the_digest_are_reported(
     file: Path, damage: Callable[[Path], None], why: str
 ) -> None:
     digest = STORE.digest(str(file))
@@ -114,12 +114,12 @@ def test_checksums_that_are_not_those_of_the_digest_are_told(
     assert STORE.why_differs(str(file), digest) == why
 
 
-def test_a_pipe_in_their_place_vouches_for_nothing_and_is_not_waited_for(file: Path) -> None:
+def test_a_pipe_in_place_of_checksums_proves_nothing_and_does_not_block(file: Path) -> None:
     without(file)
     os.mkfifo(checksums(file))
     assert STORE.digest(str(file)) is None
 
 
-def test_checksums_larger_than_the_file_vouch_for_nothing(file: Path) -> None:
+def test_checksums_larger_than_the_file_prove_nothing(file: Path) -> None:
     checksums(file).write_bytes(HEADER + bytes(2 * 4096))
     assert STORE.digest(str(file)) is None

@@ -1,4 +1,4 @@
-"""Folders nobody else may enter, whatever the umask says."""
+"""Folders that only their owner may enter, whatever the umask."""
 
 import os
 from collections.abc import Iterator

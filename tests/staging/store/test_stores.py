@@ -1,4 +1,4 @@
-"""What is asked of a store holds for each of them."""
+"""The requirements that every store meets."""
 
 import os
 from collections.abc import Callable

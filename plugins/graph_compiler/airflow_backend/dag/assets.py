@@ -1,7 +1,7 @@
-"""Sources and sinks as Airflow's assets: inlets and outlets of the task they run in.
+"""Sources and sinks as Airflow's assets: inlets and outlets of the task that runs them.
 
-An event of an outlet means that its rows can be read: tasks end after they have published. A run whose parameters move
-a sink to another place than the defaults has no event for it.
+An event of an outlet means that its rows can be read, since tasks end after they have published. If a run's parameters
+lead a sink to another place than the defaults do, there is no event for it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def outlets(region: RegionDescriptor, defaults: Mapping[str, ParameterValue]) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A sink that has published, and its asset, None if the run published to another place, or it has no asset."""
+    """A sink that has published, and its asset: None if the run published to another place, or it has no asset."""
 
     name: str
     asset: Asset | None
@@ -89,7 +89,7 @@ def asset_at(place: str) -> Asset:
 
 
 def runs_without_end(schedule: object, dag: DAG) -> tuple[Problem, ...]:
-    """Find a schedule that only waits for the Dag's own assets: each run would start the next one."""
+    """Find a schedule that waits only for assets that the Dag itself writes: each run would start the next one."""
     awaited = [schedule] if isinstance(schedule, Asset) else schedule
     if not isinstance(awaited, list | tuple) or not awaited:
         return ()

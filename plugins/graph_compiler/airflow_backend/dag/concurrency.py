@@ -1,7 +1,7 @@
 """How many runs of a pipeline may be active at once.
 
-Of two runs that write the same target concurrently, one would lose its work: the target accepts one of the two, and the
-other is retried. With a path that depends on the run (`{{ ds }}`, `{{ run_id }}`, …) each has its own target; any other
+If two runs write the same target concurrently, the target accepts one of them, and the other is retried: its work is
+lost. With a path that depends on the run (`{{ ds }}`, `{{ run_id }}`, …) each run has its own target; any other path
 allows one run at a time. A backfill has its own limit (`--max-active-runs`).
 """
 
@@ -17,7 +17,7 @@ from graph_compiler.declaration.operators import Sink
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 from graph_compiler.identifiers import listing
 
-# Variables of Airflow's template context that are the same in every run unless they are changed by hand.
+# Variables of Airflow's template context that are the same in every run unless a user changes them.
 _NOT_OF_THE_RUN = {"conn", "dag", "macros", "params", "task", "var"}
 
 
@@ -32,7 +32,7 @@ def why_one_run_at_a_time(compiled: CompiledPipeline, templates: Environment) ->
 
 
 def what_catchup_loses(compiled: CompiledPipeline, templates: Environment) -> str | None:
-    """Return a warning for sinks that would only keep the rows of the last run after a catchup."""
+    """Return a warning for sinks that would keep only the rows of the last run after a catchup."""
     if lost := shared_targets(compiled, templates, modes=(SinkMode.OVERWRITE,)):
         return (
             f"Catchup runs every interval since the start date, and each run replaces all that the one before it wrote "

@@ -35,7 +35,7 @@ from graph_compiler.identifiers import RegionId
 
 When: TypeAlias = str | timedelta | Asset | AssetAll | AssetAny | Sequence[Asset] | BaseTimetable
 DEFAULT_ARGUMENTS: Mapping[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
-"""Retries are on: a retried region reads what others committed, so it costs its own work and no more."""
+"""Retries are on: a retried region reads what others have committed, so it repeats only its own work."""
 
 
 def build_dag(
@@ -49,9 +49,10 @@ def build_dag(
 ) -> DAG:
     """Compile the pipeline and return its Dag; the Dag id is the pipeline's name.
 
-    Missing arguments are taken from the pipeline's `schedule`; without one it runs by hand. `default_args` are
-    Airflow's, for every task. Raises InvalidPipelineError with every problem found, including places that need a
-    logical date which no run will have; warns if `catchup` would make each run overwrite the rows of the previous one.
+    Missing arguments are taken from the pipeline's `schedule`; without one, the Dag only runs when triggered.
+    `default_args` are Airflow's, for every task. Raises InvalidPipelineError with every problem found, including places
+    that need a logical date although no run will have one; warns if `catchup` would make each run overwrite the rows of
+    the previous one.
     """
     pipeline = declared if isinstance(declared, Pipeline) else declared.pipeline()
     settings = read_settings()
@@ -84,7 +85,7 @@ def build_dag(
     if catches_up and (loss := what_catchup_loses(compiled, templates)):
         dag.doc_md += f"\n\n{loss}"
         warnings.warn(f"Dag '{dag.dag_id}': {loss}", stacklevel=2)
-    # Airflow takes the file that calls DAG(); the file that calls build_dag is meant.
+    # Airflow records the file that calls DAG(); it must be the file that calls build_dag.
     dag.fileloc = sys._getframe(1).f_code.co_filename
     _add_tasks(dag, compiled, settings)
     if problems := runs_without_end(when, dag):
@@ -104,7 +105,7 @@ def _when(hints: Schedule) -> When | None:
 
 
 def _runs_at_once(when: object) -> dict[str, Any]:
-    """Return the limit that Airflow requires for a continuous schedule; others may be limited later."""
+    """Return the limit on active runs that Airflow requires for a continuous schedule; others may be limited later."""
     is_continuous = when == "@continuous" or getattr(when, "active_runs_limit", None) == 1
     return {"max_active_runs": 1} if is_continuous else {}
 

@@ -3,7 +3,7 @@
     globals().update(load_dags("pipelines"))   in one Dag file, with the Dags of all valid pipelines
     report_broken("pipelines")                 in another, with an import error that lists the problems
 
-Two files, since Airflow loads no Dag from a file with an import error: one mistake would hide every pipeline.
+There are two files since Airflow loads no Dag from a file with an import error: one mistake would hide every pipeline.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class BrokenPipelinesError(GraphCompilerError):
 def load_dags(folder: str | Path) -> dict[str, DAG]:
     """Return the Dag of each valid pipeline below a folder, by its id.
 
-    In a task's process, which needs one Dag, the others are not compiled.
+    In a task's process, which needs only one Dag, the others are not compiled.
     """
     return _load(Path(folder), get_parsing_context().dag_id)[0]
 
@@ -54,7 +54,7 @@ def _load(folder: Path, wanted: str | None) -> tuple[dict[str, DAG], list[str]]:
             problems.append(f"{file}: {InvalidPipelineError(error.pipeline, all_problems(error))}")
         except GraphCompilerError as error:
             problems.append(f"{file}: {error}")
-        except Exception as error:  # Airflow's own refusals are about the pipeline, too
+        except Exception as error:  # Airflow's own errors are also about the pipeline
             problems.append(f"{file}: {type(error).__name__}: {error}")
     return dags, problems
 

@@ -1,7 +1,7 @@
-"""Which runs have a logical date, and the error of a template that needs a missing one.
+"""Which runs have a logical date, and the error if a template needs one that is missing.
 
-Scheduled runs, backfills and most manual runs have one; runs that an asset triggers do not, nor those that the API
-starts with `logical_date: null`. Our `run_date` exists in every run: the day of the logical date, else of `run_after`.
+Scheduled runs, backfills and most manual runs have one. Runs that an asset triggers do not, nor do those that the API
+starts with `logical_date: null`. Our `run_date` exists in every run: the day of the logical date, or of `run_after`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NEEDS_LOGICAL_DATE = frozenset(
     {"data_interval_end", "data_interval_start", "ds", "ds_nodash", "logical_date", "ts"}
     | {"ts_nodash", "ts_nodash_with_tz", "task_instance_key_str"}
 )
-"""Variables of Airflow's that runs without a logical date do not have."""
+"""Airflow's variables that do not exist in runs without a logical date."""
 
 
 def places_without_logical_date(
@@ -33,10 +33,10 @@ def places_without_logical_date(
 ) -> tuple[Problem, ...]:
     """Find places that need the logical date in a Dag that only assets trigger."""
     is_by_assets = isinstance(schedule, Asset | AssetAll | AssetAny | list | tuple)
-    return tuple(_asking(compiled, templates)) if is_by_assets else ()
+    return tuple(_using_logical_date(compiled, templates)) if is_by_assets else ()
 
 
-def _asking(compiled: CompiledPipeline, templates: Environment) -> Iterator[Problem]:
+def _using_logical_date(compiled: CompiledPipeline, templates: Environment) -> Iterator[Problem]:
     for node in compiled.stream_graph.nodes:
         if not isinstance(node.operator, Source | Sink):
             continue

@@ -1,7 +1,8 @@
 """The plan in the serialized Dag, so that Airflow's Dag versions keep the plan of every run.
 
-The web server has no declarations: everything it knows about a plan is in here. Compressed with bzip2, whose output is
-the same everywhere; zlib's differs between builds, and every different text would create a Dag version.
+The web server has no declarations: all its knowledge about a plan comes from here. The document is compressed with
+bzip2, whose output is the same everywhere; that of zlib differs between builds, and every difference would create a Dag
+version.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ VERSION = 1
 TAG = "graph_compiler"
 """The tag of every Dag that carries a plan."""
 PLAN_DOCUMENT = "plan_document"
-"""The field of the task that carries it."""
+"""The task's field that carries it."""
 _MOST_BYTES = 32 * 2**20
-"""More than 15,000 vertices take; 632 letters could otherwise fill the memory of the process that reads them."""
+"""Enough for more than 15,000 vertices; without a limit, 632 letters could fill the memory of the reading process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,7 @@ class PlanDocument:
 
 
 def pack(compiled: CompiledPipeline, described: PipelineDescriptor) -> str:
-    """Return the document of a plan: ASCII text, a function of the declaration."""
+    """Return the document of a plan: ASCII text that depends only on the declaration."""
     document = {
         "version": VERSION,
         "view": plain_json(view_plan(compiled, plan_id=described.plan.plan_id)),

@@ -7,8 +7,8 @@
     exponential-delay       attempts-before-reset-backoff     initial-backoff      RestartPolicy
     failure-rate            as many as Airflow can count      failure-rate.delay   RestartPolicy
 
-Permanent failures fail at once, whatever the strategy: the operator raises AirflowFailException, and Airflow does not
-use the policy.
+Permanent failures fail at once, whatever the strategy: the operator raises AirflowFailException, and Airflow then
+ignores the policy.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def restart_strategy(options: PipelineOptions) -> RestartStrategy | None:
 def retry_arguments(
     strategy: RestartStrategy | None, failures: Callable[[Context], Sequence[float]]
 ) -> dict[str, Any]:
-    """Return an operator's arguments; `failures` returns the times of a task's earlier failures."""
+    """Return the arguments for an operator; `failures` returns the times of a task's earlier failures."""
     if strategy is None:
         return {}
     if strategy.attempts == 0:
@@ -84,19 +84,19 @@ def retry_arguments(
 
 @dataclass(frozen=True)
 class RestartPolicy(RetryPolicy):
-    """Uses a strategy after each failure."""
+    """Applies a strategy after each failure."""
 
     strategy: RestartStrategy
     failures: Callable[[Context], Sequence[float]]
 
     def evaluate(
         self,
-        exception: BaseException,  # noqa: ARG002  # permanent failures do not come here
-        try_number: int,  # noqa: ARG002  # counts what Airflow's users cleared, too
+        exception: BaseException,  # noqa: ARG002  # it is not called for permanent failures
+        try_number: int,  # noqa: ARG002  # it also counts tries that users cleared
         max_tries: int,  # noqa: ARG002  # Airflow checks it
         context: Context | None = None,
     ) -> RetryDecision:
-        """Retry after the strategy's delay, or fail with its name as the reason."""
+        """Retry after the strategy's delay, or fail and name the strategy as the reason."""
         earlier = self.failures(context) if context is not None else ()
         jitter = random.uniform(-1, 1)
         delay = self.strategy.delay([*earlier, time.time()], jitter)

@@ -1,7 +1,7 @@
 """Requests of a task to Airflow's public API; tasks have no access to Airflow's database.
 
-The connection is an HTTP one: host (with `http://` or `https://`, or a separate schema), port, login and password of a
-user who may clear the Dag's tasks.
+The connection is an HTTP one: host (with `http://` or `https://`, or a separate schema), port, and the login and
+password of a user who may clear the Dag's tasks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ClearedTask:
     map_index: int | None
 
     def is_among(self, instances: Collection[tuple[TaskId, int]]) -> bool:
-        """Whether it includes one of some task instances, each with its map index."""
+        """Whether it includes one of these task instances, each with its map index."""
         return any(
             task_id == self.task_id and self.map_index in (None, index)
             for task_id, index in instances

@@ -1,8 +1,8 @@
-"""Airflow's facts about an installation: a separate program, so that its caller need not import Airflow.
+"""Airflow's facts about an installation: a separate program, so that its caller does not import Airflow.
 
 python -m graph_compiler.airflow_backend.installation.health_report   →   {"airflow": {"value": "3.3.2"}, …}
 
-Facts are independent: one that fails hides no other. The report has no password.
+Facts are independent: if one fails, the others are still reported. The report has no password.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def versions() -> str:
 
 
 def plugin() -> dict[str, Any]:
-    """Return the names of the plugins that were loaded, and why others were not, by file."""
+    """Return the names of the loaded plugins, and by file the reasons why others were not loaded."""
     loaded = [str(found["name"]) for found in plugins_manager.get_plugin_info(["name"])]
     return {"loaded": loaded, "errors": dict(plugins_manager.get_import_errors())}
 
@@ -39,7 +39,7 @@ def settings() -> dict[str, Any]:
 
 
 def spark_connection() -> dict[str, Any]:
-    """Return the cluster of the Spark connection, and of its extras only the deploy mode."""
+    """Return the cluster of the Spark connection; of its extras, only the deploy mode."""
     conn_id = conf.get(SECTION, "conn_id", fallback=DEFAULT_CONN_ID)
     try:
         connection = BaseHook.get_connection(conn_id)
@@ -80,7 +80,7 @@ def _found(find: Callable[[], Any]) -> dict[str, Any]:
         return {"value": find()}
     except ConfigurationError as error:
         return {"error": error.summary}
-    except Exception as error:  # in any case, the next fact is reported
+    except Exception as error:  # the next fact is reported in any case
         return {"error": str(error) or type(error).__name__}
 
 

@@ -1,9 +1,10 @@
-"""Airflow's states of runs, from its metadata database: a separate program, so that its caller need not import Airflow.
+"""Airflow's states of runs, from its metadata database: a separate program, so that its caller does not import Airflow.
 
 python -m graph_compiler.airflow_backend.installation.run_states < '[run, …]'   →   ["success", "running", null, …]
 
-The input are identities of runs; the output is a state for each, null for a run that Airflow does not know. For a run
-that is a part of a Dag's run, only the task instances of that part count: the others may continue, or fail, without it.
+The input is a list of run identities; the output is a state for each, null for a run that Airflow does not know. For a
+run that is only a part of a Dag's run, only the task instances of that part count: the others may continue, or fail,
+without it.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ from graph_compiler.deployment.documents.wire import from_wire
 from graph_compiler.identifiers import TaskId
 
 _AT_ONCE = 500
-"""Runs in one query: databases take so many values."""
+"""The number of runs in one query: databases limit the number of values."""
 _FAILED = (TaskInstanceState.FAILED, TaskInstanceState.UPSTREAM_FAILED)
 TaskRow = tuple[TaskId, int, str | None]
 """A task instance: the task's id, its map index, its state."""
 
 
 def run_states(runs: Sequence[RunIdentity]) -> list[str | None]:
-    """Return the state of each run, None for one that Airflow does not know; raises what the database raises."""
+    """Return the state of each run, None for one that Airflow does not know; raises the database's errors."""
     url = make_url(conf.get("database", "sql_alchemy_conn"))
     if url.get_backend_name() == "sqlite" and not os.path.exists(url.database or ""):
         raise FileNotFoundError(
@@ -59,7 +60,7 @@ def run_states(runs: Sequence[RunIdentity]) -> list[str | None]:
 def state_of_part(run: RunIdentity, whole: str, tasks: Iterable[TaskRow]) -> str:
     """Return the state of a run that is a part of a Dag's run, whose state is `whole`, by the part's task instances.
 
-    Unexpanded tasks have no map index, and may become this run's.
+    Unexpanded tasks have no map index, and may still become tasks of this run.
     """
     ours = [row for row in tasks if run.region_of(row[0]) is not None]
     own = [state for _, index, state in ours if index == run.map_index]

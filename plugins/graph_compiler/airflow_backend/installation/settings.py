@@ -19,7 +19,7 @@ from graph_compiler.projects.airflow_configuration import SECTION, STAGING_FOLDE
 
 DEFAULT_CONN_ID = "spark_default"
 MOST_ROWS = 200
-"""More rows of a result than that are nothing to look at in a page."""
+"""The maximum number of rows of a result: more are of no use in a page."""
 
 
 class Settings(BaseModel):

@@ -1,4 +1,4 @@
-"""How a Spark driver ended: its report counts, and its exit code if there is none."""
+"""How a Spark driver ended: its report decides, or its exit code if there is none."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def why_failed(
 ) -> AirflowException | None:
     """Return the report's message of a failure, None if the region succeeded.
 
-    `error` is that of an exit code that is not 0. A driver on this host that ended with 0 and without a report was
-    ended by its own code: a retry cannot help.
+    `error` is that of a non-zero exit code. If a driver on this host ended with 0 and without a report, its own code
+    ended it, so a retry cannot help.
     """
     region = task.region
     if not has_report(task):

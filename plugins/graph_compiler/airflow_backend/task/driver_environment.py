@@ -1,4 +1,4 @@
-"""The environment of spark-submit's process: what the driver imports from, which Python it is, how its JVM ends."""
+"""The environment of spark-submit's process: the driver's import path, its Python, and how its JVM ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _JVM_OPTIONS = (
     "SPARK_SUBMIT_OPTS"  # in addition to spark-defaults.conf; a --conf would replace that
 )
 _END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"
-"""Else the thread that answers Python may end alone, and Python waits for it forever."""
+"""Without this, the JVM's thread that answers Python may end alone, and Python waits for it forever."""
 PACKAGE = Path(graph_compiler.__file__).parent
 
 

@@ -31,13 +31,13 @@ def deploy(task: TaskDeploymentDescriptor) -> str:
 
 
 def leave_submission(task: TaskDeploymentDescriptor, submission: Submission) -> None:
-    """Write how an attempt is submitted, readable only for its owner."""
+    """Write how an attempt is submitted, in a file that only its owner can read."""
     key = task.layout.submission(task.region.region_id, task.attempt.execution_id)
     store_of(task.staging_root).put_if_absent(key, to_json(submission).encode())
 
 
 def leave_outcome(descriptor: str, state: ExecutionState, reason: str | None) -> None:
-    """Write the outcome of the attempt of a descriptor, unless there is one."""
+    """Write the outcome of a descriptor's attempt, unless it has one."""
     ended = Outcome(state=state, ended=time.time(), reason=reason)
     key = f"{execution_of(descriptor)}/{OUTCOME}"
     store_of(descriptor).put_if_absent(key, to_json(ended).encode())

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 BEGINNING = 16 * 1024 * 1024
-"""Characters that are logged as they come."""
+"""The number of characters at the beginning that are logged immediately."""
 LAST_LINES = 2_000
 LONGEST_LINE = 64 * 1024
 
@@ -20,7 +20,7 @@ def limit_log(hook: SparkSubmitHook) -> None:
 
 
 def limited(lines: Iterable[str], *, beginning: int = BEGINNING) -> Iterator[str]:
-    """Yield lines up to a number of characters, then the last ones, with a line between about what is left out."""
+    """Yield lines up to a number of characters, then the last lines; a line between says how many are left out."""
     left, last, skipped = beginning, deque[str](maxlen=LAST_LINES), 0
     for whole in lines:
         line = whole if len(whole) <= LONGEST_LINE else f"{whole[:LONGEST_LINE]} …\n"

@@ -1,7 +1,7 @@
 """Check a task's places against those of the run's other tasks, and Airflow's folders.
 
 Each task renders the places of all tasks, so that the first one refuses overlapping targets. A place that only the
-other task can render (its own try number) is known from its descriptor, once it has started.
+other task can render (with its own try number) is in that task's descriptor, once it has started.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OF_ONE_TASK = frozenset(
     }
     | {"inlets", "outlets", "inlet_events", "outlet_events", "exception", "reason", "try_number"}
 )
-"""Variables of Airflow's that differ from task to task: what another task makes of them, its own record tells."""
+"""Airflow's variables that differ from task to task; another task's values are only in its own descriptor."""
 
 
 def check_places(
@@ -105,7 +105,7 @@ def _is_left_out(end: Endpoint, left_out: Iterable[str]) -> bool:
 
 
 def _folders(context: Context) -> Iterator[OwnFolder]:
-    """Yield the folders of this Airflow that no sink may write over."""
+    """Yield the folders of this Airflow that no sink may overwrite."""
     for section, key, what in (
         ("core", "dags_folder", "the Dags folder"),
         ("core", "plugins_folder", "the plugins folder"),

@@ -1,6 +1,6 @@
-"""End a whole Spark application on this host: spark-submit's JVM and the Python driver, which is a child of its own.
+"""End a whole Spark application on this host: spark-submit's JVM and the Python driver, a child process of it.
 
-The provider's hook only signals spark-submit, and the driver would continue and commit.
+The provider's hook signals only spark-submit, and the driver would continue and commit.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from functools import partial
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 GRACE_SECONDS = 5
-"""Between TERM and KILL."""
+"""Seconds between TERM and KILL."""
 
 
 def lead_a_group(hook: SparkSubmitHook) -> None:
     """Run the hook's process and all its children in a separate process group.
 
-    Their output may be in any encoding: an unreadable character is no failure.
+    Their output may be in any encoding: an unreadable character is not an error.
     """
     hook.submit = partial(hook.submit, start_new_session=True, errors="replace")
 
@@ -34,11 +34,11 @@ def end_driver(hook: SparkSubmitHook) -> bool:
 
 
 def end_group(leader: subprocess.Popen[str], grace_seconds: float = GRACE_SECONDS) -> None:
-    """Send TERM to a leader's group now, and KILL to the rest later; does not wait.
+    """Send TERM to a leader's group now, and KILL to the remaining processes later, without waiting.
 
-    The KILL is sent by a separate process: Airflow's supervisor kills this one five seconds after the request to end.
+    A separate process sends the KILL, since Airflow's supervisor kills this one five seconds after asking it to end.
     """
-    group = leader.pid  # since its leader started a session
+    group = leader.pid  # the leader started its own session
     try:
         os.killpg(group, signal.SIGTERM)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""The Airflow task of one deployment region: a SparkSubmitOperator with our application.
+"""The Airflow task of one deployment region: a SparkSubmitOperator that submits our application.
 
 render places and parameters → descriptor.json → spark-submit main.py descriptor.json → report.json
 """
@@ -73,7 +73,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     """Runs one deployment region; try n is execution attempt n - 1.
 
     Airflow renders and shows `places` (paths) and `parameters`; the rest of the region is never templated.
-    `plan_document` is the whole pipeline's, on one of its tasks: the web server finds it in the serialized Dag.
+    `plan_document` is that of the whole pipeline, on one of its tasks: the web server finds it in the serialized Dag.
     """
 
     template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "places", "parameters")
@@ -120,13 +120,13 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
 
     @classmethod
     def get_serialized_fields(cls) -> frozenset[str]:
-        """Return what Airflow stores of a task: its own fields, and the plan."""
+        """Return the fields of a task that Airflow stores: its own, and the plan."""
         return frozenset({*super().get_serialized_fields(), PLAN_DOCUMENT})
 
     def render_template_fields(
         self, context: Context, jinja_env: Environment | None = None
     ) -> None:
-        """Render with `run_date`, too; raises AirflowFailException if a place needs a variable missing in this run."""
+        """Render, also with `run_date`; raises AirflowFailException if a place needs a variable missing in this run."""
         with explaining_templates(self._pipeline.name, self.places):
             super().render_template_fields(with_run_date(context), jinja_env)
 
@@ -140,7 +140,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         descriptor = deploy(task)
         self.application_args = [descriptor]
         with self._recording(descriptor):
-            # Again: of two tasks that start at the same moment, one sees the other's descriptor.
+            # Again, since of two tasks that start at the same moment, one now sees the other's descriptor.
             check_recorded_places(task, self.others)
             self._check_plan(task)
             try:
@@ -155,7 +155,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     def _announce(
         self, task: TaskDeploymentDescriptor, context: Context, summary: RegionSummary
     ) -> None:
-        """Keep the outlets that this run has published to: Airflow creates an event for each."""
+        """Keep the outlets to which this run has published: Airflow creates an event for each."""
         defaults = dict(self._pipeline.params)
         written = published(self._region, defaults, dict(task.parameters))
         assets = (each.asset for each in written)
@@ -163,7 +163,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         describe_events(context, written, summary["outputs"])
 
     def _check_plan(self, task: TaskDeploymentDescriptor) -> None:
-        """Record the plan; raises AirflowFailException if an input of the task was computed by another one."""
+        """Record the plan; raises AirflowFailException if another plan computed an input of the task."""
         log = ManifestLog(store=store_of(task.staging_root), layout=task.layout)
         record_plan(log.store, task.layout, self._plan)
         try:
@@ -203,9 +203,9 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             leave_outcome(descriptor, state, reason)
 
     def on_kill(self) -> None:
-        """End the whole application: when the task was marked, cleared, or took too long."""
+        """End the whole application, after the task was marked, cleared, or timed out."""
         self._is_killed = True
-        if self.application_args:  # the supervisor may kill this process before it ends by itself
+        if self.application_args:  # this process may be killed before it ends
             leave_outcome(
                 self.application_args[0],
                 ExecutionState.CANCELED,
@@ -224,7 +224,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         )
 
     def _submission(self) -> Submission:
-        """Return the hook's command, for which it has no public API."""
+        """Return the hook's command; the hook has no public API for it."""
         self._hook = self._get_hook()
         command = self._hook._build_spark_submit_command(self.application)
         return Submission(

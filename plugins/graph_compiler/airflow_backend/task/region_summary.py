@@ -1,6 +1,6 @@
 """A finished task's summary for Airflow: a small XCom, and lines in its log.
 
-The report beside the descriptor is complete; Airflow keeps XComs in its database, so this one is limited.
+The report beside the descriptor is complete. Airflow keeps XComs in its database, so this one is limited.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class OutputSummary(TypedDict):
 
 
 class VertexSummary(TypedDict):
-    """One job vertex; `rows` are those of its last operator. None where Spark does not tell."""
+    """One job vertex; `rows` are those of its last operator, None if Spark does not report them."""
 
     name: str
     rows: int | None
@@ -37,7 +37,7 @@ class VertexSummary(TypedDict):
 
 
 class RegionSummary(TypedDict):
-    """The summary of a task; `left_out` says what did not fit, None if everything did."""
+    """The summary of a task; `left_out` lists what did not fit, None if everything did."""
 
     outputs: list[OutputSummary]
     vertices: list[VertexSummary]
@@ -45,7 +45,7 @@ class RegionSummary(TypedDict):
 
 
 def summarize(report: ExecutionReport, report_path: str) -> RegionSummary:
-    """Return the summary, at most MOST_BYTES as JSON: the last vertices are left out first, then the last outputs."""
+    """Return the summary, at most MOST_BYTES as JSON: first the last vertices are left out, then the last outputs."""
     summary = RegionSummary(
         outputs=[
             OutputSummary(

@@ -1,8 +1,8 @@
-"""The values of a region's secrets, from Airflow's connections, which only the driver's environment gets.
+"""The values of a region's secrets, from Airflow's connections; only the driver's environment receives them.
 
-SparkSubmitHook gives variables to the process it starts only for local masters and client mode on a standalone cluster.
-For YARN and Kubernetes it writes them into `--conf spark.…Env.NAME=value`: arguments, which every user of the host can
-read.
+SparkSubmitHook passes variables to the process it starts only for local masters, and for client mode on a standalone
+cluster. For YARN and Kubernetes it turns them into arguments, `--conf spark.…Env.NAME=value`, which every user of the
+host can read.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from graph_compiler.errors import SecretError
 
 
 def secret_values(region: RegionDescriptor) -> dict[str, str]:
-    """Return each secret's value by its variable, masked in every log of this process from here on.
+    """Return each secret's value by its variable, masked from now on in every log of this process.
 
-    Raises SecretError with the missing connection or field, and never a value.
+    Raises SecretError, which names the missing connection or field, and never contains a value.
     """
     secrets = dict.fromkeys(values_within(region, Secret))
     return {secret.variable: _value(secret) for secret in secrets}
 
 
 def check_way_to_driver(hook: SparkSubmitHook) -> None:
-    """Raise SecretError if the hook would turn the environment into arguments, or not pass it on."""
+    """Raise SecretError if the hook would turn the environment into arguments, or would not pass it on."""
     master, mode = hook._connection["master"], hook._connection["deploy_mode"]
     if hook._is_yarn or hook._is_kubernetes or mode == "cluster":
         raise SecretError(

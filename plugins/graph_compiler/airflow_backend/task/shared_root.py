@@ -1,4 +1,4 @@
-"""Every worker must have the same staging root; a task checks that before it writes there."""
+"""Every worker must have the same staging root; a task checks that before it writes to it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from graph_compiler.staging.store.stores import store_of
 def see_run(task: TaskDeploymentDescriptor) -> None:
     """Write the run's marker in its first task, and check it in every other.
 
-    Raises AirflowException, so that a retry may run on a worker that has the folder; AirflowFailException if the run
-    started with another version of the pipeline.
+    Raises AirflowException if a retry may run on a worker that has the folder; AirflowFailException if the run started
+    with another version of the pipeline.
     """
     root = task.staging_root
     store = store_of(root)
-    if task.attempt.attempt_number and not store.folders(root):  # an earlier attempt was here
+    if task.attempt.attempt_number and not store.folders(root):  # an earlier attempt wrote
         found = "an empty folder, though this task has run before: perhaps its file system is not mounted"
         error = not_shared(root, socket.gethostname(), found)
         raise AirflowException(f"pipeline '{task.region.pipeline}': {error}")

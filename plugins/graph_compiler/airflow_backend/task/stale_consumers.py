@@ -1,8 +1,8 @@
-"""Tasks of a run that have read rows which were recomputed later with a different result (decision 11).
+"""Tasks of a run that have read rows which were later recomputed with a different result (decision 11).
 
 They are cleared with their downstream tasks, through Airflow's API, if a connection for it is configured. This is
-checked after every attempt, from the documents of all attempts, so that a task that dies before its request is followed
-by one that makes it.
+checked after every attempt, from the documents of all attempts, so that if a task dies before its request, a later one
+makes it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from graph_compiler.staging.store.stores import store_of
 def rerun_stale_consumers(
     task: TaskDeploymentDescriptor, operator: BaseOperator, conn_id: str | None, log: Logger
 ) -> None:
-    """Clear the tasks that have read other rows than the current results that this task reads or stages.
+    """Clear the tasks that have read other rows than those of the current results that this task reads or stages.
 
-    Raises AirflowException if a request to Airflow's API fails, and if this task is one of them.
+    Raises AirflowException if a request to Airflow's API fails, or if this task is one of them.
     """
     stale, own = _stale_consumers(task), task.region.region_id
     if others := [region_id for region_id in stale if region_id != own]:
@@ -72,9 +72,9 @@ def _stale_consumers(task: TaskDeploymentDescriptor) -> tuple[RegionId, ...]:
 def _with_downstream(
     region_ids: Iterable[RegionId], run: RunIdentity, operator: BaseOperator
 ) -> tuple[ClearedTask, ...]:
-    """Return the tasks and their downstream tasks, without the calling one: it waits for them itself, if needed.
+    """Return the tasks and their downstream tasks, except the calling one: it waits for them itself, if needed.
 
-    For tasks that are mapped together with this one, only the instances with its map index.
+    For tasks that are mapped together with this one, only the instances with its map index are included.
     """
     dag = operator.get_dag()
     assert dag is not None, "a region's task belongs to a Dag"

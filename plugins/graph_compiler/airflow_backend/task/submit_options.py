@@ -15,9 +15,9 @@ from graph_compiler.declaration.resources.slot_sharing_group import SlotSharingG
 def submit_options(
     profile: SlotSharingGroup | None, installation: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the set arguments; a profile overrides `installation`, the settings of every application.
+    """Return the arguments that are set; a profile overrides `installation`, the settings for every application.
 
-    Unset arguments are not passed, so that a Dag's `default_args` still reach the operator.
+    Unset arguments are left out, so that a Dag's `default_args` still reach the operator.
     """
     if profile is None:
         return {"conf": dict(installation)}
@@ -35,6 +35,6 @@ def submit_options(
         "num_executors": profile.executor_instances,
     }
     if profile.executor_cores is not None and profile.executor_instances is not None:
-        # A standalone master has no number of executors, only a total number of cores.
+        # A standalone master has no setting for the number of executors, only for the total number of cores.
         options["total_executor_cores"] = profile.executor_cores * profile.executor_instances
     return {"conf": conf} | {name: value for name, value in options.items() if value is not None}

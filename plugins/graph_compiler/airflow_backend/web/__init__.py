@@ -1,1 +1,1 @@
-"""The web view's server side: an application below Airflow's, which reads and never changes anything."""
+"""The web view's server: an application inside Airflow's, which reads and never changes anything."""

@@ -16,7 +16,7 @@ from graph_compiler.airflow_backend.web.routes.pages import STATIC, pages
 
 
 def build_application(settings: Settings | None = None, static: Path = STATIC) -> ASGIApp:
-    """Return the application; raises what `read_settings` raises."""
+    """Return the application; raises the errors of `read_settings`."""
     application = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     application.include_router(pages(static))
     application.include_router(plan_routes.router)

@@ -1,4 +1,4 @@
-"""Run a program that may fail in any way, with limits on its time and on the size of its answer.
+"""Run a program that may fail in any way, with limits on its time and the size of its answer.
 
 It is a new process, never a fork of this one, which has threads. If it dies, hangs, stops itself or prints without end,
 it is killed, and the error is one sentence.
@@ -19,7 +19,7 @@ from graph_compiler.errors import UnreadableRowsError
 
 _PIECE = 1 << 16
 _PASSED_ON = ("HOME", "LD_LIBRARY_PATH", "PATH", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE")
-"""Variables that Python needs to find its packages. The server's other variables may hold secrets."""
+"""Variables that Python needs to find its packages. The server's other variables may contain secrets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +32,12 @@ class BoundedProcess:
     most: int
 
     def answer_to(self, question: bytes, descriptors: Sequence[int]) -> bytes:
-        """Return what it prints, with a question on its standard input and these files open.
+        """Return its output, with a question on its standard input and these files open.
 
         Raises UnreadableRowsError if it fails or exceeds a limit, OSError if it cannot be started.
         """
         until = time.monotonic() + self.seconds
-        with tempfile.TemporaryFile() as given:  # a pipe would block without a reader
+        with tempfile.TemporaryFile() as given:  # a pipe would block if nothing reads it
             given.write(question)
             given.seek(0)
             process = subprocess.Popen(
@@ -56,7 +56,7 @@ class BoundedProcess:
             raise self._too_slow() from None
         finally:
             process.kill()
-            # A process that waits for a disk is not gone yet: its reading thread also waits, so that no other begins.
+            # A process that waits for a disk is still alive: its reading thread waits, too, so no other read begins.
             process.wait()
             assert process.stdout is not None
             process.stdout.close()

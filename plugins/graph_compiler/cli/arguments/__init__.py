@@ -1,1 +1,1 @@
-"""What a person names on the command line, found: pipelines, runs, versions, values."""
+"""Resolve what a user names on the command line: pipelines, runs, versions, values."""

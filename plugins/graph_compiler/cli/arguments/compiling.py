@@ -1,4 +1,4 @@
-"""Compile what a person names, under what this deployment sets for all pipelines."""
+"""Compile the pipeline that a user names, with the options this deployment sets for all pipelines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pipeline as an argument of commands, which shells complete."""
+"""A pipeline as an argument of commands, completed by the shell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graph_compiler.projects.pipeline_files import pipeline_names
 
 
 def _names_with(incomplete: str) -> list[str]:
-    """Complete a name in the shell."""
+    """Return the pipeline names that complete what was typed."""
     return [name for name in pipeline_names() if name.startswith(incomplete)]
 
 

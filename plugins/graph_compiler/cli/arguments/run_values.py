@@ -1,4 +1,4 @@
-"""The day and the parameters of a run, as they are typed."""
+"""The day and the parameters of a run, parsed from the command line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_day(text: str | None) -> str:
 
 
 def read_params(texts: Sequence[str] | None, pipeline: Pipeline) -> dict[str, ParameterValue]:
-    """Return the values of `name=value`; raises ParameterError for those that the pipeline does not take."""
+    """Return the values of `name=value`; raises ParameterError for parameters the pipeline does not declare."""
     pairs = [text.partition("=") for text in texts or ()]
     for name, separator, _ in pairs:
         if not separator:

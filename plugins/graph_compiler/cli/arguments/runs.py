@@ -1,4 +1,4 @@
-"""Find a run by the name that a person gives, and its folder."""
+"""Find a run, and its folder, by the name a user types."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from graph_compiler.deployment.documents.staging_layout import StagingLayout
 DagName = Annotated[
     str,
     typer.Argument(
-        help="Name of the pipeline, the Dag's id; of one in another Dag, as `staging list` shows it: "
-        "PIPELINE@DAG:GROUP:MAP_INDEX."
+        help="Name of the pipeline, which is the Dag's id. For a pipeline in another Dag, as `staging list` "
+        "shows it: PIPELINE@DAG:GROUP:MAP_INDEX."
     ),
 ]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, as Airflow shows it.")]

@@ -2,7 +2,7 @@
 
     flights                     the module pipelines/flights.py
     other/pipelines/flights.py  a file
-    main~3:pipelines/flights.py a file as it was, with everything beside it, unpacked into a temporary folder
+    main~3:pipelines/flights.py the file in that revision, unpacked with everything beside it
 
 Each is imported in a separate process, so that two versions of one module do not mix.
 """
@@ -29,17 +29,17 @@ _COMPILER = Path(graph_compiler.__file__).resolve().parents[1]
 
 
 class VersionNotFoundError(GraphCompilerError):
-    """There is no such revision, or no such file in it."""
+    """The revision does not exist, or does not contain the file."""
 
 
 class VersionNotLoadableError(GraphCompilerError):
-    """A version of a pipeline cannot be compiled; the message is what its process said."""
+    """A version of a pipeline cannot be compiled; the message is the output of its process."""
 
 
 def summary_of(version: str) -> PlanSummary:
     """Compile a version in a separate process.
 
-    Raises VersionNotFoundError or InvalidPipelineError if there is none, VersionNotLoadableError if it fails.
+    Raises VersionNotFoundError or InvalidPipelineError if it does not exist, VersionNotLoadableError if it fails.
     """
     revision, colon, path = version.partition(":")
     if not colon or Path(version).exists():
@@ -53,7 +53,9 @@ def summary_of(version: str) -> PlanSummary:
                 f"there is no file '{path}' in revision '{revision}'\n"
                 "  hint: paths start at the top of the repository"
             )
-        return _summarize(version, pipeline_at(folder / path), _as_of(folder, repository))
+        return _summarize(
+            version, pipeline_at(folder / path), _paths_in_revision(folder, repository)
+        )
 
 
 def _summarize(version: str, module: PipelineFile, path: Sequence[str]) -> PlanSummary:
@@ -72,15 +74,15 @@ def _summarize(version: str, module: PipelineFile, path: Sequence[str]) -> PlanS
 
 
 def _hides(module: PipelineFile, entry: str) -> bool:
-    """Whether a folder of the import path hides the module: a package comes before a folder without __init__."""
+    """Whether a folder of the import path hides the module: a package wins over a folder without __init__."""
     top, folder = module.name.partition(".")[0], Path(entry).resolve()
     ours = module.root / top
     is_package = not ours.is_dir() or (ours / "__init__.py").is_file()
     return not is_package and folder != module.root and (folder / top / "__init__.py").is_file()
 
 
-def _as_of(folder: Path, repository: Path) -> list[str]:
-    """Return the import path with the repository's own folders as they were; the compiler is the one that runs."""
+def _paths_in_revision(folder: Path, repository: Path) -> list[str]:
+    """Return the import path with the repository's folders replaced by the unpacked ones; the compiler stays."""
     found = []
     for entry in sys.path:
         here = Path(entry).resolve()
@@ -93,7 +95,7 @@ def _as_of(folder: Path, repository: Path) -> list[str]:
 
 
 def _unpack(revision: str, repository: Path, folder: Path) -> None:
-    """Write the files of a revision into a folder; links that lead out of it are left out."""
+    """Write the files of a revision into a folder, without links that lead out of it."""
     commit = _git(repository, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
     archive = folder / ".revision.tar"
     _git(repository, "archive", f"--output={archive}", commit)

@@ -1,4 +1,4 @@
-"""`graph-compiler diff OLD NEW`: what a change does, before it runs."""
+"""`graph-compiler diff OLD NEW`: show what a change does, before it runs."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Version = "a module, a file, or REVISION:FILE as git writes it"
 
 
 def diff(
-    old: Annotated[str, typer.Argument(help=f"The version before: {Version}.")],
-    new: Annotated[str, typer.Argument(help=f"The version now: {Version}.")],
+    old: Annotated[str, typer.Argument(help=f"The old version: {Version}.")],
+    new: Annotated[str, typer.Argument(help=f"The new version: {Version}.")],
     as_json: AsJson = False,
     summary: Annotated[
         bool, typer.Option("--summary", help="Print only the first line, for a pull request.")
@@ -30,7 +30,7 @@ def diff(
 ) -> None:
     """Compare two versions of a pipeline: operators, staged results that stay reusable, tasks.
 
-    Each version is imported in a process of its own; a revision is unpacked into a temporary folder first.
+    Each version is imported in a separate process; a revision is first unpacked into a temporary folder.
     """
     if summary and as_json:
         raise typer.BadParameter("--json includes the summary: use only one of them")

@@ -1,4 +1,4 @@
-"""`graph-compiler doctor`: check what a run needs of this machine, and suggest fixes."""
+"""`graph-compiler doctor`: check that this machine has what a run needs, and suggest fixes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _SIGNS = {State.OK: ("✓", "green"), State.WARNING: ("!", "yellow"), State.FAIL
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Look at Java, Spark, Airflow and the staging root as a run would meet them, each with its cure.
+    """Check Java, Spark, Airflow and the staging root as a run would use them, and suggest a fix for each problem.
 
-    Exit code 1 where something is not as it must be.
+    Exit code 1 if a check fails.
     """
     answers = examine(EmbeddedAirflow(Path.cwd()))
     if as_json:
@@ -41,7 +41,7 @@ def doctor(as_json: AsJson = False) -> None:
 
 
 def examine(airflow: EmbeddedAirflow) -> tuple[Answer, ...]:
-    """Carry out every check; Airflow is asked meanwhile. Without a staging root there is nothing to try in it."""
+    """Carry out every check while Airflow starts. Without a staging root, its checks are left out."""
     environment, root = _environment(airflow), _staging_root(airflow)
     with AskingAirflow(airflow.home, environment, root) as asked:
         return (
@@ -62,7 +62,7 @@ def _environment(airflow: EmbeddedAirflow) -> dict[str, str]:
 def _staging_root(airflow: EmbeddedAirflow) -> Path | None:
     try:
         return airflow.staging_root
-    except (ConfigurationError, StagingError):  # the same
+    except (ConfigurationError, StagingError):  # it is reported there, too
         return None
 
 

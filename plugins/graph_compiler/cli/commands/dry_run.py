@@ -39,7 +39,7 @@ Plans = Annotated[
 
 
 class DryRunFailedError(GraphCompilerError):
-    """The analysis itself could not be done."""
+    """The analysis itself failed."""
 
 
 def dry_run(
@@ -51,7 +51,7 @@ def dry_run(
     spark: Plans = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let Spark analyze a pipeline without its data: columns, types, SQL. Exit code 1 where it finds something."""
+    """Let Spark analyze a pipeline without its data: columns, types, SQL. Exit code 1 if it finds a problem."""
     with speaking_plainly():
         compiled = compile_named(pipeline)
         params = read_params(param, compiled.pipeline)
@@ -71,7 +71,7 @@ def analyse(
     *,
     shows_plans: bool,
 ) -> int:
-    """Print what Spark finds, and its plans if asked; return the number of findings. Raises DryRunFailedError."""
+    """Print Spark's findings, and its plans on request; return the number of findings. Raises DryRunFailedError."""
     answer = ask_spark(compiled, day, params, shows_plans=shows_plans)
     console = standard_output()
     for plan in answer.plans:
@@ -97,7 +97,7 @@ def ask_spark(
     *,
     shows_plans: bool,
 ) -> DryRunAnswer:
-    """Return what Spark finds; raises DryRunFailedError where it does not come so far."""
+    """Return Spark's findings; raises DryRunFailedError if the analysis itself fails."""
     given = {**dict(compiled.pipeline.params), **params}
     regions = describe_regions(compiled)
     with TemporaryDirectory(prefix="dry-run-") as folder:
@@ -107,10 +107,10 @@ def ask_spark(
             shows_plans=shows_plans,
         )
         with standard_error().status("Spark is reading columns"):
-            return _ask(request, Path(folder))
+            return _analyze(request, Path(folder))
 
 
-def _ask(request: DryRunRequest, folder: Path) -> DryRunAnswer:
+def _analyze(request: DryRunRequest, folder: Path) -> DryRunAnswer:
     path = folder / REQUEST
     path.write_text(to_json(request))
     done = subprocess.run(

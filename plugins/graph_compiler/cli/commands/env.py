@@ -1,4 +1,4 @@
-"""`graph-compiler env`: what `run` gives to Airflow."""
+"""`graph-compiler env`: print the environment that `run` passes to Airflow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graph_compiler.cli.running.embedded_airflow import EmbeddedAirflow
 
 
 def env(as_json: AsJson = False) -> None:
-    """Print the environment `run` gives to Airflow: eval "$(graph-compiler env)" makes it your shell's."""
+    """Print the environment that `run` passes to Airflow; eval "$(graph-compiler env)" sets it in your shell."""
     with speaking_plainly():
         variables = EmbeddedAirflow(Path.cwd()).environment()
     if as_json:

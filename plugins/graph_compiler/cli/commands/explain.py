@@ -1,4 +1,4 @@
-"""`graph-compiler explain`: what a pipeline compiles to, as text, as a document or as a picture."""
+"""`graph-compiler explain`: what a pipeline compiles to, as text, a document or a picture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from graph_compiler.explain.render import Format, Graph, has_flink_plan, render
 def explain(
     pipeline: PipelineName,
     graph: Annotated[
-        Graph | None, typer.Option(help="One of Flink's graphs instead of the tasks.")
+        Graph | None, typer.Option(help="Show one of Flink's graphs instead of the tasks.")
     ] = None,
     format: Annotated[
         Format | None,
@@ -33,7 +33,7 @@ def explain(
     spark: Plans = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the tasks a pipeline compiles to, why each cut is where it is, and what a failure of each repeats."""
+    """Show the tasks a pipeline compiles to, why each cut is there, and what is repeated if a task fails."""
     if as_json and format not in (None, Format.JSON):
         raise typer.BadParameter(f"--json and --format {format} contradict each other")
     form = Format.JSON if as_json else format or Format.TEXT
@@ -57,6 +57,6 @@ def explain(
 
 
 def _page() -> str:
-    """Return the text of the view's own page, none where it is not built."""
+    """Return the HTML of the web view's page, empty if it has not been built."""
     file = Path(graph_compiler.__file__).parent / BUILT
     return file.read_text() if file.is_file() else ""

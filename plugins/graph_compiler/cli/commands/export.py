@@ -1,4 +1,4 @@
-"""`graph-compiler export`: any pipeline as a document that declares the same."""
+"""`graph-compiler export`: any pipeline as a document that declares the same pipeline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graph_compiler.projects.pipeline_files import find_pipeline, load_pipeline
 
 
 class ExportForm(StrEnum):
-    """What a pipeline can be written as."""
+    """The formats in which a pipeline can be written."""
 
     YAML = "yaml"
 
@@ -27,8 +27,8 @@ def export(
         str | None, typer.Option(help="Its name in the document; default: the same name.")
     ] = None,
 ) -> None:
-    """Print a pipeline as YAML that declares the same: the same operators, ids and fingerprints."""
-    # Imported when called: making models of the whole API takes longer than most commands.
+    """Print a pipeline as YAML that declares the same pipeline: equal operators, ids and fingerprints."""
+    # Imported when called: building the models of the whole API takes longer than most commands.
     from graph_compiler.projects.yaml.writing.export import export_pipeline
 
     writers = {ExportForm.YAML: export_pipeline}

@@ -48,7 +48,7 @@ def history(dag: DagName, run_id: RunId, as_json: AsJson = False) -> None:
 
 
 def run_history(layout: StagingLayout) -> History:
-    """Return the attempts at each region of a run, first to last, as many as its pipeline wants shown.
+    """Return the attempts at each region of a run, in order, at most as many as its pipeline's settings show.
 
     Raises ExecutionNotFoundError.
     """
@@ -61,7 +61,7 @@ def run_history(layout: StagingLayout) -> History:
 
 
 def show_history(layout: StagingLayout, found: History, console: Console) -> None:
-    """Print a line for each attempt, with its reason below it where it did not finish."""
+    """Print a line for each attempt; if it did not finish, the reason follows below."""
     date = logical_date_of(attempt for attempts in found.values() for attempt in attempts)
     run = run_words(layout.identity.run_id, date)
     console.print(Text(f"{layout.identity.owner} · {run}"), soft_wrap=True)
@@ -74,7 +74,7 @@ def show_history(layout: StagingLayout, found: History, console: Console) -> Non
 
 
 def history_json(found: History) -> str:
-    """Return the same as JSON; details of a driver's work are left out, its report.json has them."""
+    """Return the same as JSON, without the details of the driver's work, which are in its report.json."""
     return json.dumps(
         {
             region_id: [

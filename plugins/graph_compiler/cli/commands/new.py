@@ -1,4 +1,4 @@
-"""`graph-compiler new`: a pipeline to begin with, its test and its Dag file."""
+"""`graph-compiler new`: write a first pipeline, its test and its Dag file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
 _IMPORTED = frozenset(
     {"airflow", "dags", "graph_compiler", PIPELINES, "plugins", "pyspark", "tests"}
 )
-"""A Dag file of such a name could hide what Dag files import."""
+"""A Dag file with such a name could hide a module that Dag files import."""
 
 
 def new(
@@ -32,7 +32,7 @@ def new(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a small pipeline that runs at once, with its test and its Dag file, to make your own from."""
+    """Write a small runnable pipeline, with its test and its Dag file, as a starting point for your own."""
     with speaking_plainly():
         _check_name(name)
         files = starter_files(name, in_yaml=in_yaml, has_loader=loads_all(Path("dags")))
@@ -45,14 +45,14 @@ def new(
     typer.echo(
         f"wrote {listing(files)}\n"
         f"Next:  {program()} explain {name}    shows the tasks it becomes\n"
-        f"       {program()} run {name}        runs it, with rows of its own\n"
+        f"       {program()} run {name}        runs it, with sample rows\n"
         f"       {pytest()} tests/test_{name}.py\n"
         f"       then edit {next(iter(files))}"
     )
 
 
 def _check_name(name: str) -> None:
-    """Refuse what is no module's name, or another module's; raises ParameterError."""
+    """Raise ParameterError for a name that cannot be a module's, or is taken by an importable module."""
     if not _NAME.fullmatch(name):
         raise ParameterError(
             f"a pipeline cannot be called '{name}'\n"
@@ -68,7 +68,7 @@ def _check_name(name: str) -> None:
 
 
 def _check_free(name: str, files: Mapping[str, str]) -> None:
-    """Refuse to overwrite, or to be a second pipeline of the name; raises ParameterError with all that is there."""
+    """Raise ParameterError if a file, or another pipeline of this name, exists; it lists all that exist."""
     others = (f"{PIPELINES}/{name}.py", f"{PIPELINES}/{name}.yaml", f"{PIPELINES}/{name}")
     taken = [path for path in dict.fromkeys((*files, *others)) if Path(path).exists()]
     if taken:
@@ -79,5 +79,5 @@ def _check_free(name: str, files: Mapping[str, str]) -> None:
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("x") as file:  # if another process has created it, keep its file
+    with path.open("x") as file:  # keep a file that another process has created meanwhile
         file.write(text)

@@ -1,4 +1,4 @@
-"""`graph-compiler options`: what holds for every pipeline of this deployment that sets nothing itself."""
+"""`graph-compiler options`: the value of each option, and where it was set."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def options(
     pipeline: Annotated[
         str | None,
         typer.Argument(
-            help=f"A pipeline's module or YAML file in {PIPELINES}/, for what holds there."
+            help=f"A pipeline's module or YAML file in {PIPELINES}/: show the values for this pipeline."
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show every option with its value, and who set it: the pipeline, else the deployment, else it is built in."""
+    """Show every option with its value, and where it was set: pipeline, deployment, or built-in default."""
     with speaking_plainly():
         deployment = deployment_options()
         found = _effective(pipeline, deployment)
@@ -80,7 +80,7 @@ def _show(found: tuple[EffectiveOption, ...], deployment: DeploymentOptions) -> 
     columns = ("value", *(one.value for one in found)), ("set by", *origins)
     others = sum(max(map(len, cells)) + len(_BETWEEN) for cells in columns)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("option", overflow="fold")  # of the three the one that may be broken
+    table.add_column("option", overflow="fold")  # the only column to fold
     table.add_column("value", no_wrap=True)
     table.add_column("set by", no_wrap=True)
     for option, origin in zip(found, origins, strict=True):

@@ -1,7 +1,7 @@
-"""`graph-compiler replay`: one execution again, from the documents it left, away from everything real.
+"""`graph-compiler replay`: run one execution again from the documents it left, isolated from its real targets.
 
 descriptor.json ─ redirected ─▶ <scratch>/…/descriptor.json ─▶ the spark-submit of submission.json
-manifests of its inputs ─ copied ─▶ <scratch>/staging; the data they name is read where it lies
+manifests of its inputs ─ copied ─▶ <scratch>/staging; the data they name are read in place
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ APPLICATION, SHELL = "spark_runtime/main.py", "spark_runtime/shell.py"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """An execution that is ready to run again: what spark-submit is given, and where everything it writes goes."""
+    """An execution that is ready to run again: the arguments of spark-submit, and the folder of all its output."""
 
     command: tuple[str, ...]
     shown: str
@@ -77,7 +77,7 @@ def replay(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run one execution again, with the inputs it had, and everything it writes below a scratch folder.
+    """Run one execution again with its original inputs; it writes only below a scratch folder.
 
     With --shell, open a PySpark session instead in which each of its operators is a DataFrame.
     """
@@ -90,7 +90,7 @@ def replay(
         found = prepare_replay(store, execution, layout, into, shell=shell)
         environment = EmbeddedAirflow(Path.cwd()).child_environment() | dict(found.environment)
     typer.echo(found.shown, err=as_json)
-    # What Spark says goes to standard error with --json: standard output holds the document.
+    # With --json, Spark's output goes to standard error: standard output has the document.
     exit_code = subprocess.run(
         found.command,
         env=environment,
@@ -110,9 +110,9 @@ def replay(
 def find_execution(
     store: StagingStore, layout: StagingLayout, task: str, attempt: int | None
 ) -> str:
-    """Return the folder of an execution; raises ExecutionNotFoundError naming what there is."""
+    """Return the folder of an execution; raises ExecutionNotFoundError, which lists those that exist."""
     find_run(store, layout)
-    # Of two with one number (a run that was created again), the later one is meant.
+    # Two executions with one number (a task instance that was created again): the later one counts.
     begun = in_order(store, layout, RegionId(task))
     found = {_task(store, folder).attempt.attempt_number + 1: folder for folder in begun}
     if not found:
@@ -130,7 +130,7 @@ def find_execution(
 def prepare_replay(
     store: StagingStore, execution: str, layout: StagingLayout, into: Path | None, *, shell: bool
 ) -> Replay:
-    """Bring what an execution needs into a scratch folder, for the application or the shell."""
+    """Copy what an execution needs into a scratch folder, for the application or the shell."""
     submission = get_document(store, f"{execution}/{SUBMISSION}", Submission)
     if submission is None:
         raise ExecutionNotFoundError(f"{execution} was never submitted: it holds no {SUBMISSION}")
@@ -154,14 +154,14 @@ def prepare_replay(
 def prepare_scratch(
     store: StagingStore, execution: str, layout: StagingLayout, scratch: Path
 ) -> str:
-    """Write the redirected descriptor, and bring the manifests it needs; return the descriptor's path."""
+    """Write the redirected descriptor and copy the manifests it needs; return the descriptor's path."""
     task = redirect(_task(store, execution), str(scratch))
     replayed = StagingLayout(root=task.staging_root, identity=layout.identity)
     copies = store_of(task.staging_root)
     for result_id in staged_inputs(task.region):
         for key in store.keys(layout.manifests(result_id)):
             copy = f"{replayed.manifests(result_id)}/{PurePosixPath(key).name}"
-            with suppress(DamagedDocumentError):  # it counts as lost there, too
+            with suppress(DamagedDocumentError):  # the replay treats it as lost, too
                 copies.put_if_absent(copy, store.get(key) or b"")
     if marker := find_marker(store, layout):
         mark_run(copies, replace(marker, root=task.staging_root))
@@ -184,7 +184,7 @@ def _reports(found: Replay) -> list[bytes]:
 
 
 def _outcome_json(found: Replay, exit_code: int) -> Json:
-    """Return what became of a replay; its report is null where the driver left none."""
+    """Return the outcome of a replay; its report is null if the driver left none."""
     reports = _reports(found)
     return {
         "command": found.shown,

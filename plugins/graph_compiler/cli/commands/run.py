@@ -1,4 +1,4 @@
-"""`graph-compiler run`: one run of a pipeline, under Airflow or in one Spark session, and what came out of it."""
+"""`graph-compiler run`: run a pipeline once, under Airflow or in one Spark session, and show its result."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from graph_compiler.projects.pipeline_files import find_pipeline
 LIMIT = 20
 
 
-def run(  # its parameters are the command's options
+def run(  # the parameters are the command's options
     pipeline: PipelineName,
     day: Annotated[
         str | None, typer.Option("--date", help="Logical date of the run: 2013-01-01.")
@@ -43,7 +43,8 @@ def run(  # its parameters are the command's options
     in_process: Annotated[
         bool,
         typer.Option(
-            "--in-process", help="Run all tasks in one Spark session, without Airflow: quicker."
+            "--in-process",
+            help="Run all tasks in one Spark session, without Airflow, which is faster.",
         ),
     ] = False,
     until: Annotated[
@@ -65,7 +66,7 @@ def run(  # its parameters are the command's options
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a pipeline once, and show what comes out.
+    """Run a pipeline once, and show the result.
 
     It runs under the project's own Airflow; with --in-process or --until, without Airflow in one Spark session.
     """

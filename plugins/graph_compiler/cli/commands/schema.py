@@ -6,8 +6,8 @@ import typer
 
 
 def schema() -> None:
-    """Print the JSON Schema of pipelines in YAML, by which editors complete and check (docs/yaml.md)."""
-    # Imported when called: making models of the whole API takes longer than most commands.
+    """Print the JSON Schema of pipelines in YAML, which editors use to complete and check them (docs/yaml.md)."""
+    # Imported when called: building the models of the whole API takes longer than most commands.
     from graph_compiler.projects.yaml.schema import schema_json
 
     typer.echo(schema_json(), nl=False)

@@ -40,13 +40,15 @@ from graph_compiler.staging.gc.survey import survey, survey_run
 from graph_compiler.staging.store.stores import store_of
 
 staging = typer.Typer(
-    name="staging", help="See what runs have staged, and remove what is left.", no_args_is_help=True
+    name="staging",
+    help="Show what runs have staged, and remove what is no longer needed.",
+    no_args_is_help=True,
 )
 
 
 @staging.command(name="list", epilog=example("staging list --json"))
 def list_runs(as_json: AsJson = False) -> None:
-    """List every run: size, age, state, attempts, results that are kept."""
+    """List every run: size, age, state, attempts, results still kept."""
     with speaking_plainly():
         airflow = EmbeddedAirflow(Path.cwd())
         root = _root(airflow)
@@ -57,7 +59,7 @@ def list_runs(as_json: AsJson = False) -> None:
             typer.echo(list_json(inventory, policy))
         else:
             show_list(inventory, policy, standard_output())
-            _say(word.silence)
+            _warn_if_unknown(word.silence)
 
 
 @staging.command(epilog=example("staging show flights manual__2013-01-01"))
@@ -68,7 +70,7 @@ def show(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Show what is staged in runs: epochs, rows, bytes, where, by which task, who reads it, whether it was released."""
+    """Show the staged results of runs: epochs, rows, bytes, location, the task that wrote and those that read them."""
     with speaking_plainly():
         layouts = [layout_of(dag, run_id) for run_id in run_ids]
         for layout in layouts:
@@ -86,7 +88,7 @@ def gc(
     older_than: Annotated[
         str | None,
         typer.Option(
-            help="Remove runs whose last change is older, such as 7 d or 12 h; default: each pipeline's staging.ttl."
+            help="Remove runs whose last change is older than this: 7 d, 12 h; default: each pipeline's staging.ttl."
         ),
     ] = None,
     dry_run: Annotated[
@@ -101,7 +103,7 @@ def gc(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove old runs, and what killed ones left; nothing a live run may read. Exit code 1: tables are left to drop."""
+    """Remove old runs and what killed runs left, but nothing a live run may read. Exit code 1: tables are left."""
     with speaking_plainly():
         airflow = EmbeddedAirflow(Path.cwd())
         root = _root(airflow)
@@ -122,7 +124,7 @@ def gc(
             typer.echo(collection_json(found, is_dry=dry_run))
         else:
             show_collection(found, standard_output(), is_dry=dry_run)
-            _say(word.silence)
+            _warn_if_unknown(word.silence)
         raise typer.Exit(ExitCode.LEFT_TO_DO if found.tables else ExitCode.DONE)
 
 
@@ -130,7 +132,7 @@ def _root(airflow: EmbeddedAirflow) -> str:
     return str(airflow.staging_root)
 
 
-def _say(silence: str | None) -> None:
+def _warn_if_unknown(silence: str | None) -> None:
     if silence is not None:
         words = f"Airflow could not be asked which runs are live ({silence}): judged by their age"
         standard_error().print(Text(words), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`graph-compiler ui`: Airflow's own UI with this project's pipelines, for this machine alone."""
+"""`graph-compiler ui`: Airflow's own UI with this project's pipelines, for this machine only."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SECONDS_TO_ANSWER = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standalone:
-    """An `airflow standalone`: where it lives, its port of loopback, and who may log in, all with one password."""
+    """An `airflow standalone`: its home, its port on the loopback interface, its users, all with one password."""
 
     home: Path
     port: int
@@ -47,11 +47,11 @@ class Standalone:
 
     @property
     def url(self) -> str:
-        """Return where it answers."""
+        """Return the address of the UI."""
         return f"http://{_LOOPBACK}:{self.port}"
 
     def settings(self) -> dict[str, str]:
-        """Return its variables, over those that any Airflow of the project has; leaves the file of passwords."""
+        """Return its variables, on top of those of any Airflow of the project; writes the password file."""
         passwords = self.home / "passwords.json"
         passwords.touch(mode=0o600)
         passwords.write_text(json.dumps(dict.fromkeys(self.users, PASSWORD)))
@@ -110,7 +110,7 @@ def ui(
 
 
 def _refuse_taken(port: int) -> None:
-    """Raise AirflowFailedError for a port that something listens on: what answers there would be taken for ours."""
+    """Raise AirflowFailedError for a port that is in use: the server there would be mistaken for ours."""
     with socket.socket() as asking:
         asking.settimeout(_SECONDS_TO_ANSWER)
         if asking.connect_ex((_LOOPBACK, port)) == 0:
@@ -120,7 +120,7 @@ def _refuse_taken(port: int) -> None:
 
 
 def _wait(server: Standalone, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait for the first answer. Raises AirflowFailedError if there is none."""
+    """Wait until the UI answers. Raises AirflowFailedError if it does not."""
     deadline = time.monotonic() + _SECONDS_TO_START
     while process.poll() is None and time.monotonic() < deadline:
         try:
@@ -132,7 +132,7 @@ def _wait(server: Standalone, process: subprocess.Popen[bytes], log: Path) -> No
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End it with all its processes, some of which outlive the first."""
+    """End a process with all its child processes, some of which outlive it."""
     deadline = time.monotonic() + _SECONDS_TO_END
     with suppress(ProcessLookupError):  # the group is gone
         os.killpg(process.pid, signal.SIGTERM)

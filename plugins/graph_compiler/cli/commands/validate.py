@@ -1,4 +1,4 @@
-"""`graph-compiler validate`: everything wrong with every pipeline, in one go, with neither Airflow nor Spark."""
+"""`graph-compiler validate`: find every problem of every pipeline at once, without Airflow and Spark."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from graph_compiler.staging.publications.own_folders import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What was found in one module: `pipeline` is the name of what is `declared`, else that of the file."""
+    """What was found in one module: `pipeline` is the name of a `declared` pipeline, else the file's name."""
 
     file: str
     pipeline: str
@@ -63,9 +63,9 @@ def validate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check pipelines without running them: every problem of every one, with its operator, file and line.
+    """Check pipelines without running them: list every problem, with its operator, file and line.
 
-    A module that is named must declare a pipeline; in a folder, those without an `env` are left alone.
+    A module named explicitly must declare a pipeline; in a folder, modules without an `env` are skipped.
     """
     with speaking_plainly():
         verdicts = judge(paths or [PIPELINES])
@@ -79,9 +79,9 @@ def validate(
 
 
 def judge(paths: Sequence[str]) -> list[Verdict]:
-    """Check what is named by paths or module names, each module once.
+    """Check the paths or module names that are given, each module once.
 
-    Raises ParameterError where there is no pipeline at all, ConfigurationError where the deployment is set wrong.
+    Raises ParameterError if they hold no pipeline, ConfigurationError if the deployment's options are wrong.
     """
     deployment = deployment_options()
     found: dict[str, Verdict] = {}
@@ -142,7 +142,7 @@ def _judge(name: str, deployment: DeploymentOptions, *, must_declare: bool) -> V
 
 
 def _own_folder_problems(compiled: CompiledPipeline) -> Iterator[Problem]:
-    """Find targets that no sink may write over, where the path as it is written tells."""
+    """Find sinks that would write over this project's own folders, where the literal path shows it."""
     airflow = EmbeddedAirflow(Path.cwd())
     nodes = compiled.stream_graph.nodes
     places = (SinkPlace.of(node.declared_name, node.operator, node.declared_at) for node in nodes)
@@ -154,7 +154,7 @@ def _own_folder_problems(compiled: CompiledPipeline) -> Iterator[Problem]:
 
 
 def _with_shared_names(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Refuse a second pipeline of one name: both would be the Dag of that id, and share a folder of staged results."""
+    """Report a second pipeline with the same name: both would have that Dag id, and share staged results."""
     first: dict[str, Verdict] = {}
     judged = []
     for verdict in verdicts:

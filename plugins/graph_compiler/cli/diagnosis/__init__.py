@@ -1,1 +1,1 @@
-"""What `graph-compiler doctor` looks at: one function for each check, gathered in tuples."""
+"""The checks of `graph-compiler doctor`: one function each, collected in tuples."""

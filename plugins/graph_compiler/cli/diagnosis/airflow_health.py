@@ -1,4 +1,4 @@
-"""Airflow's word on itself: asked in one process, since importing Airflow takes seconds; judged here."""
+"""Airflow's health: its facts come from one separate process, since importing Airflow takes seconds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _INSTALL = 'pip install "graph-compiler[airflow]"'
 class AirflowHealth:
     """The facts of `airflow_backend/installation/health_report.py`, and the staging root the command line uses.
 
-    `silence` says why Airflow could not be asked, None where it could.
+    `silence` says why Airflow did not answer, None where it did.
     """
 
     facts: Mapping[str, Mapping[str, Any]]
@@ -45,7 +45,7 @@ class AirflowHealth:
     silence: str | None = None
 
     def value(self, name: str) -> Any:
-        """Return a fact; raises LookupError with the reason where Airflow has none."""
+        """Return a fact; raises LookupError with Airflow's reason if it is missing."""
         fact = self.facts[name]
         if "error" in fact:
             raise LookupError(str(fact["error"]))
@@ -53,7 +53,7 @@ class AirflowHealth:
 
 
 class AskingAirflow(AbstractContextManager["AskingAirflow"]):
-    """Airflow being asked: it begins at once, so that other checks run meanwhile; leaving ends it."""
+    """A question to Airflow that starts at once, while other checks run; leaving the context ends its process."""
 
     def __init__(
         self, home: Path, environment: Mapping[str, str], staging_root: Path | None
@@ -61,7 +61,7 @@ class AskingAirflow(AbstractContextManager["AskingAirflow"]):
         self._staging_root = str(staging_root)
         self._home = TemporaryDirectory(prefix="doctor-")
         given = dict(environment)
-        if not home.is_dir():  # to ask would make a home
+        if not home.is_dir():  # the question would create it
             given["AIRFLOW_HOME"] = self._home.name
             given[variable_of("staging_root")] = self._staging_root
         self._process = subprocess.Popen(
@@ -89,7 +89,7 @@ class AskingAirflow(AbstractContextManager["AskingAirflow"]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End it, if it has not ended, and remove its home."""
+        """End the process if it still runs, and remove its home."""
         if self._process.poll() is None:
             self._process.kill()
             self._process.communicate()
@@ -100,7 +100,7 @@ class AskingAirflow(AbstractContextManager["AskingAirflow"]):
 
 
 def airflow_version(health: AirflowHealth) -> Finding:
-    """Look whether Airflow starts, and which it is."""
+    """Check that Airflow starts, and its version."""
     if health.silence is not None:
         return failed(f"it did not answer: {health.silence}", f"{_INSTALL}; airflow version")
     found = str(health.value("airflow"))
@@ -109,7 +109,7 @@ def airflow_version(health: AirflowHealth) -> Finding:
 
 
 def spark_provider(_: AirflowHealth) -> Finding:
-    """Look for the package of SparkSubmitOperator."""
+    """Check that the package of SparkSubmitOperator is installed."""
     try:
         found = version(_PROVIDER)
     except PackageNotFoundError:
@@ -118,7 +118,7 @@ def spark_provider(_: AirflowHealth) -> Finding:
 
 
 def plugin(health: AirflowHealth) -> Finding:
-    """Look whether Airflow loads our plugin, and whether its folder holds what cannot be loaded."""
+    """Check that Airflow loads our plugin, and that the plugin folder holds no files that cannot be loaded."""
     try:
         found = health.value("plugin")
     except LookupError as error:
@@ -137,7 +137,7 @@ def plugin(health: AirflowHealth) -> Finding:
 
 
 def settings(health: AirflowHealth) -> Finding:
-    """Look whether Airflow can read our section, and reads in it what the command line reads."""
+    """Check that Airflow can read our section, and finds the same values there as the command line."""
     try:
         theirs = health.value("settings")["staging_root"]
     except LookupError as error:
@@ -154,7 +154,7 @@ def settings(health: AirflowHealth) -> Finding:
 
 
 def spark_connection(health: AirflowHealth) -> Finding:
-    """Look whether the Spark connection is there, and says where the cluster is."""
+    """Check that the Spark connection exists, and names the cluster's master."""
     try:
         found = health.value("spark_connection")
     except LookupError as error:
@@ -175,7 +175,7 @@ def spark_connection(health: AirflowHealth) -> Finding:
 
 
 def api_connection(health: AirflowHealth) -> Finding:
-    """Look whether tasks can ask Airflow's API, where a connection for that is set."""
+    """Check that tasks can reach Airflow's API, where a connection for it is set."""
     try:
         found = health.value("api_connection")
     except LookupError as error:
@@ -204,6 +204,6 @@ WORD_CHECKS: tuple[Check[AirflowHealth], ...] = (
 
 
 def judge_airflow(health: AirflowHealth) -> tuple[Answer, ...]:
-    """Carry out the checks; those that need Airflow's word only where it has said one."""
+    """Carry out the checks; those that need Airflow's facts only if it answered."""
     installed = carry_out(INSTALLATION_CHECKS, health)
     return installed if health.silence else (*installed, *carry_out(WORD_CHECKS, health))

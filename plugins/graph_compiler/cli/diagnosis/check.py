@@ -1,6 +1,6 @@
-"""A check, and what it found.
+"""A check and its finding.
 
-Checks know nothing of each other, and one that crashes is a finding itself: it hides none of the others.
+Checks are independent of each other. One that crashes is itself a finding, and the others still run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Seen = TypeVar("Seen")
 
 
 class State(StrEnum):
-    """How well something is: a warning may do harm, a failure will."""
+    """The result of a check: a warning may cause a failure, `failed` will."""
 
     OK = "ok"
     WARNING = "warning"
@@ -23,7 +23,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What was found, and the cure in one sentence, None where there is nothing to cure."""
+    """What was found, and how to fix it in one sentence, None where there is nothing to fix."""
 
     state: State
     found: str
@@ -32,7 +32,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Check(Generic[Seen]):
-    """A question by its name; `look` answers it from what was seen."""
+    """A named question; `look` answers it from what was `seen`."""
 
     name: str
     look: Callable[[Seen], Finding]
@@ -40,36 +40,36 @@ class Check(Generic[Seen]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A check's name with its finding."""
+    """A check's name and its finding."""
 
     name: str
     finding: Finding
 
 
 def ok(found: str) -> Finding:
-    """Find nothing wrong."""
+    """Return a finding without a problem."""
     return Finding(state=State.OK, found=found)
 
 
 def warning(found: str, cure: str) -> Finding:
-    """Find what may do harm."""
+    """Return a finding that may cause a failure."""
     return Finding(state=State.WARNING, found=found, cure=cure)
 
 
 def failed(found: str, cure: str) -> Finding:
-    """Find what will do harm."""
+    """Return a finding that will cause a failure."""
     return Finding(state=State.FAILED, found=found, cure=cure)
 
 
 def carry_out(checks: Iterable[Check[Seen]], seen: Seen) -> tuple[Answer, ...]:
-    """Answer each check, in order."""
+    """Carry out each check, in order."""
     return tuple(Answer(name=check.name, finding=_look(check, seen)) for check in checks)
 
 
 def _look(check: Check[Seen], seen: Seen) -> Finding:
     try:
         return check.look(seen)
-    except Exception as error:  # whatever it is, the next check is to be heard
+    except Exception as error:  # one crash must not hide the other checks
         return failed(
             f"the check itself failed: {type(error).__name__}: {error}",
             "please report this line: it is a bug in graph_compiler",

@@ -1,4 +1,4 @@
-"""What the deployment sets for the command line: read as `validate` and `explain` read it."""
+"""What the deployment sets for the command line, read as `validate` and `explain` read it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from graph_compiler.identifiers import counted
 
 
 def configuration(airflow: EmbeddedAirflow) -> Finding:
-    """Look whether our section can be found, and names a folder."""
+    """Check that our section can be found, and names a folder."""
     try:
         root = airflow.staging_root
     except ConfigurationError as error:
@@ -23,7 +23,7 @@ def configuration(airflow: EmbeddedAirflow) -> Finding:
 
 
 def options(airflow: EmbeddedAirflow) -> Finding:
-    """Look whether the options for all pipelines are right."""
+    """Check the options for all pipelines."""
     try:
         found = airflow.options
     except ConfigurationError as error:

@@ -26,25 +26,25 @@ _VERSION = re.compile(r'version "(\d+)([^"]*)"')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Programs:
-    """Where programs are looked for: the environment a task's process has."""
+    """Where programs are looked up: the environment of a task's process."""
 
     environment: Mapping[str, str]
 
 
 def java(programs: Programs) -> Finding:
-    """Look at the Java that Spark would start: of JAVA_HOME, else the first on PATH."""
+    """Check the Java that Spark would start: in JAVA_HOME, else the first on PATH."""
     home = programs.environment.get("JAVA_HOME")
     path = programs.environment.get("PATH")
     found = which("java", path=str(Path(home, "bin")) if home else path)
     if found is None:
         where = f"in JAVA_HOME, {home}" if home else "on PATH, and JAVA_HOME is not set"
         return failed(f"there is none {where}", _INSTALL_JAVA)
-    said = _said([found, "-version"], programs)
+    said = _output_of([found, "-version"], programs)
     return judge_java(said, found)
 
 
 def judge_java(said: str, where: str) -> Finding:
-    """Judge what `java -version` says."""
+    """Check the output of `java -version`."""
     found = _VERSION.search(said)
     if found is None:
         return failed(f"{where} says {said.strip()[:200]!r}", _INSTALL_JAVA)
@@ -58,14 +58,14 @@ def judge_java(said: str, where: str) -> Finding:
 
 
 def driver_python(programs: Programs) -> Finding:
-    """Look at the Python of driver and executors: Spark wants one minor version for both."""
+    """Check the Python of driver and executors: Spark requires the same minor version for both."""
     ours = "{}.{}".format(*sys.version_info)
     odd = []
     for variable in ("PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON"):
         program = programs.environment.get(variable)
         if program is None:
             continue
-        theirs = _said(
+        theirs = _output_of(
             [program, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], programs
         )
         if theirs.strip() != ours:
@@ -80,12 +80,12 @@ def driver_python(programs: Programs) -> Finding:
 
 
 def pyspark(_: Programs) -> Finding:
-    """Look at the package, and for the other one that overwrites its files."""
+    """Check that pyspark is installed, and not the package that overwrites its files."""
     return judge_pyspark(_version("pyspark"), has_client=_version("pyspark-client") is not None)
 
 
 def judge_pyspark(found: str | None, *, has_client: bool) -> Finding:
-    """Judge the version of pyspark."""
+    """Check the version of pyspark."""
     if found is None:
         return failed("it is not installed", 'pip install "pyspark>=4.1,<5"')
     if has_client:
@@ -99,7 +99,7 @@ def judge_pyspark(found: str | None, *, has_client: bool) -> Finding:
 
 
 def spark_jars(programs: Programs) -> Finding:
-    """Compare the version of spark-submit's jars with the Python package's."""
+    """Check that spark-submit's jars have the version of the Python package."""
     package = _version("pyspark")
     home = programs.environment.get("SPARK_HOME")
     spec = find_spec("pyspark")
@@ -111,7 +111,7 @@ def spark_jars(programs: Programs) -> Finding:
 
 
 def judge_jars(names: list[str], package: str, where: str, *, has_home: bool) -> Finding:
-    """Judge the names of the core jars in Spark's folder."""
+    """Check the versions of the core jars in Spark's folder, by their file names."""
     versions = [
         name.removesuffix(".jar").partition("-core_")[2].partition("-")[2] for name in names
     ]
@@ -126,7 +126,7 @@ def judge_jars(names: list[str], package: str, where: str, *, has_home: bool) ->
 
 
 def spark_submit(programs: Programs) -> Finding:
-    """Look for the program every task starts."""
+    """Check that the program every task starts is on PATH."""
     home = programs.environment.get("SPARK_HOME")
     path = programs.environment.get("PATH", "")
     found = which("spark-submit", path=os.pathsep.join([*([f"{home}/bin"] if home else []), path]))
@@ -139,7 +139,7 @@ def spark_submit(programs: Programs) -> Finding:
 
 
 def pyarrow(_: Programs) -> Finding:
-    """Look for what functions over batches need, and the preview of `run`."""
+    """Check the package that functions over batches, and the preview of `run`, need."""
     found = _version("pyarrow")
     cure = 'pip install "pyarrow>=18"'
     if found is None:
@@ -159,8 +159,8 @@ PROGRAM_CHECKS: tuple[Check[Programs], ...] = (
 )
 
 
-def _said(command: list[str], programs: Programs) -> str:
-    """Return a program's output, of both streams; empty if it cannot be started."""
+def _output_of(command: list[str], programs: Programs) -> str:
+    """Return a program's output, both streams; empty if it cannot be started."""
     try:
         done = subprocess.run(
             command,

@@ -1,4 +1,4 @@
-"""The staging root: what commits and cleaning stand on, tried in a folder that is removed again."""
+"""The staging root: test what commits and cleanup rely on, in a temporary folder there."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _GIGABYTE = 10**9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagingRoot:
-    """The folder, and the nearest one that is there: the first task makes what is missing."""
+    """The staging root, which the first task creates if it is missing."""
 
     folder: Path
 
     @property
     def there(self) -> Path:
-        """Return the folder, or the nearest above it that is there."""
+        """Return the folder, or the nearest existing folder above it."""
         return next(path for path in (self.folder, *self.folder.parents) if path.is_dir())
 
     @property
     def cure(self) -> str:
-        """Say how it becomes usable."""
+        """Return how to make the folder usable."""
         return (
             f"mkdir -p -m 700 {self.folder} as the user Airflow's tasks run as, "
             "or export AIRFLOW__GRAPH_COMPILER__STAGING_ROOT=<a folder every worker sees>"
@@ -48,7 +48,7 @@ class StagingRoot:
 
 
 def writable(root: StagingRoot) -> Finding:
-    """Try to make a folder there."""
+    """Check that a folder can be created there."""
     above = next((path for path in (root.folder, *root.folder.parents) if path.exists()), None)
     if above is not None and not above.is_dir():
         return failed(f"{above} is no folder", root.cure)
@@ -63,7 +63,7 @@ def writable(root: StagingRoot) -> Finding:
 
 
 def private(root: StagingRoot) -> Finding:
-    """Look who may enter: staged rows are data."""
+    """Check who may enter: staged rows are data."""
     if root.there != root.folder:
         return ok("the first task makes it with mode 0700")
     mode = root.folder.stat().st_mode & 0o777
@@ -76,7 +76,7 @@ def private(root: StagingRoot) -> Finding:
 
 
 def commits(root: StagingRoot) -> Finding:
-    """Try what decides between two writers: a name is given once, with its whole content."""
+    """Check what decides between two writers: that a file name can be created only once, with its whole content."""
     store = store_of(str(root.folder))
     with _scratch(root) as folder:
         key = str(folder / "manifest")
@@ -96,7 +96,7 @@ def commits(root: StagingRoot) -> Finding:
 
 
 def renames(root: StagingRoot) -> Finding:
-    """Try to move a folder with a file in it."""
+    """Check that a folder with a file in it can be moved."""
     with _scratch(root) as folder:
         (folder / "prepared").mkdir()
         (folder / "prepared" / "part").write_bytes(b"rows")
@@ -121,7 +121,7 @@ def clock(root: StagingRoot) -> Finding:
 
 
 def space(root: StagingRoot) -> Finding:
-    """Look at the free space."""
+    """Check the free space."""
     free = shutil.disk_usage(root.there).free
     words = f"{free / _GIGABYTE:.1f} GB free"
     return ok(words) if free >= _GIGABYTE else warning(words, "graph-compiler staging gc")
@@ -138,7 +138,7 @@ STAGING_CHECKS: tuple[Check[StagingRoot], ...] = (
 
 
 def judge_staging_root(root: StagingRoot) -> tuple[Answer, ...]:
-    """Carry out the checks; where nothing can be written there is nothing more to try."""
+    """Carry out the checks; if nothing can be written, only the first."""
     (first,) = carry_out([FIRST_CHECK], root)
     if first.finding.state is State.FAILED:
         return (first,)
@@ -147,7 +147,7 @@ def judge_staging_root(root: StagingRoot) -> tuple[Answer, ...]:
 
 @contextmanager
 def _scratch(root: StagingRoot) -> Iterator[Path]:
-    """Yield a folder of our own there, and remove it; raises OSError."""
+    """Yield a temporary folder there, and remove it; raises OSError."""
     folder = Path(tempfile.mkdtemp(prefix=".doctor-", dir=root.there))
     try:
         os.chmod(folder, 0o700)

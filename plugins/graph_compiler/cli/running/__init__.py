@@ -1,1 +1,1 @@
-"""One run followed to its end, under Airflow or in one process, and shown."""
+"""Run a pipeline once, under Airflow or in one process, and show its progress and its result."""

@@ -31,7 +31,7 @@ class Run:
 
 
 def run_under_airflow(run: Run, airflow: EmbeddedAirflow, console: Console) -> FinishedRun:
-    """Run to the end, showing progress."""
+    """Run to completion, and show progress."""
     name = run.compiled.pipeline.name
     log = airflow.log_of(name)
     log.write_text("")

@@ -1,4 +1,4 @@
-"""Airflow's states of runs, asked in a separate process; an Airflow that cannot be asked is also an answer."""
+"""The states of Airflow's runs, read in a separate process; that Airflow does not answer is also a result."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _PROGRAM = "graph_compiler.airflow_backend.installation.run_states"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AirflowWord:
-    """The states of the runs Airflow knows; `silence` says why it could not be asked, None where it could."""
+    """The states of the runs Airflow knows; `silence` says why it did not answer, None where it did."""
 
     states: Mapping[RunIdentity, AirflowRunState]
     silence: str | None
 
 
 def ask_airflow(airflow: EmbeddedAirflow, runs: Iterable[RunIdentity]) -> AirflowWord:
-    """Ask the metadata database of the Airflow that this project, or the environment, names."""
+    """Query the metadata database of the Airflow that this project, or the environment, names."""
     asked = list(runs)
     if not asked:
         return AirflowWord(states={}, silence=None)
-    if not airflow.home.is_dir() and _DATABASE not in os.environ:  # to ask would make a home
+    if not airflow.home.is_dir() and _DATABASE not in os.environ:  # the query would create it
         return AirflowWord(states={}, silence=f"there is no {airflow.home}")
     done = subprocess.run(
         [sys.executable, "-m", _PROGRAM],

@@ -1,7 +1,7 @@
-"""Whether Airflow will find a Dag of a pipeline, asked before Airflow is started for it.
+"""Whether Airflow will find a Dag of a pipeline, checked before Airflow is started for it.
 
-A file of the Dags folder makes it: one that names the pipeline's module, or `load_dags` for a pipeline that says when
-it runs. Files are only searched for these words: what is in doubt is left to Airflow.
+A file of the Dags folder makes it: one that names the pipeline's module, or `load_dags` for a pipeline with a
+schedule. The files are only searched for these words; in doubt, Airflow decides.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from graph_compiler.projects.pipeline_files import PipelineFile
 from graph_compiler.projects.project_folder import YAML
 
 _ELSEWHERE = "AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST"
-"""Where this is set, Dags are not found by the Dags folder alone."""
+"""Where this is set, Dags also come from outside the Dags folder."""
 _LOADS_ALL = "load_dags"
 
 
 def require_dag(pipeline: Pipeline, module: PipelineFile, dags: Path) -> None:
-    """Raise InvalidPipelineError where no file of the Dags folder makes a Dag of the pipeline."""
+    """Raise InvalidPipelineError if no file of the Dags folder makes a Dag of the pipeline."""
     if _ELSEWHERE in os.environ:
         return
     texts = list(_texts(dags))

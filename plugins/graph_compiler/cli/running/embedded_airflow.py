@@ -1,4 +1,4 @@
-"""An Airflow of the project's own: home, database and staging below `.airflow/`, nothing of the machine's touched."""
+"""The project's own Airflow: home, database and staging below `.airflow/`; other installations stay untouched."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from graph_compiler.staging.publications.own_folders import OwnFolder
 from graph_compiler.staging.store.private_folders import make_private_folder
 
 MIGRATED = "migrated"
-"""A file written after the database: an interrupted migration leaves a database, and not this."""
+"""A file written after the database, so that a database without it shows an interrupted migration."""
 
 
 class AirflowFailedError(GraphCompilerError):
-    """Airflow itself could not be made ready."""
+    """Airflow itself could not be prepared."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedAirflow:
-    """Where it lives, and how it is called. Whatever the caller's environment sets wins over these defaults."""
+    """Where the project's Airflow is, and how it is called. Variables the caller sets override these defaults."""
 
     project: Path
 
@@ -63,7 +63,7 @@ class EmbeddedAirflow:
 
     @property
     def spark_conf(self) -> dict[str, str]:
-        """Return the `--conf` pairs of every application; raises ConfigurationError for what is not a JSON object."""
+        """Return the `--conf` pairs of every application; raises ConfigurationError unless it is a JSON object."""
         found = self.setting("spark_conf") or Setting(
             value=_SETTINGS["spark_conf"], origin="this program"
         )
@@ -78,12 +78,12 @@ class EmbeddedAirflow:
 
     @property
     def configuration_file(self) -> Path:
-        """Return the airflow.cfg Airflow reads, if there is one."""
+        """Return the path of the airflow.cfg that Airflow reads, if there is one."""
         return configuration_file(self.home, os.environ)
 
     @property
     def own_folders(self) -> tuple[OwnFolder, ...]:
-        """Return the folders of Airflow's that no sink may write over."""
+        """Return Airflow's own folders, which no sink may overwrite."""
         environment = self.environment()
         return (
             OwnFolder(path=environment["AIRFLOW__CORE__DAGS_FOLDER"], what="the Dags folder"),
@@ -101,7 +101,7 @@ class EmbeddedAirflow:
         return find_setting(key, self.configuration_file, os.environ)
 
     def environment(self) -> dict[str, str]:
-        """Return every variable Airflow and Spark need, those already set unchanged."""
+        """Return every variable Airflow and Spark need; those already set are unchanged."""
         python_path = [str(self.project), str(self.project / "plugins"), *_paths("PYTHONPATH")]
         programs = [str(Path(sys.executable).parent), *_paths("PATH")]
         fixed = {
@@ -133,7 +133,7 @@ class EmbeddedAirflow:
         return _PACKAGE.parent if _PACKAGE.parent.name == own.name and not own.is_dir() else own
 
     def log_of(self, pipeline: str) -> Path:
-        """Return the log of a pipeline's runs, its folder made."""
+        """Return the log file of a pipeline's runs, and create its folder."""
         folder = self.home / "logs"
         make_private_folder(folder)
         return folder / f"run-{pipeline}.log"
@@ -173,15 +173,15 @@ class EmbeddedAirflow:
             )
 
     def child_environment(self) -> dict[str, str]:
-        """Return the whole environment of a process that is to be like Airflow's."""
+        """Return the whole environment of a process with the same settings as Airflow's."""
         return os.environ | self.environment()
 
 
 def starting_this_airflow(environment: Mapping[str, str], home: Path) -> dict[str, str]:
-    """Return the environment for `airflow standalone`, which finds its `airflow` on the PATH; writes a script for it.
+    """Return the environment in which `airflow standalone` finds its `airflow` on the PATH; writes a script for it.
 
-    The programs that pip installs name their Python by its absolute path: in a project that was copied or moved, that
-    of the first project, which may be gone.
+    The programs that pip installs contain the absolute path of their Python. In a project that was copied or moved,
+    this is the Python of the original, which may no longer exist.
     """
     programs = home / "bin"
     make_private_folder(programs)
@@ -195,7 +195,7 @@ def starting_this_airflow(environment: Mapping[str, str], home: Path) -> dict[st
 _SETTINGS = {
     "spark_conf": json.dumps({"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "8"})
 }
-"""What is right for one machine, where airflow.cfg says nothing else."""
+"""Defaults for one machine, which airflow.cfg may override."""
 _PACKAGE = Path(graph_compiler.__file__).parent
 _AIRFLOW = [sys.executable, "-m", "airflow"]
 

@@ -1,4 +1,4 @@
-"""A run that was followed to its end, whichever way it was run: what `run` shows, or prints as JSON."""
+"""A finished run, under Airflow or in process: what `run` shows, or prints as JSON."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Executions = Mapping[RegionId, tuple[RegionExecution, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """Rows of an operator or a sink; `total` is None if they were not counted, `order` is what they are sorted by.
+    """Rows of an operator or a sink; `total` is None if not counted, `order` is the column they are sorted by.
 
-    `is_glance`: it is to give an impression, so types and decimals are left out.
+    `is_glance`: types and decimals are left out, since the rows only give an impression.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Preview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskWords:
-    """A task that is run, and the names of its vertices."""
+    """A task of the run, and the names of its vertices."""
 
     id: RegionId
     vertices: tuple[str, ...]
@@ -39,9 +39,9 @@ class TaskWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedRun:
-    """How it went. `run_id` None where it did not come so far as to have one; `failure` says why it failed.
+    """The result of a run. `run_id` is None if it ended before it had one; `failure` says why it failed.
 
-    `preview` is a sentence where the rows that were asked for cannot be shown.
+    `preview` is a sentence if the requested rows cannot be shown.
     """
 
     compiled: CompiledPipeline
@@ -54,13 +54,13 @@ class FinishedRun:
 
     @property
     def sinks(self) -> tuple[Output, ...]:
-        """Return what was published."""
+        """Return the published outputs."""
         outputs = (output for each in self.found.values() for output in outputs_of(each))
         return tuple(output for output in outputs if output.kind == "sink")
 
 
 def outputs_of(attempts: Sequence[RegionExecution]) -> tuple[Output, ...]:
-    """Return what the last attempt at a task has put out."""
+    """Return the outputs of the last attempt at a task."""
     report = attempts[-1].report if attempts else None
     return () if report is None else report.outputs
 

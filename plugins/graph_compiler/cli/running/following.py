@@ -1,4 +1,4 @@
-"""Follow a run while a process does it: a live table on a terminal, a line for each change elsewhere."""
+"""Follow a run in another process: a live table on a terminal, a line for each change elsewhere."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ POLL_SECONDS = 0.2
 class Followed:
     """A run in progress. `look` returns the executions so far, `step` what is done or waited for, if that is known.
 
-    `starting` names what starts before there is any.
+    `starting` names the program that starts before there are any.
     """
 
     pipeline: str
@@ -37,12 +37,12 @@ class Followed:
 
 
 def follow(run: Followed, console: Console) -> Executions:
-    """Watch until the process ends; it ends with this one, however that ends."""
+    """Show progress until the process ends. The process is always ended with this one."""
     with ended_as_by_ctrl_c():
         try:
             found = _watch(run, console)
         except BaseException:  # Ctrl-C above all: Spark must not outlive the command
-            with suppress(ProcessLookupError):  # it has ended by itself
+            with suppress(ProcessLookupError):  # it has already ended
                 os.killpg(run.process.pid, signal.SIGTERM)
             run.process.wait()
             raise
@@ -73,7 +73,7 @@ def _watch(run: Followed, console: Console) -> Executions:
                 lines: list[tuple[str, str | None]] = [
                     (task.id, progress_line(task.id, found[task.id])) for task in run.tasks
                 ]
-                _say(run, [*lines, ("", step)], shown, console)
+                _print_new_lines(run, [*lines, ("", step)], shown, console)
             if ended:
                 return found
             time.sleep(POLL_SECONDS)
@@ -82,13 +82,13 @@ def _watch(run: Followed, console: Console) -> Executions:
             live.stop()
 
 
-def _say(
+def _print_new_lines(
     run: Followed,
     lines: Sequence[tuple[str, str | None]],
     shown: dict[str, str],
     console: Console,
 ) -> None:
-    """Print the lines that are new."""
+    """Print the new lines."""
     for key, line in lines:
         if line and shown.get(key) != line:
             shown[key] = line

@@ -62,7 +62,7 @@ MASTER = "local[*]"
 
 
 class RunningAlreadyError(GraphCompilerError):
-    """The pipeline is being run in process for the same day: the two would read each other's results."""
+    """The pipeline is already running in process for the same day: the two would read each other's results."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class Until:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InProcessRun:
-    """What the user asked for. With `until`, nothing is written but below a temporary folder."""
+    """What the user asked for. With `until`, it writes only below a temporary folder."""
 
     compiled: CompiledPipeline
     day: str
@@ -86,7 +86,7 @@ class InProcessRun:
 
 
 def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console) -> FinishedRun:
-    """Run to the end, showing progress.
+    """Run to completion, and show progress.
 
     Raises InvalidPipelineError if a rendered place is invalid, RunningAlreadyError.
     """
@@ -108,7 +108,7 @@ def run_in_process(run: InProcessRun, airflow: EmbeddedAirflow, console: Console
 def _tasks(
     run: InProcessRun, described: PipelineDescriptor, root: str, folders: Sequence[OwnFolder]
 ) -> tuple[TaskDeploymentDescriptor, ...]:
-    """Return the tasks: of all regions, or of what an operator needs. Attempts come after those of the same day."""
+    """Return the tasks of all regions, or those an operator needs. Attempts are numbered on through the day."""
     regions: Sequence[RegionDescriptor] = described.regions
     if run.until is not None:
         node_id = run.until.output.node.id
@@ -139,7 +139,7 @@ def _tasks(
 def _place_problems(
     tasks: Sequence[TaskDeploymentDescriptor], folders: Sequence[OwnFolder]
 ) -> list[Problem]:
-    """Return the problems with the places of a run, before any of its tasks begins."""
+    """Return the problems with the places of a run, before its first task starts."""
     return [
         problem
         for number, task in enumerate(tasks)
@@ -153,7 +153,7 @@ def _place_problems(
 
 
 def _announce(tasks: Sequence[TaskDeploymentDescriptor], described: PipelineDescriptor) -> None:
-    """Leave what the first task of a run leaves under Airflow: whose run it is, and what its plan computes."""
+    """Write what the first task of a run writes under Airflow: the run's owner, and what its plan computes."""
     first = tasks[0]
     store = store_of(first.staging_root)
     marker = RunMarker.of(first, host=socket.gethostname(), time=time.time())
@@ -163,7 +163,7 @@ def _announce(tasks: Sequence[TaskDeploymentDescriptor], described: PipelineDesc
 
 @contextmanager
 def _alone(marker: Path) -> Iterator[int]:
-    """Lock a run's marker, and yield its descriptor: processes that inherit it hold it until the last one ends."""
+    """Lock a run's marker, and yield its descriptor; the lock lasts until every process that inherits it ends."""
     with marker.open() as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -214,12 +214,12 @@ def _follow(
         started=time.time(),
         process=process,
         starting="Spark",
-        look=lambda: {task.region.region_id: _own(task) for task in tasks},
+        look=lambda: {task.region.region_id: _own_attempt(task) for task in tasks},
         step=lambda _: _step(folder / wire.PROGRESS),
     )
     found = follow(followed, console)
-    # A function may end the process with any exit code; the reports say what came through.
-    came_through = process.returncode == 0 and all(map(_came_through, found.values()))
+    # A function may end the process with any exit code; the reports show which tasks succeeded.
+    came_through = process.returncode == 0 and all(map(_succeeded, found.values()))
     return FinishedRun(
         compiled=run.compiled,
         run_id=tasks[0].identity.run_id if run.until is None else None,
@@ -231,19 +231,19 @@ def _follow(
     )
 
 
-def _came_through(attempts: Sequence[RegionExecution]) -> bool:
+def _succeeded(attempts: Sequence[RegionExecution]) -> bool:
     report = attempts[-1].report if attempts else None
     return report is not None and report.failure is None
 
 
-def _own(task: TaskDeploymentDescriptor) -> tuple[RegionExecution, ...]:
-    """Return this run's attempt at a region; those of earlier runs of the day are in the same folder."""
+def _own_attempt(task: TaskDeploymentDescriptor) -> tuple[RegionExecution, ...]:
+    """Return this run's attempt at a region; the folder also has those of earlier runs of the day."""
     found = executions(store_of(task.staging_root), task.layout, task.region.region_id, size=0)
     return tuple(each for each in found if each.execution_id == task.attempt.execution_id)
 
 
 def _step(progress: Path) -> str | None:
-    """Say what Spark is run for; the lines of what only makes plans are over before they are read."""
+    """Return what Spark is running; steps that only make plans are over before they are read."""
     try:
         lines = progress.read_text().splitlines()
     except FileNotFoundError:
@@ -252,7 +252,7 @@ def _step(progress: Path) -> str | None:
     for line in lines:
         try:
             steps.append(from_wire(wire.Step, json.loads(line)))
-        except json.JSONDecodeError:  # just being written
+        except json.JSONDecodeError:  # it is just being written
             break
     actions = [step for step in steps if step.phase is not Phase.EVALUATE]
     return step_words(actions[-1].region_id, actions[-1]) if actions else None
@@ -289,6 +289,6 @@ def _preview(
 
 
 def _words(region: RegionDescriptor) -> TaskWords:
-    """Name a region's vertices by those of their operators that are run."""
+    """Return a task with its vertices, each named after those of its operators that run."""
     chains = (" -> ".join(each.name for each in vertex.operators) for vertex in region.vertices)
     return TaskWords(id=region.region_id, vertices=tuple(chains))

@@ -18,8 +18,8 @@ PREVIEW_BYTES = 50_000_000
 def published_preview(
     compiled: CompiledPipeline, sinks: Sequence[Output], sorted_by: str | None
 ) -> Preview | str | None:
-    """Return rows, largest `sorted_by` first; None where there is no such sink, or it is large."""
-    # Imported when called: `explain` and `env` need not wait for it.
+    """Return rows, largest `sorted_by` first; None if there is no such sink, or it is large."""
+    # Imported when called: `explain` and `env` do not need it.
     from pyarrow import parquet
 
     names = [

@@ -13,7 +13,7 @@ from graph_compiler.staging.executions.executions import RegionExecution
 
 
 def run_json(run: FinishedRun) -> str:
-    """Write it; values of a preview that JSON has no form for are text."""
+    """Return the document; values of a preview that have no JSON form are text."""
     failed = run.failure is not None
     document: dict[str, object] = {
         "pipeline": run.compiled.pipeline.name,
@@ -75,7 +75,7 @@ def _vertex(vertex: VertexMetrics) -> Json:
 
 
 def _preview(preview: Preview) -> dict[str, object]:
-    """Return rows as arrays in the order of the columns: two columns may have one name."""
+    """Return rows as arrays in the order of the columns, since two columns may have one name."""
     return {
         "of": preview.name,
         "columns": [{"name": name, "type": kind} for name, kind in preview.columns],

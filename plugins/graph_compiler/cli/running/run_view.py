@@ -1,4 +1,4 @@
-"""What `run` shows: tables and sentences, made from values alone."""
+"""What `run` shows: tables and sentences, made from values only."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LARGE = 1e6
 _WIDEST = 40
 """Terminal columns of a value that is never folded."""
 _BETWEEN, _AROUND = 3, 2
-"""Terminal columns between two columns of a table, and left and right of all of them."""
+"""Terminal columns between two columns of a table, and at its left and right edge."""
 
 
 def task_table(
@@ -47,7 +47,7 @@ def task_table(
 ) -> Group:
     """Show each task with its vertices, attempt, duration and rows; `elapsed` seconds of the whole run in the title.
 
-    `starting` is what starts while no task has begun; `step` what is being done.
+    `starting` names what starts while no task has begun; `step` is the current step.
     """
     state = "" if any(found.values()) or not starting else f" · starting {starting}"
     table = _table()
@@ -71,7 +71,7 @@ def task_table(
 
 
 def progress_line(region_id: RegionId, attempts: tuple[RegionExecution, ...]) -> str | None:
-    """Say in one line what a task is doing; None before it starts."""
+    """Return in one line what a task is doing; None before it starts."""
     if not attempts:
         return None
     last = attempts[-1]
@@ -81,18 +81,18 @@ def progress_line(region_id: RegionId, attempts: tuple[RegionExecution, ...]) ->
     if last.report.failure is not None:
         return f"{region_id}{attempt}: failed"
     rows = ", ".join(f"{output.name} {output.rows:,} rows" for output in last.report.outputs)
-    # Without the seconds: they change once more, when the task's own process has ended.
+    # Without the seconds, which change once more when the task's own process has ended.
     words = f"{region_id}{attempt}: finished"
     return f"{words}, {rows}" if rows else words
 
 
 def step_words(region_id: RegionId, step: Step | CurrentStep) -> str:
-    """Say what Spark is run for: `late_routes · lateness: writing rows`."""
+    """Return what Spark is running: `late_routes · lateness: writing rows`."""
     return f"{region_id} · {step.operator}: {_PHASES.get(step.phase, step.phase.value)}"
 
 
 def airflow_step(found: Executions) -> str | None:
-    """Say what a run under Airflow does or waits for, from what its tasks have left; None if that is not known."""
+    """Return what a run under Airflow does or waits for, from what its tasks have left; None if that is not known."""
     if not any(found.values()):
         return None  # Airflow is starting, which is shown
     for region_id, attempts in found.items():
@@ -110,7 +110,7 @@ def airflow_step(found: Executions) -> str | None:
 
 
 def outputs_table(sinks: Sequence[Output]) -> Group:
-    """Show where each sink's rows are."""
+    """Show the location of each sink's rows."""
     table = _table()
     table.add_column("sink")
     table.add_column("rows", justify="right")
@@ -121,7 +121,7 @@ def outputs_table(sinks: Sequence[Output]) -> Group:
 
 
 def contracts_table(found: Executions) -> Group | None:
-    """Show what the data contracts counted; None where there are none."""
+    """Show the counts of the data contracts; None if there are none."""
     counts = [
         count
         for attempts in found.values()
@@ -143,9 +143,9 @@ def contracts_table(found: Executions) -> Group | None:
 
 
 def preview_table(preview: Preview, width: int) -> Group:
-    """Show rows in `width` terminal columns, with the types of their columns where they are an operator's.
+    """Show rows in `width` terminal columns; for the rows of an operator, with the columns' types.
 
-    Columns for which there is no room are left out, and named below.
+    Columns that do not fit are left out, and named below.
     """
     total = "" if preview.total is None else f" of {preview.total:,}"
     order = f", {preview.order}" if preview.order else ""
@@ -167,7 +167,7 @@ def preview_table(preview: Preview, width: int) -> Group:
 
 
 def failure_words(pipeline: str, found: Executions, log: Path, *, starting: str) -> str:
-    """Say what failed, the operator and its cause first, and where to read on."""
+    """Return what failed: the operator and its cause first, then where to read on."""
     for region_id, attempts in found.items():
         last = attempts[-1] if attempts else None
         if last is not None and last.report is None:
@@ -184,7 +184,7 @@ def failure_words(pipeline: str, found: Executions, log: Path, *, starting: str)
 
 
 def skipped_words(pipeline: str, found: Executions, day: str, log: Path) -> str:
-    """Say that Airflow ended well, and which tasks it has not run."""
+    """Return that Airflow succeeded without running some tasks, and which."""
     left = [region_id for region_id, attempts in found.items() if not attempts]
     return (
         f"pipeline '{pipeline}': Airflow has not run {listing(left)}\n"
@@ -193,7 +193,7 @@ def skipped_words(pipeline: str, found: Executions, day: str, log: Path) -> str:
 
 
 def _last_error(log: Path) -> str:
-    """Return the last line of a log that names an error, with the indented lines that go on about it."""
+    """Return the last line of a log that names an error, with the indented lines that follow it."""
     lines = log.read_text(errors="replace").splitlines()
     named = [i for i, line in enumerate(lines) if re.match(r"\s*[\w.]*(Error|Exception)\b", line)]
     if not named:
@@ -221,7 +221,7 @@ def _table() -> Table:
 
 
 def _titled(title: str, table: Table, below: Text | None = None) -> Group:
-    """Put a title above a table: its own would be broken where the table is narrow."""
+    """Put a title above a table: a table's own title would be wrapped where the table is narrow."""
     return Group(Text(title, style="bold"), table, *([below] if below else []))
 
 
@@ -230,7 +230,7 @@ def _header(name: str, kind: str, preview: Preview) -> Text:
 
 
 def _width(cells: Iterable[Text]) -> tuple[int, int]:
-    """Return the terminal columns a column of the table needs, its long values folded, and those it would fill."""
+    """Return the terminal columns that a column of the table needs if its long values are folded, and if not."""
     header, *values = (
         max((cell_len(line) for line in cell.plain.splitlines()), default=0) for cell in cells
     )
@@ -239,7 +239,7 @@ def _width(cells: Iterable[Text]) -> tuple[int, int]:
 
 
 def _fitting(widths: Sequence[tuple[int, int]], room: int) -> list[int]:
-    """Return the widths of the columns that have room, one at least; what is left goes to those that are folded."""
+    """Return the widths of the columns that fit, at least one; folded columns share the remaining room."""
     ends = accumulate(needed + _BETWEEN for needed, _ in widths)
     totals = [end - _BETWEEN + _AROUND for end in ends]
     shown = max(1, sum(total <= room for total in totals))

@@ -1,4 +1,4 @@
-"""Ends of a command that Python would not see: its children must not outlive them."""
+"""Signals that end a command without an exception in Python: its children must not outlive it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _ENDS = (signal.SIGTERM, signal.SIGHUP)
-"""What anyone who cancels a job sends, and what a terminal sends when it is closed."""
+"""What schedulers send to cancel a job, and a terminal when it is closed."""
 
 
 @contextmanager
 def ended_as_by_ctrl_c() -> Iterator[None]:
-    """Let these signals raise KeyboardInterrupt, as Ctrl-C does; one that is ignored (nohup) stays so."""
+    """Let these signals raise KeyboardInterrupt, as Ctrl-C does; one that is ignored (nohup) stays ignored."""
     before = {
         number: signal.signal(number, signal.default_int_handler)
         for number in _ENDS

@@ -1,4 +1,4 @@
-"""Problems of a single connector: its schema, its secrets, and those that its kind finds."""
+"""Problems of a single connector: its schema, its secrets, and those that its kind finds itself."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from graph_compiler.errors import Problem
 from graph_compiler.identifiers import did_you_mean, listing, shown
 
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#")
-# The keys Spark itself hides in plans and logs (spark.redaction.regex).
+# The keys that Spark itself hides in plans and logs (spark.redaction.regex).
 _SENSITIVE = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
 
 
 def connectors_of(pipeline: Pipeline) -> Iterator[tuple[PhysicalTransformation, Connector]]:
-    """Yield every source and sink with its connector, without values that are no connectors."""
+    """Yield every source and sink with its connector, except those whose connector is not one."""
     for transformation in pipeline.operators:
         operator = transformation.operator
         if isinstance(operator, Source | Sink) and isinstance(operator.connector, Connector):
@@ -27,7 +27,7 @@ def connectors_of(pipeline: Pipeline) -> Iterator[tuple[PhysicalTransformation, 
 
 
 def not_connectors(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find sources and sinks whose connector is something else: a path, a DataFrame."""
+    """Find sources and sinks whose connector is another kind of value: a path, a DataFrame."""
     for transformation in pipeline.operators:
         operator = transformation.operator
         if isinstance(operator, Source | Sink) and not isinstance(operator.connector, Connector):

@@ -20,7 +20,7 @@ _PARAM = re.compile(r"\bparams\.([A-Za-z_]\w*)")
 _NOT_CODE = re.compile(
     r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL
 )
-# Not `::int` (a cast) and not `v:field` (a path into a variant).
+# Neither `::int` (a cast) nor `v:field` (a path into a variant).
 _BOUND = re.compile(r"(?<![\w:\])]):([A-Za-z_]\w*)")
 _CLOCK_LITERAL = re.compile(
     r"\b(TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ|DATE)\s*['\"]\s*(now|today|tomorrow|yesterday)\b",
@@ -30,7 +30,7 @@ _TEMPLATE = re.compile(r"\{\{\s*(.*?)\s*\}\}|\{%.*?%\}")
 
 
 def templates_in_expressions(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find Jinja where only bound parameters may be."""
+    """Find Jinja where only bound parameters are allowed."""
     for operator in pipeline.operators:
         for expression in operator.operator.expressions():
             if found := _TEMPLATE.search(expression):
@@ -45,7 +45,7 @@ def templates_in_expressions(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def clocks_in_literals(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find literals for the time at which Spark parses them, which differs in each task and attempt."""
+    """Find literals for the time at which Spark parses them, which differs between tasks and attempts."""
     for operator in pipeline.operators:
         for expression in operator.operator.expressions():
             if found := _CLOCK_LITERAL.search(expression):

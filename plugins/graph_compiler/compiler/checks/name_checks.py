@@ -1,6 +1,6 @@
 """Duplicate names of operators.
 
-Flink lets operators share a name, since it distinguishes them by their ids. So do the graphs here; but `run --until`
+Flink lets operators share a name, since it distinguishes them by their ids. So do the graphs here. But `run --until`
 takes the name of an operator, and `history` and the outputs of a run show the names of sinks.
 """
 
@@ -15,7 +15,7 @@ from graph_compiler.errors import Problem
 
 
 def operators_of_one_name(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find operators with the name of an earlier one; sinks are checked when they are deployed."""
+    """Find operators with the same name as an earlier one; sinks are checked when they are deployed."""
     for operator, first in _repeated(
         t for t in pipeline.operators if not isinstance(t.operator, Sink)
     ):

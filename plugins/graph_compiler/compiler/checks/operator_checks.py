@@ -27,7 +27,7 @@ def duplicate_uids(pipeline: Pipeline) -> Iterator[Problem]:
 def repeated_uids(
     operators: Iterable[tuple[str | None, str, SourceLocation | None]],
 ) -> Iterator[Problem]:
-    """Find uids that an earlier operator has; an operator is a tuple of uid, name and location."""
+    """Find uids that an earlier operator already has; an operator is a tuple of uid, name and location."""
     first: dict[str, tuple[str, SourceLocation | None]] = {}
     for uid, name, declared_at in operators:
         if uid is None:
@@ -45,7 +45,7 @@ def repeated_uids(
 
 
 def missing_uids(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem]:
-    """Find operators without a uid if each must have one."""
+    """Find operators without a uid, if every operator must have one."""
     for operator in pipeline.operators:
         ids = (operator.settings.uid, operator.settings.uid_hash)
         if not options.auto_generate_uids and ids == (None, None):
@@ -57,7 +57,7 @@ def missing_uids(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Probl
 
 
 def parallelism(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find a parallelism that is no number, or out of bounds."""
+    """Find a parallelism that is not a number, or is out of bounds."""
     for operator in pipeline.operators:
         parallelism, most = operator.settings.parallelism, operator.settings.max_parallelism
         wrong = [
@@ -120,7 +120,7 @@ def unbounded_in_batch(pipeline: Pipeline, options: PipelineOptions) -> Iterator
 
 
 def job_type(pipeline: Pipeline, options: PipelineOptions) -> JobType:
-    """Return whether the job ends by itself; AUTOMATIC depends on the sources."""
+    """Return whether the job ends by itself; with AUTOMATIC, that depends on the sources."""
     if options.runtime_mode is RuntimeMode.AUTOMATIC:
         return JobType.STREAMING if unbounded_sources(pipeline) else JobType.BATCH
     return JobType.BATCH if options.runtime_mode is RuntimeMode.BATCH else JobType.STREAMING

@@ -1,4 +1,4 @@
-"""Problems of connectors and operators of other packages, which a document must be able to name."""
+"""Problems of connectors and operators of other packages, which documents must be able to name."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def resource_profiles(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def differing_profiles(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find groups that two operators declare differently; a name alone declares nothing."""
+    """Find groups that two operators declare differently; a name alone does not declare a group."""
     first: dict[str, PhysicalTransformation] = {}
     for operator in pipeline.operators:
         group = operator.settings.resource_profile
@@ -44,7 +44,7 @@ def differing_profiles(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def resources(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find resources that are no numbers, and minimums over the preferred ones (Flink's validateMinAndPreferred)."""
+    """Find resources that are not numbers, and minimums over the preferred ones (Flink's validateMinAndPreferred)."""
     for operator in pipeline.operators:
         settings = operator.settings
         least, preferred = settings.min_resources, settings.preferred_resources

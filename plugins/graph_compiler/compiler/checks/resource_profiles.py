@@ -13,7 +13,7 @@ from graph_compiler.graphs.stream_graph import StreamGraph
 
 
 def resource_profiles(pipeline: Pipeline) -> tuple[SlotSharingGroup, ...]:
-    """Return each group declared with more than a name, in declaration order; the pipeline has been checked."""
+    """Return each group that is declared with more than a name, in declaration order; the pipeline has been checked."""
     declared = (operator.settings.resource_profile for operator in pipeline.operators)
     by_name = {group.name: group for group in declared if group is not None and group.settings()}
     return tuple(by_name.values())
@@ -22,8 +22,8 @@ def resource_profiles(pipeline: Pipeline) -> tuple[SlotSharingGroup, ...]:
 def unmet_minimums(stream_graph: StreamGraph, graph: JobGraph) -> Iterator[Problem]:
     """Find vertices that need more than an executor of their group has.
 
-    Flink requests slots with the group's profile and does not check the operators' minimum against it; a pipeline that
-    contradicts itself would only run out of memory.
+    Flink requests slots with the group's profile, and does not check the operators' minimum against it. Such a
+    pipeline contradicts itself, and would only fail when it runs out of memory.
     """
     for vertex in graph.vertices:
         group = graph.resource_profile.get(vertex.slot_sharing_group)

@@ -44,9 +44,9 @@ def sinks(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def targets_that_meet(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find targets that two sinks write, in any mode, or that the pipeline reads; folders inside one, too.
+    """Find targets that two sinks write, in any mode, or that the pipeline also reads; also folders inside one.
 
-    A target accepts one publication of a plan in a run, so a second sink would fail when it publishes.
+    A target accepts one publication of a plan in each run, so a second sink would fail when it publishes.
     """
     endpoints = [*connectors_of(pipeline)]
     sinks = [(t, connector) for t, connector in endpoints if isinstance(t.operator, Sink)]
@@ -73,7 +73,7 @@ def _root(
     connector: Connector,
     defaults: Mapping[str, ParameterValue],
 ) -> Iterator[Problem]:
-    """Find targets that every run would refuse; a target that starts with a template is checked by the run."""
+    """Find targets that every run would refuse; if a target starts with a template, the run checks it."""
     if not isinstance(connector, FileConnector) or not connector.path.strip():
         return
     begins = _beginning(connector, defaults)

@@ -27,7 +27,7 @@ from graph_compiler.options.model import PipelineOptions
 
 
 def unknown_inputs(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find unknown inputs."""
+    """Find inputs that are not transformations of the pipeline."""
     known = {transformation.id for transformation in pipeline.transformations}
     for transformation in pipeline.transformations:
         for unknown in sorted(set(transformation.inputs) - known):
@@ -37,7 +37,7 @@ def unknown_inputs(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def unknown_partitioners(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find values that are no partitioners."""
+    """Find values that are not partitioners."""
     for transformation in pipeline.transformations:
         if isinstance(transformation, PartitionTransformation):
             partitioner = transformation.partitioner
@@ -80,7 +80,7 @@ def iterations(pipeline: Pipeline, options: PipelineOptions) -> Iterator[Problem
 
 
 def side_outputs(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find side outputs that no operator has."""
+    """Find side outputs that their operator does not have."""
     by_id = {transformation.id: transformation for transformation in pipeline.transformations}
     for transformation in pipeline.transformations:
         if not isinstance(transformation, SideOutputTransformation):

@@ -1,4 +1,4 @@
-"""Values of another type than declared. Other checks rely on the types."""
+"""Values of a different type than declared. Other checks rely on the types."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _ALLOWED = {
 }
 
 _LOOKED_AT = ("rows",)
-"""What a connector looks at itself."""
+"""The fields that a connector checks itself."""
 
 
 def wrong_types(pipeline: Pipeline) -> dict[int, Problem]:
-    """Find connectors, windows and packages' operators with values of other types, by the id of their operator."""
+    """Find connectors, windows and packages' operators with values of wrong types, by the id of their operator."""
     return {
         operator.id: problem for operator in pipeline.operators for problem in _problems(operator)
     }
@@ -40,7 +40,7 @@ def _problems(operator: PhysicalTransformation) -> Iterator[Problem]:
             value = connector
         case WindowAggregate(window=window):
             value = window
-        case other if is_foreign(type(other)):  # no call has checked its fields
+        case other if is_foreign(type(other)):  # no call of the fluent API has checked its fields
             value = other
     if not isinstance(value, Connector | Operator | Window):
         return

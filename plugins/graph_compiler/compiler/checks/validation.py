@@ -1,6 +1,6 @@
-"""Find all problems of a declaration before anything is translated. Pure: Pipeline in, Problems out.
+"""Find all problems of a declaration before anything is translated: a pure function from Pipeline to Problems.
 
-Each check is a function in `CHECKS`, or in `OPTION_CHECKS` if it depends on an option; to add one, write it and list it
+Each check is a function in `CHECKS`, or in `OPTION_CHECKS` if it depends on an option. To add one, write it and list it
 there.
 """
 
@@ -56,7 +56,7 @@ CHECKS: Checks = (
 STREAM_GRAPH_CHECKS: Checks = tuple(
     check for check in CHECKS if check is not operator_checks.duplicate_uids
 )
-"""What a stream graph alone needs: Flink refuses a uid that two operators have when it makes the job graph."""
+"""The checks that a stream graph alone needs: Flink refuses duplicate uids when it makes the job graph."""
 OPTION_CHECKS: tuple[Callable[[Pipeline, PipelineOptions], Iterator[Problem]], ...] = (
     operator_checks.unbounded_in_batch,
     structure_checks.iterations,
@@ -68,7 +68,7 @@ WARNINGS: Checks = (
     sink_checks.relative_sources,
     structure_checks.unread_streams,
 )
-"""What a pipeline may do and its author may not have meant; nothing is refused for it."""
+"""What a pipeline may do, but its author may not have intended; it is never refused for it."""
 
 
 def find_warnings(pipeline: Pipeline) -> tuple[Problem, ...]:
@@ -77,7 +77,7 @@ def find_warnings(pipeline: Pipeline) -> tuple[Problem, ...]:
 
 
 def all_problems(error: InvalidPipelineError) -> tuple[Problem, ...]:
-    """Return the problems of a refusal, and those of the rest of the declaration."""
+    """Return the problems of a refused call, and those of the rest of the declaration."""
     declared = error.declared if isinstance(error, IncompletePipelineError) else None
     if declared is None or not _has_roots(declared):
         return error.problems
@@ -115,7 +115,7 @@ def find_problems(
 ) -> tuple[Problem, ...]:
     """Return every problem, in the order of the checks and then of the declaration.
 
-    `options` None: they are invalid, and checks that depend on them are skipped.
+    `options` is None if they are invalid; checks that depend on them are then skipped.
     """
     if not _has_roots(pipeline):
         return (

@@ -20,8 +20,8 @@ def build_execution_graph(graph: JobGraph) -> ExecutionGraph | None:
     """Expand a job graph; sizes stay linear in the parallelism, whatever the pattern.
 
     Edges are in the order in which Flink attaches their targets, so a partition that several vertices read lists its
-    consumer groups in that order. None if a dynamic graph leaves a parallelism open. Raises InvalidPipelineError for
-    one over its maximum.
+    consumer groups in that order. Returns None if a dynamic graph leaves a parallelism open. Raises
+    InvalidPipelineError for a parallelism over its maximum.
     """
     parallelism = {
         vertex.id: vertex.parallelism for vertex in graph.vertices if vertex.parallelism is not None
@@ -77,7 +77,7 @@ def build_execution_graph(graph: JobGraph) -> ExecutionGraph | None:
 
 
 def default_max_parallelism(parallelism: int) -> int:
-    """Return Flink's default: 1.5 times the parallelism, rounded up to a power of two, within 128 to 32768."""
+    """Return Flink's default: 1.5 times the parallelism, rounded up to a power of two, from 128 to 32768."""
     lowest, highest = _MAX_PARALLELISM_BOUNDS
     rounded = 1 << (parallelism + parallelism // 2 - 1).bit_length()
     return min(max(rounded, lowest), highest)

@@ -1,7 +1,7 @@
 """JobGraph and ExecutionGraph → execution pipelined regions: subtasks that must run together.
 
-Within a logical region with an all-to-all edge everything is one region. Without, partitions that must be consumed
-while they are produced tie their two ends; and regions that wait for each other through others become one.
+A logical region with an all-to-all edge is one region. Otherwise, partitions that must be consumed while they are
+produced put their producers and consumers into one region; and regions that wait for each other become one.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def _in_a_row(
     chain: OperatorChain, graph: StreamGraph, breaks: Breaks, text: _Text, *, comma: str
 ) -> str:
     written: dict[int, str] = {}
-    for id in chain.node_ids:  # in post-order: what follows a node is already written
+    for id in chain.node_ids:  # in post-order: the nodes after a node are already written
         own = _with_sources(id, chain, graph, text, ", ")
         match [written.pop(child) for child in _children(id, graph, breaks)]:
             case []:

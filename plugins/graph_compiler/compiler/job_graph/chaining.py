@@ -37,11 +37,11 @@ class ChainBreak(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OperatorChain:
-    """Nodes that run as one: `node_ids` in post-order as Flink lists them, so the head is last.
+    """Nodes that run as one: `node_ids` in post-order as in Flink, so the head is last.
 
-    `out_edges` are the edges that leave the chain, in Flink's order. `source_ids` are sources that the head has taken
-    in; they run in the chain and are no members of it. `after_end` are the nodes without output before the end of their
-    input.
+    `out_edges` are the edges that leave the chain, in Flink's order. `source_ids` are the sources that the head has
+    absorbed: they run in the chain, but are not members of it. `after_end` are the nodes without output before the end
+    of their input.
     """
 
     head_id: int
@@ -52,13 +52,13 @@ class OperatorChain:
 
 
 Breaks = Mapping[str, ChainBreak | None]
-"""For every edge, by id, why it is not inside a chain; None where it is."""
+"""For every edge, by id, why it is not inside a chain; None if it is."""
 
 
 def why_not_chainable(
     edge: StreamEdge, graph: StreamGraph, options: PipelineOptions, known: Breaks | None = None
 ) -> ChainBreak | None:
-    """Return the first rule the edge breaks, None when its ends may be chained.
+    """Return the first rule that the edge breaks, None if its ends may be chained.
 
     `known` are the results for edges upstream, if there are any, so that they are not computed again.
     """
@@ -70,7 +70,7 @@ def why_not_chainable(
 def why_not_joined(
     edge: StreamEdge, graph: StreamGraph, options: PipelineOptions, known: Breaks | None = None
 ) -> ChainBreak | None:
-    """Return the first rule the edge breaks, except the number of inputs: a source may join a node with several."""
+    """Return the first rule that the edge breaks, except the number of inputs: with several, it may absorb a source."""
     source, target = graph.node[edge.source_id], graph.node[edge.target_id]
     same_max = (
         source.max_parallelism == target.max_parallelism or options.chaining_across_max_parallelism
@@ -107,13 +107,13 @@ def _may_follow(source: StreamNode, target: StreamNode) -> bool:
 
 
 def _is_staged(edge: StreamEdge, graph: StreamGraph, options: PipelineOptions) -> bool:
-    # Forward between operators with the same hash is chained in any mode: it replaces an exchange.
+    # A forward edge between operators with the same hash is chained in any mode, since it replaces an exchange.
     is_consecutive = isinstance(edge.partitioner, ForwardForConsecutiveHashPartitioner)
     return not is_consecutive and why_declared_staged(edge, graph, options) is not None
 
 
 def _shares_input_number(edge: StreamEdge, graph: StreamGraph) -> bool:
-    """Whether the edge is one of a union: a source below a union cannot be taken into a chain."""
+    """Whether the edge belongs to a union: a chain cannot absorb a source below a union."""
     others = graph.in_edges[edge.target_id]
     return any(other is not edge and other.type_number == edge.type_number for other in others)
 
@@ -145,7 +145,7 @@ def chain_breaks(graph: StreamGraph, options: PipelineOptions) -> dict[str, Chai
 
 
 def absorbed_sources(graph: StreamGraph, options: PipelineOptions) -> dict[int, int]:
-    """Return sources that an operator of several inputs takes into its chain, with that operator's node id."""
+    """Return the sources that an operator with several inputs absorbs into its chain, with that operator's node id."""
     return {
         edges[0].source_id: edges[0].target_id
         for node in graph.nodes
@@ -160,8 +160,8 @@ def find_chains(
 ) -> tuple[OperatorChain, ...]:
     """Build chains from the sources, in the order in which Flink creates job vertices: consumers before producers.
 
-    Depth-first from each head: first through the edges inside the chain, then through those that leave it, whose
-    targets are heads of other chains; then the node itself is done. (A stack: a chain may be long.)
+    Depth-first from each head: first along the edges inside the chain, then along those that leave it, whose targets
+    are heads of other chains; then the node itself is done. It uses a stack, since a chain may be long.
     """
     heads = {absorbed.get(node.id, node.id) for node in graph.nodes if not graph.in_edges[node.id]}
     chains: dict[int, _OpenChain] = {}
@@ -186,7 +186,7 @@ def find_chains(
 
 @dataclass(slots=True)
 class _OpenChain:
-    """A chain while it is built: finished nodes, and for each the edges that leave at or below it."""
+    """A chain while it is built: finished nodes, and for each node the edges that leave at or below it."""
 
     node_ids: list[int] = field(default_factory=list)
     leaving: dict[int, list[StreamEdge]] = field(default_factory=dict)
@@ -218,7 +218,7 @@ class _OpenChain:
         )
 
     def _after_end(self, graph: StreamGraph, breaks: Breaks) -> frozenset[int]:
-        """Propagate "no output before the end" down the chain, and from a child up to the nodes before it."""
+        """Propagate "no output before the end" down the chain, and from each node up to those before it."""
         found = {
             id for id in self.node_ids if graph.node[id].operator.attributes.outputs_only_after_end
         }
@@ -230,10 +230,10 @@ class _OpenChain:
             for e in graph.out_edges[id]
             if breaks[e.id] is None
         ]
-        for source_id, target_id in reversed(inside):  # from the head on
+        for source_id, target_id in reversed(inside):  # starting at the head
             if source_id in found:
                 found.add(target_id)
-        for source_id, target_id in inside:  # from the ends back
+        for source_id, target_id in inside:  # starting at the ends
             if target_id in found:
                 found.add(source_id)
         return frozenset(found)

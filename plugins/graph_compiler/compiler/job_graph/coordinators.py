@@ -1,6 +1,6 @@
 """What the driver does for the operators of a chain: hooks, coordinators, splits.
 
-Sources that the head took in come first, then the chain's nodes in Flink's order, the head last.
+Absorbed sources come first, then the chain's nodes in Flink's order, the head last.
 """
 
 from __future__ import annotations

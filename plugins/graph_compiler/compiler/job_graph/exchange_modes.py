@@ -1,8 +1,8 @@
-"""Decide where the data of an edge between two chains is kept: the result type.
+"""Decide where the data of an edge between two chains are kept: the result type.
 
-The declaration comes first (BATCH, PIPELINED, HYBRID_*, `.stage(reason)`, `.expensive()`, contracts); what it leaves
-open follows `execution.batch-shuffle-mode`. AUTO keeps it in memory; `deployment_regions` finds edges that must be
-staged for other reasons.
+The declaration comes first (BATCH, PIPELINED, HYBRID_*, `.stage(reason)`, `.expensive()`, contracts). Where it leaves
+the choice open, `execution.batch-shuffle-mode` decides. AUTO keeps data in memory; `deployment_regions` finds edges
+that must be staged for other reasons.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _UNDECIDED: Mapping[ShuffleMode, ResultPartitionType] = {
 def result_type(
     edge: StreamEdge, graph: StreamGraph, options: PipelineOptions, *, after_end: bool
 ) -> ResultPartitionType:
-    """Return the type of the data set this edge consumes (Flink's `determineResultPartitionType`).
+    """Return the type of the data set that this edge consumes (Flink's `determineResultPartitionType`).
 
     `after_end`: the producer's chain has no output before the end of its input.
     """
@@ -47,7 +47,7 @@ def result_type(
         found = ResultPartitionType.PIPELINED_BOUNDED
     else:
         found = _UNDECIDED[options.shuffle_mode]
-    # Every consumer of a broadcast reads all of it, and a selective result keeps a row for one reader only.
+    # Every consumer of a broadcast reads all of it, but a selective result keeps a row for only one reader.
     if found is ResultPartitionType.HYBRID_SELECTIVE and edge.partitioner.is_broadcast:
         return ResultPartitionType.HYBRID_FULL
     return found

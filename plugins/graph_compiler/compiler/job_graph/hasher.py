@@ -1,7 +1,8 @@
 """Operator ids that survive recompilation: Flink's StreamGraphHasherV2, bit for bit.
 
-With a uid the id is the hash of the uid. Without, it depends on the operator's position: its number in a breadth-first
-walk from the sources, how many outputs it chains to, and the ids of its inputs; name and function do not matter.
+With a uid, the id is the hash of the uid. Without one, it depends on the operator's position: its number in a
+breadth-first walk from the sources, the number of outputs it is chained to, and the ids of its inputs; name and
+function do not matter.
 """
 
 from __future__ import annotations

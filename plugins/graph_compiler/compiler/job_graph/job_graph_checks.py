@@ -16,7 +16,7 @@ from graph_compiler.options.model import PipelineOptions
 
 
 def check_stream_graph(graph: StreamGraph, options: PipelineOptions) -> None:
-    """Check a stream graph that is to become a job graph; raises InvalidPipelineError with all problems."""
+    """Check a stream graph before it becomes a job graph; raises InvalidPipelineError with all problems."""
     nodes = sorted(graph.nodes, key=lambda node: node.id)
     if problems := [
         *repeated_uids((node.settings.uid, node.declared_name, node.declared_at) for node in nodes),

@@ -42,7 +42,7 @@ from graph_compiler.options.model import PipelineOptions
 
 
 def generate_job_graph(graph: StreamGraph, options: PipelineOptions) -> JobGraph:
-    """Chain nodes where allowed and connect the chains; raises InvalidPipelineError for what Flink refuses here."""
+    """Chain nodes where allowed, and connect the chains; raises InvalidPipelineError for what Flink refuses here."""
     check_stream_graph(graph, options)
     facts = _chain(graph, options)
     vertices = {chain.head_id: _vertex(chain, facts) for chain in facts.chains}
@@ -121,7 +121,7 @@ def _vertex(chain: OperatorChain, facts: _Facts) -> JobVertex:
         operator_ids=tuple(facts.operator_ids[id] for id in chain.node_ids),
         user_hashes=tuple(graph.node[id].settings.uid_hash for id in chain.node_ids),
         parallelism=size.parallelism,
-        # A forward edge that ties it to a set parallelism sets it too.
+        # A forward edge that ties it to a set parallelism also sets its own.
         parallelism_configured=is_configured(chain, graph)
         or (graph.is_dynamic and facts.options.auto_parallelism and size.parallelism is not None),
         max_parallelism=size.max_parallelism,
@@ -164,7 +164,7 @@ def _connect(
                 produced.append(_Produced(edge, kind, []))
                 shared = len(produced) - 1
             elif produced[shared].kind is not kind or kind is ResultPartitionType.HYBRID_SELECTIVE:
-                # Two consumers read it: each row must stay until both have.
+                # Two consumers read it, so each row must stay until both have read it.
                 produced[shared].kind = ResultPartitionType.HYBRID_FULL
             produced[shared].edges.append(edge)
         for number, output in enumerate(produced):
@@ -220,7 +220,7 @@ def _topological_order(
 ) -> list[JobVertexId]:
     """Order vertices as Flink's `getVerticesSortedTopologicallyFromSources`: depth-first as soon as inputs allow.
 
-    Consumers are visited data set by data set, which differs from edge by edge where one is shared.
+    Consumers are visited data set by data set, which differs from edge by edge if a data set is shared.
     """
     in_edges: dict[JobVertexId, list[JobEdge]] = {id: [] for id in creation_order}
     consumers: dict[IntermediateDataSetId, list[JobVertexId]] = {

@@ -1,6 +1,6 @@
-"""Which job vertices may share slots: Flink's slot sharing groups after chaining.
+"""The job vertices that may share slots: Flink's slot sharing groups after chaining.
 
-A named group is one group. The default one is one group in a streaming job; in a batch job it is one for each
+A named group is one group. The default group is one group in a streaming job. In a batch job it is one group for each
 logical pipelined region, since regions run one after the other and need not fit side by side.
 """
 

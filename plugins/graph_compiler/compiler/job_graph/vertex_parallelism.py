@@ -1,4 +1,4 @@
-"""The number of subtasks of a job vertex: its head's parallelism, or none yet if a dynamic graph leaves it open."""
+"""The number of subtasks of a job vertex: its head's parallelism, or None while a dynamic graph leaves it open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graph_compiler.options.model import PipelineOptions
 
 
 def is_configured(chain: OperatorChain, graph: StreamGraph) -> bool:
-    """Whether any operator of the chain sets a parallelism, including sources that it took in."""
+    """Whether any operator of the chain sets a parallelism, including absorbed sources."""
     return any(graph.node[id].parallelism_configured for id in (*chain.node_ids, *chain.source_ids))
 
 
@@ -32,8 +32,8 @@ def vertex_sizes(
 ) -> Mapping[int, VertexSize]:
     """Return the size of each vertex by chain head; `edges` are those between chains, their partitioners settled.
 
-    In a dynamic graph an unset parallelism is None, unless a forward edge ties it to a vertex whose parallelism is set:
-    rows of subtask i then stay in subtask i. Vertices so tied share their smallest maximum (Flink's forward groups).
+    In a dynamic graph, an unset parallelism is None, unless a forward edge ties the vertex to one whose parallelism is
+    set: rows of subtask i then stay in subtask i. Such vertices share their smallest maximum (Flink's forward groups).
     """
     chains = tuple(chains)
     found = {chain.head_id: _declared_size(chain, graph, options) for chain in chains}

@@ -1,1 +1,1 @@
-"""JobGraph → regions: Flink's pipelined regions, and the deployment regions that tasks are made of."""
+"""JobGraph → regions: Flink's pipelined regions, and the deployment regions, which become tasks."""

@@ -1,4 +1,4 @@
-"""Groups of job vertices that edges in memory connect, and which of these wait for each other."""
+"""Groups of job vertices that edges in memory connect, and groups that wait for each other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Component = list[JobVertexId]
 
 
 def components(graph: JobGraph, merged: Iterable[frozenset[JobVertexId]] = ()) -> list[Component]:
-    """Group vertices that are connected by edges which are not staged, and the vertices of each `merged` set."""
+    """Group vertices that are connected by unstaged edges; the vertices of each `merged` set are one group."""
     links = [(edge.source_id, edge.target_id) for edge in graph.edges if edge.staging is None]
     links += [(id, other) for group in merged for id in group for other in group]
     return connected_components([vertex.id for vertex in graph.vertices], links)

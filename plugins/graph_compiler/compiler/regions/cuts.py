@@ -1,13 +1,14 @@
-"""JobGraph as Flink makes it → JobGraph as it is deployed: what must be staged is BLOCKING, and has its reason.
+"""Flink's JobGraph → the JobGraph that is deployed: edges that must be staged are BLOCKING, with their reason.
 
     A ─────▶ B           A and B would share an application, but B waits for C, which waits for A:
-    └─▒▒─▶ C ┘           A → B is staged too (WOULD_CYCLE), and the tasks are {A} → {C, B}
+    └─▒▒─▶ C ┘           A → B is also staged (WOULD_CYCLE), and the tasks are {A} → {C, B}
 
 1. Cut the edges that are BLOCKING, and those between two slot sharing groups.
 2. What is still connected is a component: one Spark application.
-3. A component that waits for itself through others is left for `deployment_regions` to merge with these, if they share
-   a group and no cut among them parts tasks; else the edges that close the cycle are cut. Repeat until there is none.
-   Under ALL_EXCHANGES_BLOCKING none is merged: each vertex is a task, but for what the declaration keeps together.
+3. Components may wait for each other. `deployment_regions` merges them if they have the same group, and no cut among
+   them must separate tasks. Otherwise the edges that close the cycle are cut. Repeat until there is no such cycle.
+Under ALL_EXCHANGES_BLOCKING none are merged: each vertex is a task, except where the declaration keeps vertices
+together.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from graph_compiler.options.model import PipelineOptions, ShuffleMode
 
 
 def cut_job_graph(stream_graph: StreamGraph, graph: JobGraph, options: PipelineOptions) -> JobGraph:
-    """Stage what must be staged: components that wait for each other are then of one group, and no cut parts them."""
+    """Stage what must be staged; components that still wait for each other may then be merged into one task."""
     merges = options.shuffle_mode is not ShuffleMode.ALL_EXCHANGES_BLOCKING
     reasons = {
         edge.id: reason
@@ -47,7 +48,7 @@ def cut_job_graph(stream_graph: StreamGraph, graph: JobGraph, options: PipelineO
 def why_staged(
     edge: JobEdge, stream_graph: StreamGraph, graph: JobGraph, options: PipelineOptions
 ) -> StagingReason | None:
-    """Return the reason of the edge itself to be staged; None if it can stay in memory."""
+    """Return the reason why the edge itself must be staged; None if it can stay in memory."""
     if reason := why_declared_staged(edge.stream_edge, stream_graph, options):
         return reason
     if edge.result_type.is_blocking and options.shuffle_mode is ShuffleMode.ALL_EXCHANGES_BLOCKING:
@@ -80,7 +81,7 @@ def _staged(
 
 
 def _closing_edges(graph: JobGraph, *, merges: bool) -> list[JobEdgeId]:
-    """Return edges that close a cycle of components which may not be merged; none if all cycles may be."""
+    """Return edges that close a cycle of components which may not be merged; none if all cycles may be merged."""
     merged: frozenset[frozenset[JobVertexId]] = frozenset()
     while found := cycles(graph, components(graph, merged)):
         closing = [
@@ -117,8 +118,8 @@ def _closing_edges_inside(inside: frozenset[JobVertexId], graph: JobGraph) -> li
 def _rounds(ordered: list[JobVertexId], edges: list[JobEdge]) -> dict[JobVertexId, int]:
     """Return the round of each vertex: the number of cuts on the longest path to it.
 
-    One that feeds later rounds only (a small source joined at the end) moves to the earliest of these, so that nothing
-    is cut needlessly. The ends of an edge declared pipelined are in one round, if possible.
+    A vertex that only later rounds read (a small source that is joined at the end) moves to the earliest of these, so
+    that nothing is cut needlessly. The ends of an edge declared pipelined are in one round, if possible.
     """
     tied = [e for e in edges if e.stream_edge.pipelining_reason and not _is_cut(e)]
     round_of = _raised(dict.fromkeys(ordered, 0), edges, tied)
@@ -137,7 +138,7 @@ def _raised(
 ) -> dict[JobVertexId, int]:
     """Raise rounds until each vertex comes after its inputs, and tied vertices are in one round if possible."""
     found = dict(round_of)
-    while max(found.values()) <= 2 * len(edges):  # ties that cannot hold raise each other forever
+    while max(found.values()) <= 2 * len(edges):  # impossible ties would raise each other forever
         before = dict(found)
         for edge in edges:
             earliest = found[edge.source_id] + _is_cut(edge)
@@ -160,10 +161,10 @@ def _is_cut(edge: JobEdge) -> bool:
 
 
 def _with_data_sets(graph: JobGraph) -> JobGraph:
-    """Return the graph with the data sets of staged edges BLOCKING, too.
+    """Return the graph in which the data sets of staged edges are BLOCKING, too.
 
-    If others read one in memory (where only a hybrid one may have several readers), the staged edges read a separate
-    data set: in Flink, edges of different result types share none either.
+    If other edges read one in memory (only a hybrid data set may have several readers), the staged edges read a
+    separate data set: in Flink, edges of different result types do not share a data set, either.
     """
     data_sets, edges, added = list(graph.data_sets), list(graph.edges), Counter[JobVertexId]()
     readers_of: dict[IntermediateDataSetId, list[int]] = {one.id: [] for one in data_sets}

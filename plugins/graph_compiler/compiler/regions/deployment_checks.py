@@ -23,7 +23,7 @@ def check_deployment(stream_graph: StreamGraph, graph: JobGraph) -> None:
 
 
 def why_fixed(node: StreamNode) -> str | None:
-    """Return why two readers could see different rows, as far as the declaration shows; Spark's plan has the last word.
+    """Return why two readers could see different rows, as far as the declaration shows; Spark's plan decides finally.
 
     Such rows are staged once for all their readers (decision 9).
     """
@@ -68,9 +68,7 @@ def _shared_result_ids(stream_graph: StreamGraph, graph: JobGraph) -> Iterator[P
     """Find uid hashes that give two vertices the same id: their staged results would be confused."""
     vertices = sorted(graph.vertices, key=lambda vertex: vertex.user_hashes[-1] is not None)
     first: dict[OperatorId, StreamNode] = {}
-    for (
-        vertex
-    ) in vertices:  # those that keep their own id come first: a uid hash may be one of these
+    for vertex in vertices:  # own ids first: a uid hash may equal one
         head = _head(vertex, stream_graph)
         other = first.setdefault(vertex.result_id, head)
         if other is not head:

@@ -1,7 +1,7 @@
 """JobGraph → deployment regions: which vertices one Spark application runs (decision 14).
 
 Regions are the components over the edges that are not staged. Components that wait for each other are one region:
-`cut_job_graph` has left only those that may be merged, and what is staged between them is read back there.
+`cut_job_graph` leaves only those that may be merged, and the region reads back what is staged between them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from graph_compiler.identifiers import RegionId
 
 
 def deployment_regions(stream_graph: StreamGraph, graph: JobGraph) -> Deployment:
-    """Return the Spark applications of a cut job graph: each of one group, in an acyclic graph."""
+    """Return the Spark applications of a cut job graph: each has one slot sharing group, and their graph is acyclic."""
     groups = components(graph)
     if waiting := cycles(graph, groups):
         groups = components(graph, waiting)

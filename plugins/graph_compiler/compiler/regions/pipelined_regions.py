@@ -8,7 +8,7 @@ from graph_compiler.graphs.topology import connected_components
 
 
 def logical_pipelined_regions(graph: JobGraph) -> tuple[LogicalPipelinedRegion, ...]:
-    """Group vertices, cycles not merged; in topological order of their first vertices."""
+    """Group vertices without merging cycles, in topological order of the groups' first vertices."""
     links = [
         (edge.source_id, edge.target_id)
         for edge in graph.edges

@@ -14,14 +14,14 @@ def name_regions(
     stream_graph: StreamGraph,
     graph: JobGraph,
 ) -> list[RegionId]:
-    """Name each region after a pinned task id, else its first sink or staged operator in declaration order.
+    """Name each region after its pinned task id, or its first sink or staged operator in declaration order.
 
-    Raises InvalidPipelineError if one region has two pins, or two regions the same.
+    Raises InvalidPipelineError if one region has two pins, or two regions have the same one.
     """
     pins: dict[str, StreamNode] = {}
     names: dict[
         int, str
-    ] = {}  # by the first node that gives the name, so that suffixes follow the declaration
+    ] = {}  # by the first node with the name, so that suffixes follow the declaration
     first_nodes: list[int] = []
     for group in groups:
         nodes = [
@@ -47,7 +47,7 @@ def name_regions(
 
 
 def _check_pins(pinned: list[StreamNode], pins: dict[str, StreamNode], pipeline: str) -> None:
-    """Check the pin of a region: it must be its only one, and no other region may have it."""
+    """Check that a region has at most one pinned task id, and that no other region has the same one."""
     first, *others = pinned
     called = str(first.settings.task_id)
     differing = (node for node in others if node.settings.task_id != called)

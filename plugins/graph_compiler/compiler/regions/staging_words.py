@@ -12,7 +12,7 @@ from graph_compiler.identifiers import listing
 
 
 def pipelining_words(edge: StreamEdge) -> str | None:
-    """Complete "in memory, …" if the declaration requests that."""
+    """Return the end of "in memory, …", if the declaration requests that."""
     asked = edge.pipelining_reason
     return None if asked is None else f'because you asked: "{asked}"'
 
@@ -20,7 +20,7 @@ def pipelining_words(edge: StreamEdge) -> str | None:
 def staging_words(
     edge: JobEdge, reason: StagingReason, stream_graph: StreamGraph, graph: JobGraph
 ) -> str:
-    """Complete "staged, …"."""
+    """Return the end of "staged, …"."""
     source, target = graph.vertex[edge.source_id], graph.vertex[edge.target_id]
     match reason:
         case StagingReason.DECLARED:

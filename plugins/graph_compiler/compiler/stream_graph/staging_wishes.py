@@ -1,13 +1,13 @@
 """StreamGraph → StreamGraph: which edges should be staged for an expensive operator or a contract.
 
     scored ─┬▒▶ by_day       scored is expensive: a failure after it does not recompute it.
-            └▒▶ by_user      Not staged where one sink of files is all that reads it: that would write it twice.
+            └▒▶ by_user      Not staged if its only reader is one sink of files: that would write it twice.
 
-    checked ─▶ cleaned ─┬▒▶ by_day      a violation of the contract in checked fails the task: the first result behind
-                        └▒▶ by_user     it that several operators read is staged, so none of them begins before it held
+    checked ─▶ cleaned ─┬▒▶ by_day      a violation of the contract in checked fails the task: the first result after
+                        └▒▶ by_user     it with several readers is staged, so that none of them starts before it holds
 
-An edge that is staged earlier commits the contract, and the search ends there. An edge with its own declaration
-(`.stage(reason)`, an exchange mode) keeps it; `.pipelined(reason)` after a contract is marked too, so that
+If an earlier edge is staged, that commits the contract, and the search ends there. An edge with its own declaration
+(`.stage(reason)`, an exchange mode) keeps it. An edge with `.pipelined(reason)` after a contract is marked too, so that
 `deployment_checks` refuses it.
 """
 

@@ -1,9 +1,10 @@
-"""A stream graph while it is built: nodes, virtual nodes, and the edges resolved through these.
+"""A stream graph while it is built: nodes, virtual nodes, and the edges that are resolved through virtual nodes.
 
     producer ◀─ key_by (virtual: HASH) ◀─ consumer     becomes     producer ─HASH─▶ consumer
 
-Walking up from the consumer, the side output tag and the partitioner nearest to it win, but each partition on the
-way overwrites the exchange mode, so the one nearest to the producer decides it (Flink's `addEdgeInternal`).
+The walk goes up from the consumer: the side output tag and the partitioner nearest to the consumer count, but each
+partition on the way overwrites the exchange mode, so the one nearest to the producer decides it (Flink's
+`addEdgeInternal`).
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class StreamGraphDraft:
     _parallel_edges: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def new_id(self) -> int:
-        """Return a new id, after those of the declaration."""
+        """Return a new id, greater than those of the declaration."""
         self.last_id += 1
         return self.last_id
 
@@ -113,7 +114,7 @@ class StreamGraphDraft:
         head_id, tail_id = self._last_iteration_id - 1, self._last_iteration_id - 2
         self._last_iteration_id = tail_id
         self._add_iteration_end(head_id, IterationHead(), transformation, max_parallelism=None)
-        # Flink gives the tail its parallelism as its maximum, and the head none.
+        # In Flink, the tail's maximum is its parallelism, and the head has none.
         self._add_iteration_end(
             tail_id, IterationTail(), transformation, max_parallelism=self.options.parallelism
         )
@@ -269,7 +270,7 @@ class StreamGraphDraft:
         return self.options.parallelism
 
     def _common_group(self, input_ids: tuple[int, ...]) -> str:
-        """Return the slot sharing group all inputs share, else the default (Flink's inheritance)."""
+        """Return the slot sharing group that all inputs share, otherwise the default (Flink's inheritance)."""
         producers = [
             self._route(id).producer_id
             for input_id in input_ids

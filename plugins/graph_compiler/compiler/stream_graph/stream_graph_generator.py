@@ -1,4 +1,4 @@
-"""Pipeline → StreamGraph: translate the transformations, inputs first, each once.
+"""Pipeline → StreamGraph: translate the transformations, each once, after its inputs.
 
 sink(5) → filter(2) → source(1)       roots are walked in declaration order, their inputs before them
 """
@@ -54,8 +54,8 @@ def _translate(
 ) -> None:
     """Translate transformations and their inputs, each once.
 
-    The feedback of an iteration is translated right after it, even if other consumers were declared before: Flink
-    translates it with the iteration.
+    The feedback of an iteration is translated immediately after it, even if other consumers were declared earlier:
+    Flink translates it with the iteration.
     """
     for id in post_order(ids, lambda id: by_id[id].inputs):
         if id in draft.translated:

@@ -1,7 +1,7 @@
 """One translator for each kind of transformation, with a streaming and a batch side.
 
-A translator adds nodes, virtual nodes and edges to the draft and returns the ids that represent its transformation: a
-stream node's, or those of virtual nodes. To add one: a function, and its row in `TRANSLATORS`.
+A translator adds nodes, virtual nodes and edges to the draft, and returns the ids that represent its transformation:
+that of a stream node, or those of virtual nodes. To add one: a function, and its row in `TRANSLATORS`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _sink(draft: StreamGraphDraft, transformation: Transformation) -> tuple[int,
     assert isinstance(transformation, SinkTransformation)
     assert isinstance(transformation.operator, Sink)
     if transformation.operator.has_writer:
-        # Flink expands such a sink during translation: the writer's id comes after all others so far.
+        # Flink expands such a sink during translation, so the writer's id comes after all existing ones.
         writer_id = draft.new_id()
         ids = draft.add_node(transformation, name=f"{transformation.name}: Writer", id=writer_id)
     else:
@@ -77,7 +77,7 @@ def _sink(draft: StreamGraphDraft, transformation: Transformation) -> tuple[int,
 
 
 def _starting_a_chain(translate: Translate, applies: Callable[[Keyed], bool]) -> Translate:
-    """Start a chain with a keyed operator: Flink sorts its input first, so no operator may be chained to its input."""
+    """Start a chain with a keyed operator: Flink sorts its input, so it cannot be chained to the operator before."""
 
     def translate_head(draft: StreamGraphDraft, transformation: Transformation) -> tuple[int, ...]:
         assert isinstance(transformation, Keyed)
@@ -94,7 +94,7 @@ def _starting_a_chain(translate: Translate, applies: Callable[[Keyed], bool]) ->
 
 
 def _keyed(translate: Translate) -> TransformationTranslator:
-    """In a batch job, unless the operator sorts for itself; in a streaming job if it waits for the end anyway."""
+    """Start a chain: in batch, unless the operator sorts its input; in streaming, if it waits for the end anyway."""
     return TransformationTranslator(
         for_batch=_starting_a_chain(
             translate, lambda keyed: not keyed.operator.attributes.sorts_input

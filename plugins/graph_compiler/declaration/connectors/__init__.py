@@ -3,9 +3,9 @@
     Csv Parquet Json Orc Text Files    files of one format below a path; published all at once
     Jdbc                               a table or query of a database, read in input splits
     Table                              a table of Spark's catalog
-    Values Range FunctionSource        rows written in the declaration, and a function's
+    Values Range FunctionSource        rows in the declaration, and rows that a function returns
 
-Jinja is rendered in paths, names, bounds and option values only (decision 24); a `Secret` is never rendered.
+Jinja is only rendered in paths, names, bounds and option values (decision 24); a `Secret` is never rendered.
 To add one, here or in your own package: CONTRIBUTING.md.
 """
 

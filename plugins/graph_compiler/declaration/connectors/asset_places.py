@@ -9,7 +9,7 @@ import re
 from urllib.parse import quote
 
 UNKNOWN = "\0"
-"""What stands in a text for a template that only a run can fill."""
+"""Replaces a template whose value only a run has."""
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:/")
 
 
@@ -22,7 +22,7 @@ def lasting(text: str) -> str:
 
 
 def place_uri(place: str) -> str:
-    """Return the URI of a path or URI as people write it: `/data/x` is `file:///data/x`, `s3a:` is `s3:`."""
+    """Return the URI of a path or URI: `/data/x` is `file:///data/x`, `s3a:` is `s3:`."""
     if _SCHEME.match(place):
         scheme, _, rest = place.partition(":")
         scheme = {"s3a": "s3", "s3n": "s3"}.get(scheme.lower(), scheme.lower())
@@ -30,7 +30,7 @@ def place_uri(place: str) -> str:
             return f"{scheme}:{rest[:2]}{_one_slash(rest[2:]).rstrip('/')}"
         place = "/" + rest.lstrip("/")
     if not place.startswith("/"):
-        return place.rstrip("/")  # Airflow takes it for a name, as a relative path is
+        return place.rstrip("/")  # like a relative path: Airflow treats it as a name
     return f"file://{quote(_one_slash(place).rstrip('/') or '/', safe='/=*,+@:')}"
 
 

@@ -1,4 +1,4 @@
-"""The base class of connectors, and what the compiler needs from it."""
+"""The base class of connectors, with what the compiler needs to know about each kind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graph_compiler.extensions import Extensible
 Options: TypeAlias = (
     Mapping[str, str | int | float | bool | Secret] | tuple[tuple[str, SecretText], ...]
 )
-"""Spark's options: given as a mapping, kept as pairs of text."""
+"""Spark's options: passed as a mapping, stored as pairs of text."""
 
 
 class SinkMode(StrEnum):
@@ -26,7 +26,7 @@ class SinkMode(StrEnum):
     that the new rows have, and leaves the others. error-if-exists: refuses a target that holds anything. merge:
     replaces the rows whose key (`keys`) is among the new rows, and adds those of new keys.
 
-    A run counts once in each of them: rows that its own earlier attempts have published are replaced, not added to.
+    In every mode a run counts once: rows that its own earlier attempts have published are replaced, not added to.
     Merging the same keys again gives the same rows; a key that only an earlier attempt had is kept.
     """
 
@@ -55,11 +55,11 @@ class WhenReadTwice(StrEnum):
     """How a source's rows stay the same when several actions of one application read them.
 
     SAME      they are in the declaration
-    LISTED    its files are listed once, and must still be as they were listed when anything made of them is committed;
-              else the attempt fails, and the next one lists anew
-    SNAPSHOT  the source sees to it by itself: one state of a database for a task, or no second read
-    FIXED     nothing does: rows are staged once where more than one reads them. Files that Spark has listed are the
-              exception: they are LISTED, whichever source they come from
+    LISTED    its files are listed once, and must be unchanged when anything made from them is committed; otherwise the
+              attempt fails, and the next one lists them again
+    SNAPSHOT  the source ensures it: one state of a database for a task, or no second read
+    FIXED     nothing ensures it: rows are staged once if more than one operator reads them. Files that Spark has listed
+              are the exception: they are LISTED, whatever the source
     """
 
     SAME = "same"
@@ -71,25 +71,25 @@ class WhenReadTwice(StrEnum):
 class OnSchemaChange(StrEnum):
     """What happens when columns differ from the expected ones.
 
-    A source expects its declared `schema`; a sink its declared `schema`, and what rows that stay in the target have.
+    A source expects its declared `schema`; a sink expects its declared `schema`, and the columns of rows that stay.
     Names are compared as Spark does, ignoring case; the order of columns never matters.
 
-    FAIL     a column that was added, dropped or renamed, whose type is another one, or that may be NULL where it may
-             not, is refused before a row is read or written. The default wherever something is expected.
-    EVOLVE   source: it follows the data. New columns come after the declared ones; a column that holds a wider type
-             has that type, one that holds a narrower type is read as declared; it may be NULL.
-             sink: the target follows the rows as far as its readers can. New columns are added (NULL in rows that were
-             there); a narrower type is written as the target's; a wider one only where no old file stays, since
-             Spark cannot read files of both. A database's table is never altered: of these, only narrower types.
-             A missing column is refused in both: somebody reads it.
-    IGNORE   exactly the expected columns, with their types, whatever comes: others are left out, missing ones are
+    FAIL     a column that was added, dropped or renamed, has a different type, or may be NULL although it must not
+             be, is refused before a row is read or written. The default wherever something is expected.
+    EVOLVE   source: it follows the data. New columns come after the declared ones; a column with a wider type
+             keeps it, one with a narrower type is read as declared; columns may be NULL.
+             sink: the target follows the rows as far as its readers can. New columns are added (NULL in the existing
+             rows); a narrower type is written as the target's; a wider one only if no old file stays, since
+             Spark cannot read files of both. A database's table is never altered: only narrower types are accepted.
+             A missing column is refused in both cases: something reads it.
+    IGNORE   exactly the expected columns, with their types, whatever is found: others are left out, missing ones are
              NULL, types are cast. A value that does not fit its type fails the task.
 
-    Columns are compared with the footers of all files (one short job) or a CSV header. JSON, text and CSV without
-    header have no column names to compare: rows are read and written as declared. NOT NULL of a table or of files that
-    stay in a target is not compared: Spark seldom knows that a column has no NULL, and a database refuses one itself.
+    Columns are compared with the footers of all files (one short job) or a CSV header. JSON, text, and CSV without a
+    header have no column names to compare: rows are read and written as declared. NOT NULL of a table, or of files that
+    stay in a target, is not compared: Spark seldom knows that a column has no NULL, and a database refuses it itself.
 
-    An overwrite replaces all files, so it expects what is declared, and what the target holds if this is set.
+    An overwrite replaces all files, so it expects what is declared, and the target's columns only if this is set.
     """
 
     FAIL = "fail"
@@ -106,26 +106,26 @@ class Connector(Extensible, metaclass=HeldToForm):
 
     entry_points: ClassVar[str] = "graph_compiler.connectors"
     sink_modes: ClassVar[tuple[SinkMode, ...]] = ()
-    """What a sink may do with it; none at all if it can only be read."""
+    """What a sink may do with it; empty if it can only be read."""
     has_folders: ClassVar[bool] = False
     """Whether a sink may name `partition_by` and `files`."""
     when_read_twice: ClassVar[WhenReadTwice] = WhenReadTwice.FIXED
-    """What a source does about rows that change while they are read."""
+    """How a source's rows stay the same while they are read."""
     source_hooks: ClassVar[tuple[MasterHook, ...]] = ()
     sink_hooks: ClassVar[tuple[MasterHook, ...]] = ()
-    """What the driver sees to before any data moves, where it is a source or a sink."""
+    """What the driver does before any data moves, if it is a source or a sink."""
     never_rendered: ClassVar[tuple[str, ...]] = ("schema", "on_schema_change")
-    """Fields of text that do not pass through Jinja."""
+    """Text fields in which Jinja is not rendered."""
     schema: str | None = field(default=None, kw_only=True)
     on_schema_change: str | None = field(default=None, kw_only=True)
 
     @property
     def place(self) -> str | None:
-        """Return the place that is read or written, in the same form for sources and sinks; None if there is none."""
+        """Return the place that is read or written, in the same form for sources and sinks; None without one."""
         return None
 
     def meets(self, other: Connector) -> bool:
-        """Whether both use the same place, so that one cannot be written while the other is used."""
+        """Whether both use the same place, so that one must not be written while the other is used."""
         return self.place is not None and self.place == other.place
 
     def asset_uri(self, fill: Callable[[str], str]) -> str | None:  # noqa: ARG002  # most have none
@@ -136,7 +136,7 @@ class Connector(Extensible, metaclass=HeldToForm):
         """
         return None
 
-    def create_input_splits(self, parallelism: int) -> tuple[InputSplit, ...] | None:  # noqa: ARG002  # few know theirs
+    def create_input_splits(self, parallelism: int) -> tuple[InputSplit, ...] | None:  # noqa: ARG002  # most do not know theirs
         """Return the parts in which a source is read, None if Spark determines them (as for files)."""
         return None
 
@@ -185,7 +185,7 @@ class Connector(Extensible, metaclass=HeldToForm):
 def as_pairs(options: Options) -> tuple[tuple[str, SecretText], ...]:
     """Return options as pairs of text, as Spark expects them: `{"multiLine": True}` → `(("multiLine", "true"),)`.
 
-    Other values are kept, for the compiler to refuse.
+    Other values are kept as they are, and the compiler refuses them.
     """
     if not isinstance(options, Mapping):
         return options

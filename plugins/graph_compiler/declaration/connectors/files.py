@@ -1,4 +1,4 @@
-"""Files of one format below a path: a local path, or a URI whose scheme Spark knows."""
+"""Files of one format below a path: a local path, or a URI with a scheme that Spark supports."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from graph_compiler.errors import Problem
 from graph_compiler.identifiers import listing
 
 TABLE_FORMATS = ("delta", "hudi", "iceberg")
-"""Formats whose tables are a log beside files: to publish the files alone would break the table."""
+"""Formats whose tables are a log beside the files: publishing only the files would break the table."""
 _UNTYPED = ("csv", "json", "text", "xml")
 _SAY_WHERE = frozenset(
     {"path", "paths", "mapreduce.output.basename", "mapreduce.output.fileoutputformat.outputdir"}
 )
-"""Options of Spark's and Hadoop's writers that give files other names or another folder, in lower case."""
+"""Options of Spark's and Hadoop's writers, in lower case, that change the names or the folder of files."""
 
 
 class SchemaInFiles(StrEnum):
@@ -68,7 +68,7 @@ class FileConnector(Connector):
 
     @property
     def spark_format(self) -> str:
-        """Name the format as Spark does."""
+        """Return Spark's name of the format."""
         raise NotImplementedError
 
     @property
@@ -81,7 +81,7 @@ class FileConnector(Connector):
         """Return the normalized folder; its templates are kept."""
         path = re.sub(r"^file:(//(?=/|\{)|(?=/(?!/)|\{))", "", self.path, flags=re.IGNORECASE)
         scheme, separator, rest = path.rpartition("://")
-        if not separator and rest.startswith("//"):  # two slashes are one, but to PurePosixPath
+        if not separator and rest.startswith("//"):  # PurePosixPath keeps two slashes
             rest = "/" + rest.lstrip("/")
         return f"{scheme}{separator}{PurePosixPath(rest)}"
 
@@ -106,7 +106,7 @@ class FileConnector(Connector):
         )
 
     def spark_options(self) -> dict[str, SecretText]:
-        """Return the options for reading and for writing alike."""
+        """Return the options for both reading and writing."""
         return dict(as_pairs(self.options))
 
     def read_options(self) -> dict[str, SecretText]:
@@ -141,16 +141,16 @@ class Csv(FileConnector):
 
     @property
     def spark_format(self) -> str:
-        """Name the format as Spark does."""
+        """Return Spark's name of the format."""
         return "csv"
 
     @property
     def schema_in_files(self) -> SchemaInFiles:
-        """Return names if there is a header, else nothing."""
+        """Return that files contain names if they have a header, otherwise nothing."""
         return SchemaInFiles.NAMES if self.header else SchemaInFiles.NOTHING
 
     def spark_options(self) -> dict[str, SecretText]:
-        """Return the options for reading and for writing alike."""
+        """Return the options for both reading and writing."""
         own: dict[str, SecretText] = {
             "header": str(self.header).lower(),
             "nullValue": self.null_value,
@@ -162,7 +162,7 @@ class Csv(FileConnector):
         if self.schema is None:
             return {"inferSchema": "true"}
         strict = self.on_schema_change != OnSchemaChange.IGNORE
-        # Columns are found by the first file's header; a file with another one must fail, not be misread.
+        # Columns are found by the first file's header; a file with a different one must fail, and not be misread.
         return {"enforceSchema": "false", "mode": "FAILFAST" if strict else "PERMISSIVE"}
 
 
@@ -177,16 +177,16 @@ class Json(FileConnector):
 
     @property
     def spark_format(self) -> str:
-        """Name the format as Spark does."""
+        """Return Spark's name of the format."""
         return "json"
 
     @property
     def schema_in_files(self) -> SchemaInFiles:
-        """Return nothing: objects may omit keys."""
+        """Return that files contain nothing reliable: objects may omit keys."""
         return SchemaInFiles.NOTHING
 
     def read_options(self) -> dict[str, SecretText]:
-        """Hold values to the declared types."""
+        """Return options that check values against the declared types."""
         strict = self.schema is not None and self.on_schema_change != OnSchemaChange.IGNORE
         return {"mode": "FAILFAST"} if strict else {}
 
@@ -199,7 +199,7 @@ class Parquet(FileConnector):
 
     @property
     def spark_format(self) -> str:
-        """Name the format as Spark does."""
+        """Return Spark's name of the format."""
         return "parquet"
 
 
@@ -211,7 +211,7 @@ class Orc(FileConnector):
 
     @property
     def spark_format(self) -> str:
-        """Name the format as Spark does."""
+        """Return Spark's name of the format."""
         return "orc"
 
 
@@ -221,12 +221,12 @@ class Text(FileConnector):
 
     @property
     def spark_format(self) -> str:
-        """Name the format as Spark does."""
+        """Return Spark's name of the format."""
         return "text"
 
     @property
     def schema_in_files(self) -> SchemaInFiles:
-        """Return nothing: lines have no columns."""
+        """Return that files contain nothing: lines have no columns."""
         return SchemaInFiles.NOTHING
 
 
@@ -246,12 +246,12 @@ class Files(FileConnector):
 
     @property
     def spark_format(self) -> str:
-        """Name the format as Spark does."""
+        """Return Spark's name of the format."""
         return self.format
 
     @property
     def schema_in_files(self) -> SchemaInFiles:
-        """Return the same as the format's connector; other formats contain their schema."""
+        """Return the answer of the format's own connector; files of other formats contain their schema."""
         return SchemaInFiles.TYPES if self._own is None else self._own.schema_in_files
 
     @property
@@ -271,13 +271,13 @@ class Files(FileConnector):
         return {} if self._own is None or self.schema is None else self._own.read_options()
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse an empty format."""
+        """Yield an empty format."""
         if not self.format.strip():
             yield Problem(message="its format is empty", allowed="avro, xml, …")
         yield from FileConnector.problems(self)
 
     def why_not_writable(self) -> str | None:
-        """Refuse table formats."""
+        """Return why table formats cannot be written as files."""
         if self.format.lower() not in TABLE_FORMATS:
             return FileConnector.why_not_writable(self)
         tables = listing(TABLE_FORMATS)

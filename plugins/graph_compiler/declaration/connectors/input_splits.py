@@ -2,7 +2,7 @@
 
     split_predicates("id", 0, 100, 4)   →   id < 25 OR id IS NULL │ id >= 25 AND id < 50 │ … │ id >= 75
 
-Bounds only determine the split points: the first and the last part are open.
+Bounds only determine the split points: the first and the last part have no limit.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _MICROSECOND = timedelta(microseconds=1)
 class PredicateSplit(InputSplit):
     """What one subtask of a database source reads.
 
-    `predicate` is SQL of the database; None if the split is everything, or if a bound is a template, which only a run
-    renders.
+    `predicate` is SQL for the database; None if there is only one split, or if a bound is a template, which is only
+    rendered in a run.
     """
 
     predicate: str | None
@@ -30,7 +30,7 @@ class PredicateSplit(InputSplit):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A split point, as a number, and how numbers of its kind are written in SQL."""
+    """A split point as a number, with the SQL form of its kind of number."""
 
     kind: type
     position: int

@@ -43,17 +43,17 @@ _SPLITS = ("partition_column", "lower_bound", "upper_bound")
 class Jdbc(Connector):
     """A `table`, or a `query` to read; `driver` is the class of a JDBC driver on Spark's class path (`spark.jars`).
 
-    Read in one query, unless `partition_column` (whole numbers, dates or timestamps), `lower_bound` and `upper_bound`
-    split it into `num_partitions` input splits (else as many as the source's parallelism), one query each. Bounds only
-    determine the split points: rows outside are read too.
+    It is read in one query. `partition_column` (whole numbers, dates or timestamps), `lower_bound` and `upper_bound`
+    split it into `num_partitions` input splits (by default, as many as the source's parallelism), with one query each.
+    Bounds only determine the split points: rows outside them are read, too.
 
-    Read more than once by a task (several sinks, several splits), the source is one snapshot, or is refused if the
-    database cannot share one (docs/connectors.md); `accept_changes_between_reads` reads without.
+    If a task reads the source more than once (several sinks, several splits), all reads see one snapshot. The source
+    is refused if the database cannot share one (docs/connectors.md); `accept_changes_between_reads` reads it without.
 
-    As a sink: rows go to a table beside the target, and from there into it in one transaction, which drops that table.
-    Append counts a run once: rows of a table do not show who wrote them, so a second attempt of a run that has appended
-    changes nothing. Overwrite deletes and inserts, and so keeps the table's definition and grants. Merge is the
-    database's own MERGE.
+    As a sink: rows go to a table beside the target, and from there into the target in one transaction, which also drops
+    that table. Append counts a run once: rows of a table do not show which run wrote them, so if an attempt of a run
+    has appended, later attempts change nothing. Overwrite deletes and inserts, and therefore keeps the table's
+    definition and grants. Merge uses the database's own MERGE.
     """
 
     spark_modules: ClassVar[tuple[str, ...]] = (
@@ -95,7 +95,7 @@ class Jdbc(Connector):
         return None if self.table is None else f"{self.table} in {self.url}"
 
     def meets(self, other: Connector) -> bool:
-        """Whether both name the same table, as far as their texts show; the database has the last word."""
+        """Whether both name the same table, as far as their texts show; the final check is made in the database."""
         return (
             isinstance(other, Jdbc) and self.table is not None and self._table() == other._table()
         )
@@ -128,10 +128,10 @@ class Jdbc(Connector):
         return given | dict(as_pairs(self.options))
 
     def create_input_splits(self, parallelism: int = 1) -> tuple[PredicateSplit, ...]:
-        """Return what each subtask reads: disjoint, complete, NULLs in the first.
+        """Return what each subtask reads: disjoint, complete, with NULLs in the first.
 
-        `num_partitions` splits, else as many as `parallelism`; fewer where there are fewer values between the bounds.
-        Raises ValueError for bounds that are neither two numbers, dates or timestamps in order, nor templates.
+        `num_partitions` splits, otherwise `parallelism`; fewer if there are fewer values between the bounds.
+        Raises ValueError unless the bounds are two numbers, dates or timestamps in order, or templates.
         """
         if self.partition_column is None or self.lower_bound is None or self.upper_bound is None:
             return (PredicateSplit(number=0, description="all rows", predicate=None),)
@@ -152,7 +152,7 @@ class Jdbc(Connector):
         )
 
     def rendering_problems(self, rendered: Mapping[str, str]) -> Iterator[Problem]:
-        """Yield rendered texts that are more than a name where a name is declared."""
+        """Yield rendered texts that are more than a name where the declaration has a name."""
         yield from find_rendering_problems(self.texts(), rendered)
 
     def with_texts(self, rendered: Mapping[str, str]) -> Self:

@@ -1,7 +1,7 @@
-"""Where a database's settings may have templates, and what these may become: a run's trigger cannot inject SQL.
+"""Where a database's settings may have templates, and what they may become, so that triggering a run cannot inject SQL.
 
     table                    one name of a table
-    url                      letters of a name behind the host: the database
+    url                      letters of a name after the host: the database
     options                  one line, in options that take no SQL, no class and no file
     user, bounds             any text: a login name, and bounds that must be numbers, dates or timestamps
 
@@ -26,7 +26,7 @@ _MARK = "\0"
 _WORD = r"[\w.-]*"
 _LINE = re.compile(r"[^\x00-\x1f\x7f]{0,200}")
 _OPTIONS = ("ApplicationName", "currentSchema", "fetchsize", "batchsize", "queryTimeout")
-"""Options whose values are names or numbers, whatever the driver."""
+"""Options whose values are names or numbers, for every driver."""
 _OWN_FIELDS = {
     "url": "url",
     "dbtable": "table=",
@@ -76,7 +76,7 @@ def find_rendering_problems(
             )
         elif key == "url" and not _fits(text, found):
             allowed = "letters, digits, '_', '-' and '.' where its templates are"
-            # Not shown: it may hold a password.
+            # The url is not shown, since it may contain a password.
             yield Problem(message="its url renders to more than names", allowed=allowed)
         elif key.startswith("options.") and not _LINE.fullmatch(found):
             message = f"its option '{key.removeprefix('options.')}' is rendered as {shown(found)}"
@@ -84,12 +84,12 @@ def find_rendering_problems(
 
 
 def _why_no_url(url: str) -> str | None:
-    """Return why a url has a template in a forbidden place, None if it has none."""
+    """Return why a url has a template in a forbidden place, None if it has none there."""
     if not _is_from_outside(url):
         return None
     if "{%" in url or "{#" in url:
         return "that is not an expression"
-    # Nothing within an expression is a separator of the url.
+    # A separator inside an expression does not separate parts of the url.
     marked = _EXPRESSION.sub(lambda found: _MARK if _is_from_outside(found[0]) else "x", url)
     host = re.match(r"jdbc:\w+://[^/?;]*/", marked)
     if host is None or _MARK in host[0]:
@@ -103,12 +103,12 @@ def _may_be_rendered(option: str) -> bool:
 
 
 def _is_from_outside(text: str) -> bool:
-    """Whether the trigger of a run may influence what a text is rendered as."""
+    """Whether the user who triggers a run may influence how a text is rendered."""
     return TEMPLATE.search(_DEPLOYMENTS_WORD.sub("", text)) is not None
 
 
 def _fits(declared: str, rendered: str) -> bool:
-    """Whether a rendered text is the declared one with only letters of names in place of its templates."""
+    """Whether a rendered text is the declared one, with only letters of names in place of its templates."""
     if not _is_from_outside(declared):
         return True
     literal = [re.escape(text) for text in _EXPRESSION.split(declared)]

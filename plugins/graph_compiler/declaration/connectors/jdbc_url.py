@@ -10,7 +10,7 @@ from graph_compiler.declaration.connectors.asset_places import UNKNOWN
 _URL = re.compile(r"jdbc:(?P<kind>\w+):")
 _AUTHORITY = re.compile(r"jdbc:\w+://(?:[^/@]*@)?(?P<hosts>[^/?;]*)(?P<rest>[^?;]*)", re.IGNORECASE)
 _DEFAULT_PORTS = {"postgresql": "5432", "mysql": "3306", "mariadb": "3306"}
-"""Of databases whose urls name the database in the path: what follows `?` says how to talk to it."""
+"""Databases whose urls name the database in the path; what follows `?` are connection parameters."""
 _PLACE = re.compile(r"jdbc:(?P<kind>\w+)://(?:[^/@]*@)?(?P<place>[^?;]*)")
 _DEFAULT_SCHEMA = {"postgresql": "public"}
 
@@ -22,9 +22,9 @@ def database_kind(url: str) -> str:
 
 
 def same_database(url: str) -> str:
-    """Return a normalized url: hosts in lower case, with their port, without user and parameters.
+    """Return a normalized url: hosts in lower case and with their port, without user and parameters.
 
-    Aliases of a host count as different; so do databases that are named by a parameter of the url.
+    Aliases of a host count as different hosts; so do databases that are named by a parameter of the url.
     """
     kind, found = database_kind(url), _AUTHORITY.match(url.strip())
     if found is None or kind not in _DEFAULT_PORTS:
@@ -34,7 +34,7 @@ def same_database(url: str) -> str:
 
 
 def table_uri(url: str, table: str) -> str | None:
-    """Return the URI of a table, None if the url does not name its database, or only a run knows it."""
+    """Return the URI of a table, None if the url does not name its database, or only does so in a run."""
     found = _PLACE.match(url)
     if found is None or UNKNOWN in found["place"] or "/" not in found["place"]:
         return None

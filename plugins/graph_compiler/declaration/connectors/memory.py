@@ -1,4 +1,4 @@
-"""Rows that are not stored anywhere: for tests, for small constants, and from functions of the user."""
+"""Rows that are not stored: for tests, for small constants, and from functions of the user."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPARK_MODULES = ("graph_compiler.spark_runtime.connectors.memory",)
 
 @dataclass(frozen=True, slots=True, init=False)
 class Values(Connector):
-    """Rows written down in the declaration: `Values([("a", 1), ("b", None)], "k STRING, v INT")`.
+    """Rows in the declaration itself: `Values([("a", 1), ("b", None)], "k STRING, v INT")`.
 
     A cell is None, bool, int, float or str, and is cast to its column's type (`"2013-01-31"` to DATE); nested types
     (ARRAY, MAP, STRUCT) are not supported.
@@ -39,7 +39,7 @@ class Values(Connector):
         object.__setattr__(self, "on_schema_change", on_schema_change)
 
     def problems(self) -> Iterator[Problem]:
-        """Yield rows without schema, of unequal length, or with cells of other types."""
+        """Yield rows without a schema, of different lengths, or with cells of unsupported types."""
         if not _is_table(self.rows):
             yield Problem(message=f"its rows are {shown(self.rows)}", allowed="a list of rows")
             return
@@ -61,7 +61,7 @@ def _is_table(rows: object) -> bool:
 
 
 def _rows(rows: Iterable[Sequence[Cell]]) -> tuple[tuple[Cell, ...], ...]:
-    """Return rows as tuples; anything else is kept, for the compiler to refuse."""
+    """Return rows as tuples; any other value is kept, and the compiler refuses it."""
     found = tuple(rows) if isinstance(rows, Iterable) else rows
     return tuple(tuple(row) for row in found) if _is_table(found) else found  # type: ignore[return-value]
 
@@ -77,7 +77,7 @@ class Range(Connector):
     step: int = field(default=1)
 
     def problems(self) -> Iterator[Problem]:
-        """Yield a step that would make the range infinite."""
+        """Yield a step of 0, which would make the range infinite."""
         if not self.step:
             yield Problem(message="its step is 0", allowed="any other whole number")
 
@@ -86,7 +86,7 @@ class Range(Connector):
 class FunctionSource(Connector):
     """The result of an importable function from SparkSession to DataFrame, for sources without a connector.
 
-    Raises FunctionNotImportableError for a lambda and the like: Spark imports the function by its name.
+    Raises FunctionNotImportableError for a function that Spark cannot import by its name, such as a lambda.
     """
 
     spark_modules: ClassVar[tuple[str, ...]] = _SPARK_MODULES

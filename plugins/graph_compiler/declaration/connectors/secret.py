@@ -1,4 +1,4 @@
-"""A value that Airflow keeps: named in the declaration, known only to the running driver.
+"""A value that Airflow keeps: the declaration names it, and only the running driver knows it.
 
     Jdbc("jdbc:postgresql://db/sales", table="orders", user="etl", password=Secret("sales_db", "password"))
 
@@ -26,7 +26,7 @@ class Secret(metaclass=HeldToForm):
 
     @property
     def variable(self) -> str:
-        """Return the name of its environment variable; task and driver compute the same."""
+        """Return the name of its environment variable, which task and driver both compute."""
         digest = hashlib.sha256(f"{self.conn_id}\0{self.field}".encode()).hexdigest()
         return f"{VARIABLE_PREFIX}{digest[:16].upper()}"
 
@@ -37,4 +37,4 @@ class Secret(metaclass=HeldToForm):
 
 VARIABLE_PREFIX = "GRAPH_COMPILER_SECRET_"
 SecretText: TypeAlias = str | Secret
-"""Text, or the secret it will be."""
+"""Text, or a secret in its place."""

@@ -18,7 +18,7 @@ _MICROSECONDS: Mapping[str, str] = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
-"""Spark's readers take these without being told, and its writers cut to milliseconds."""
+"""Spark's readers accept these by default, and its writers cut them to milliseconds."""
 WRITE_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "csv": {
         **_MICROSECONDS,
@@ -28,7 +28,7 @@ WRITE_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "json": {**_MICROSECONDS, "ignoreNullFields": "false"},
     "xml": _MICROSECONDS,
 }
-"""What Spark's writers of a format are told so that they keep values as they are (docs/formats.md)."""
+"""Options with which Spark's writers of a format keep values unchanged (docs/formats.md)."""
 
 OF_FILES = frozenset(
     {

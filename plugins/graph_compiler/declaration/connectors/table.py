@@ -22,12 +22,12 @@ _NAME = re.compile(r"[\w$-]+(\.[\w$-]+){0,3}")
 class Table(Connector):
     """A table by its name, `database.table`, in the catalog of the cluster's settings (a metastore).
 
-    As a sink: rows are prepared in the staging root, then Spark inserts them, which is not atomic: a reader may see a
-    part, and a driver that dies during the insert may have inserted rows (at least once). Append counts a run once, as
-    in `Jdbc`; overwrite keeps the table's definition.
+    As a sink: rows are prepared in the staging root, then Spark inserts them. This is not atomic: a reader may see some
+    of the rows, and a driver that dies during the insert may have inserted some (at least once). Append counts a run
+    once, as in `Jdbc`; overwrite keeps the table's definition.
 
-    `run_column` and `attempt_column` (STRING, both or none) let readers recognize rows that were inserted twice: they
-    get `pipeline/run id`, and the time of the insert; only the greatest attempt of a run counts.
+    `run_column` and `attempt_column` (STRING, both or none) let readers recognize rows that were inserted twice. They
+    contain `pipeline/run id` and the time of the insert; only the greatest attempt of a run counts.
     """
 
     spark_modules: ClassVar[tuple[str, ...]] = ("graph_compiler.spark_runtime.connectors.table",)
@@ -69,7 +69,7 @@ class Table(Connector):
         return dict(as_pairs(self.options))
 
     def rendering_problems(self, rendered: Mapping[str, str]) -> Iterator[Problem]:
-        """Yield a rendered text that is no table name: Spark would also accept a format and a path."""
+        """Yield a rendered text that is not a table name: Spark would also accept a format and a path."""
         name = rendered.get("name", self.name)
         if TEMPLATE.search(self.name) and not _NAME.fullmatch(name):
             message = f"its name is rendered as {shown(name)}, which is not the name of one table"

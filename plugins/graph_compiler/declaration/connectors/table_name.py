@@ -1,4 +1,4 @@
-"""The name of a table as people write it: parts between dots, plain or quoted.
+"""The name of a table as users write it: parts between dots, plain or quoted.
 
     public.Orders        two plain parts: the database folds their case
     "Sales"."My Orders"  two quoted parts: taken as they are; `…` and […] quote too
@@ -27,7 +27,7 @@ _FOLDS: dict[str, Callable[[str], str]] = {
     **dict.fromkeys(("oracle", "db2", "derby", "snowflake"), str.upper),
     **dict.fromkeys(("mysql", "sqlserver"), str),
 }
-"""What databases make of a plain name; of one that is not here, plain names are written as they are."""
+"""How each kind of database stores a plain name; other databases are assumed to store it as written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def parse_table_name(text: str) -> tuple[NamePart, ...] | None:
 
 
 def holds_a_name(declared: str) -> bool:
-    """Whether a text with templates is one name if its templates render to parts of names."""
+    """Whether a text with templates is one name, if its templates render to parts of names."""
     return "{%" in declared or parse_table_name(_EXPRESSION.sub("x", declared)) is not None
 
 
@@ -96,7 +96,7 @@ def with_quotes_where_needed(rendered: str) -> str:
 
 
 def _parts_declared(declared: str) -> int | None:
-    """Return how many parts a rendered name must have; None if templates decide that too."""
+    """Return how many parts a rendered name must have; None if templates also decide that."""
     if "{%" in declared or _EXPRESSION.sub("", declared).strip() == "":
         return None
     parts = parse_table_name(_EXPRESSION.sub("x", declared))

@@ -1,8 +1,8 @@
 """Operators as frozen values, which the Spark side evaluates (`spark_runtime/operators/`).
 
 Expressions are Spark SQL text, columns are names. `:late_after` in an expression is the pipeline's parameter
-`late_after`, bound as a typed value; Jinja is refused there (see `Operator.expressions`).
-To add one, here or in your own package: CONTRIBUTING.md.
+`late_after`, bound as a typed value; Jinja is refused in expressions (see `Operator.expressions`).
+To add an operator, here or in your own package: CONTRIBUTING.md.
 """
 
 from graph_compiler.declaration.operators.base_operator import (

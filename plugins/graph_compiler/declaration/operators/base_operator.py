@@ -1,4 +1,4 @@
-"""The base class of operators, and what the compiler must know about each kind."""
+"""The base class of operators, with what the compiler must know about each kind."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class ChainingStrategy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorAttributes:
-    """What the compiler must know about an operator beyond its kind; in Flink the operator's factory knows it.
+    """What the compiler must know about an operator beyond its kind; in Flink, the operator's factory knows it.
 
-    `is_yielding`: it may block in the middle of a row (async, a sink's writer), so no legacy source may drive it.
+    `is_yielding`: it can block in the middle of a row (async, a sink's writer), so no legacy source may drive it.
     `outputs_only_after_end`: it has no output before the end of its input, so a pipelined consumer would be idle.
     `sorts_input`: it sorts keyed input itself, so a batch job need not.
-    `output_tags`: the side outputs its function may return.
+    `output_tags`: the side outputs that its function may return.
     """
 
     is_yielding: bool = False
@@ -44,19 +44,19 @@ class OperatorAttributes:
 
 @dataclass(frozen=True, slots=True)
 class Operator(Extensible):
-    """The base class; its subclasses are the kinds. Properties of a kind are methods, so that no class is checked."""
+    """The base class; its subclasses are the kinds. Properties of a kind are methods: no code checks classes."""
 
     entry_points: ClassVar[str] = "graph_compiler.operators"
     default_name: ClassVar[str]
     chaining_strategy: ClassVar[ChainingStrategy] = ChainingStrategy.ALWAYS
     has_factory: ClassVar[bool] = True
-    """Whether Flink makes it from an operator factory; what has none is never chained."""
+    """Whether Flink makes it from an operator factory; an operator without one is never chained."""
     distributes_itself: ClassVar[bool] = True
-    """Whether Spark's own exchange brings rows of one key together for it; false for functions of the user's."""
+    """Whether Spark's own exchange brings the rows of one key together for it; false for user functions."""
     gathers: ClassVar[bool] = False
-    """Whether Spark brings all its rows into one partition by itself, as late as it can."""
+    """Whether Spark itself brings all its rows into one partition, as late as possible."""
     is_non_parallel: ClassVar[bool] = False
-    """Whether it has one subtask and can have no other number (Flink's `forceNonParallel`)."""
+    """Whether it always has exactly one subtask (Flink's `forceNonParallel`)."""
     attributes: OperatorAttributes = field(default=OperatorAttributes(), kw_only=True)
 
     def expressions(self) -> tuple[str, ...]:
@@ -64,11 +64,11 @@ class Operator(Extensible):
         return ()
 
     def functions(self) -> tuple[FunctionRef, ...]:
-        """Return the user's functions it calls."""
+        """Return the user functions that it calls."""
         return ()
 
     def bound_parameters(self) -> tuple[str, ...]:
-        """Return the parameters that are bound to its arguments, without those in its expressions."""
+        """Return the parameters bound to its arguments, without those in its expressions."""
         return ()
 
     def output_tags(self) -> tuple[str, ...]:
@@ -96,9 +96,9 @@ class Operator(Extensible):
         return None
 
     def copies_what_it_reads(self) -> bool:
-        """Whether it only writes its input into files: staging that input would write it twice."""
+        """Whether it only writes its input to files: staging that input would write it twice."""
         return False
 
     def why_unrepeatable(self) -> str | None:
-        """Return why recomputing it from the same rows may give other rows, None if it does not (decision 9)."""
+        """Return why recomputing it from the same rows may give different rows, None if it does not (decision 9)."""
         return None

@@ -8,7 +8,7 @@ from graph_compiler.errors import Problem
 
 
 def names_twice(names: Sequence[str]) -> Iterator[Problem]:
-    """Yield names that are equal to an earlier one, ignoring case as Spark does."""
+    """Yield a problem for each name that equals an earlier one; as in Spark, case is ignored."""
     seen: set[str] = set()
     for name in names:
         if name.lower() in seen:

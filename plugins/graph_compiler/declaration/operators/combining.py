@@ -17,7 +17,7 @@ _READ = re.compile(r"(?:\bFROM|\bJOIN|,)\s*\{(\w+)\}", re.IGNORECASE)
 
 
 class JoinType(StrEnum):
-    """Which rows of a join are kept without a match; Spark's names."""
+    """Which rows without a match a join keeps; the names are Spark's."""
 
     INNER = "inner"
     LEFT = "left"
@@ -48,10 +48,11 @@ def join_type_meant(name: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Join(Operator):
-    """Joins two inputs where columns are equal, and `condition` holds.
+    """Joins two inputs: the paired columns must be equal, and `condition` must be true.
 
-    `on` pairs a column of the left with one of the right. If both have the same name, the column is in the result once.
-    First these, then the others of the left and of the right. `condition` calls the sides `left` and `right`.
+    `on` pairs a column of the left with one of the right. If both have the same name, the result has the column once.
+    These columns come first, then the others of the left and of the right. `condition` calls the sides `left` and
+    `right`.
     """
 
     default_name: ClassVar[str] = "Join"
@@ -64,7 +65,7 @@ class Join(Operator):
         return () if self.condition is None else (self.condition,)
 
     def problems(self) -> Iterator[Problem]:
-        """Yield a join without columns that is no cross join, and a cross join with columns or a condition."""
+        """Yield a join without columns that is not a cross join, and a cross join with columns or a condition."""
         if self.how is JoinType.CROSS:
             has_keys = self.on or self.condition is not None
             message = "a cross join takes neither columns nor a condition"
@@ -82,7 +83,7 @@ class Join(Operator):
 
 @dataclass(frozen=True, slots=True)
 class IntervalJoin(Operator):
-    """Joins rows of one key whose times are near: right time between left time + `lower` and left time + `upper`.
+    """Joins rows with the same key and close times: right time between left time + `lower` and left time + `upper`.
 
     Both bounds are inclusive, such as `-5 minutes`, `1 hour`. The join is inner, as in Flink.
     """
@@ -103,14 +104,14 @@ class IntervalJoin(Operator):
 
 @dataclass(frozen=True, slots=True)
 class UnionByName(Operator):
-    """Combines the rows of several inputs; a column that one of them does not have is NULL there."""
+    """Combines the rows of several inputs; a column that one of them does not have is NULL in its rows."""
 
     default_name: ClassVar[str] = "Union by Name"
 
 
 @dataclass(frozen=True, slots=True)
 class SetOperator(Operator):
-    """The base class. Without `all`, rows are a set: each is in the result once."""
+    """The base class. Without `all`, the result is a set: it contains each row once."""
 
     all: bool = False
 
@@ -124,7 +125,7 @@ class Intersect(SetOperator):
 
 @dataclass(frozen=True, slots=True)
 class Except(SetOperator):
-    """Keeps rows of the left that are not in the right."""
+    """Keeps rows of the left input that are not in the right one."""
 
     default_name: ClassVar[str] = "Except"
 
@@ -148,7 +149,7 @@ class Sql(Operator):
             known = ", ".join(f"{{{name}}}" for name in self.names)
             message = f"its query reads {{{unknown[0]}}}; its inputs are {known}"
             yield Problem(message=message, hint=did_you_mean(unknown[0], self.names))
-            return  # an input that is not read is the misspelled one
+            return  # an unread input is the one whose name is misspelled
         unread = [name for name in self.names if f"{{{name}}}" not in self.query]
         if unread:
             message = f"its query does not read {{{unread[0]}}}"

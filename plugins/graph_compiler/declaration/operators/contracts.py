@@ -1,4 +1,4 @@
-"""Data contracts: a condition for rows, and what happens to rows that violate it."""
+"""Data contracts: a condition for rows, and what happens if rows violate it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Expect(Operator):
         return (self.condition,)
 
     def refusing_contract(self) -> str | None:
-        """Return its name if it is a FAIL."""
+        """Return its name if it is a FAIL contract."""
         return self.contract if self.on_violation is OnViolation.FAIL else None
 
     def output_tags(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from graph_compiler.declaration.operators.base_operator import Operator
 class Source(Operator):
     """Reads a connector.
 
-    `is_bounded`: it ends. `is_legacy`: it pushes rows instead of being polled, and no operator that may block may run
+    `is_bounded`: it ends. `is_legacy`: it pushes rows instead of being polled, and no operator that can block may run
     after it. `is_parallel` false forces a single subtask.
     """
 
@@ -29,7 +29,7 @@ class Source(Operator):
     is_parallel: bool = field(default=True, kw_only=True)
 
     def master_hooks(self) -> tuple[MasterHook, ...]:
-        """Return those of its connector."""
+        """Return the hooks of its connector."""
         return self.connector.source_hooks
 
     def coordinator(self) -> CoordinatorKind | None:
@@ -45,9 +45,9 @@ class Source(Operator):
 class Sink(Operator):
     """Writes rows to its connector, once its whole region has succeeded.
 
-    `mode` says what happens to existing rows, `keys` by which columns rows are merged. Columns of `partition_by` become
-    folders (`carrier=UA/`); `files` tasks write one file each (with `partition_by`, one in each folder they have rows
-    for); None leaves the number to the plan.
+    `mode` decides what happens to existing rows, `keys` by which columns rows are merged. Columns of `partition_by`
+    become folders (`carrier=UA/`). `files` tasks write one file each (with `partition_by`, one in each folder that they
+    have rows for); None leaves the number to the plan.
     """
 
     default_name: ClassVar[str] = "Sink"
@@ -57,14 +57,14 @@ class Sink(Operator):
     partition_by: tuple[str, ...] = field(default=(), kw_only=True)
     files: int | None = field(default=None, kw_only=True)
     has_writer: bool = field(default=False, kw_only=True)
-    """Whether its writer is an operator of its own, made during translation (Flink's Sink V2)."""
+    """Whether its writer is a separate operator that the translation adds (Flink's Sink V2)."""
 
     def copies_what_it_reads(self) -> bool:
-        """Whether its connector writes files; a database or a catalog may refuse the rows."""
+        """Whether its connector writes files; a database or a catalog could refuse the rows."""
         return self.connector.has_folders
 
     def master_hooks(self) -> tuple[MasterHook, ...]:
-        """Return those of its connector."""
+        """Return the hooks of its connector."""
         return self.connector.sink_hooks
 
     def coordinator(self) -> CoordinatorKind | None:

@@ -1,4 +1,4 @@
-"""Operators that call the user's own functions, which Spark's optimizer cannot look into."""
+"""Operators that call user functions, which Spark's optimizer cannot look into."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graph_compiler.extensions import UNSAID
 
 @dataclass(frozen=True, slots=True)
 class FunctionOperator(Operator):
-    """The base class. `deterministic` false: the function may return other rows for the same input.
+    """The base class. `deterministic` false: the function may return different rows for the same input.
 
     `arguments` are bound to the function's keywords, by name; a parameter gets the value of the run.
     """
@@ -39,7 +39,7 @@ class FunctionOperator(Operator):
         return tuple(value.name for value in values if isinstance(value, ParameterReference))
 
     def load(self, parameters: Mapping[str, ParameterValue]) -> Callable[..., object]:
-        """Import the function, its arguments bound; raises FunctionNotImportableError if its name does not resolve."""
+        """Import the function, bind its arguments; raises FunctionNotImportableError if its name does not resolve."""
         function = self.function.load()
         bound = {
             name: parameters[value.name] if isinstance(value, ParameterReference) else value
@@ -56,7 +56,7 @@ class FunctionOperator(Operator):
 
 @dataclass(frozen=True, slots=True)
 class Transform(FunctionOperator):
-    """Applies a function from DataFrame to DataFrame; from several DataFrames, if it has several inputs."""
+    """Applies a function from one DataFrame, or several if it has several inputs, to a DataFrame."""
 
     default_name: ClassVar[str] = "Transform"
 
@@ -116,7 +116,7 @@ class Iterate(FunctionOperator):
 
     The function takes the state (first input), then the other inputs, and returns the next state. `until` is an
     aggregate over that state (`max(delta) < 0.001`); there are at most `max_iterations` rounds. Each round is staged,
-    so that its plan and its retries start there and not at the first.
+    so that the plan and the retries of a round start from the previous one.
     """
 
     default_name: ClassVar[str] = "Iterate"

@@ -20,7 +20,7 @@ _NO_AGGREGATES = Problem(
 class Aggregate(Operator):
     """One row for each key: the key columns, then (name, aggregate expression) in order.
 
-    With `grouping_sets`, one row for each key of each set, with NULL in the columns the set leaves out.
+    With `grouping_sets`, one row for each key of each set, with NULL in the columns that the set leaves out.
     """
 
     default_name: ClassVar[str] = "Aggregate"
@@ -33,7 +33,7 @@ class Aggregate(Operator):
         return tuple(expression for _, expression in self.aggregates)
 
     def problems(self) -> Iterator[Problem]:
-        """Yield missing aggregates, sets with columns that are no keys, and duplicate names."""
+        """Yield missing aggregates, sets with columns that are not keys, and duplicate names."""
         odd = sorted({key for keys in self.grouping_sets or () for key in keys} - set(self.keys))
         if odd:
             yield Problem(
@@ -90,9 +90,9 @@ class WindowAggregate(Operator):
 
 @dataclass(frozen=True, slots=True)
 class Deduplicate(Operator):
-    """Keeps one row for each key: the first by `order_by`, ties broken by the other columns; else any.
+    """Keeps one row for each key: the first by `order_by`, with ties broken by the other columns; else any row.
 
-    No keys: rows that are equal in all columns become one.
+    Without keys, rows that are equal in all columns become one.
     """
 
     default_name: ClassVar[str] = "Deduplicate"
@@ -104,7 +104,7 @@ class Deduplicate(Operator):
         return self.order_by
 
     def problems(self) -> Iterator[Problem]:
-        """Yield an order without keys: equal rows have none."""
+        """Yield an order without keys: equal rows have no order."""
         if self.order_by and not self.keys:
             yield Problem(
                 message="it has an order but no keys: rows that are equal in all columns have no order",

@@ -1,4 +1,4 @@
-"""Flink's ends of an iteration. They compile as in Flink and cannot be deployed: `iterate(…)` is what Spark runs."""
+"""Flink's ends of an iteration. They compile as in Flink but cannot be deployed; Spark can run `iterate(…)`."""
 
 from __future__ import annotations
 

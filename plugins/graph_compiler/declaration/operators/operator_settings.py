@@ -30,8 +30,8 @@ class RuntimeSettings:
 class OperatorSettings(RuntimeSettings):
     """All settings, as declared; None means not set on this operator.
 
-    `resource_profile` is the group as declared here, where more than its name was; resources None are unknown.
-    `expensive`: recomputing it is to be avoided, so AUTO stages its result.
+    `resource_profile` is the group as declared here, if more than its name was given; resources None are unknown.
+    `expensive`: recomputing it should be avoided, so AUTO stages its result.
     """
 
     description: str | None = None

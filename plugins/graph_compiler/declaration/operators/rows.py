@@ -163,7 +163,7 @@ class StorageLevel(StrEnum):
 class Cache(Operator):
     """Keeps its rows in the application while several consumers read them.
 
-    Only for speed: lost blocks are recomputed. Rows that must not be recomputed are staged.
+    It only saves time: lost blocks are recomputed. Rows that must not be recomputed are staged.
     """
 
     default_name: ClassVar[str] = "Cache"

@@ -27,14 +27,16 @@ KEYWORDS = (
     "exclusiveMaximum",
     "multipleOf",
 )
-"""What a parameter may have beside its default: JSON Schema's keywords for one value, and Airflow's for forms."""
+"""What a parameter may have besides its default: JSON Schema's keywords for one value, and Airflow's for forms."""
 
 
 def read_model(model: Any) -> tuple[dict[str, tuple[Any, dict[str, Any]]], tuple[Problem, ...]]:
     """Return the fields of a model, each with its default as a JSON value and its schema."""
     try:
         schema = model.model_json_schema(by_alias=False)
-    except Exception as error:  # whatever pydantic raises for a type without a JSON form
+    except (
+        Exception
+    ) as error:  # any exception: pydantic raises different ones for types without a JSON form
         return {}, (_no_parameters(model, words_of(error)),)
     if schema.get("type") != "object":
         return {}, (_no_parameters(model, "it is not a mapping of fields"),)
@@ -52,7 +54,7 @@ def read_model(model: Any) -> tuple[dict[str, tuple[Any, dict[str, Any]]], tuple
         defaults, again = (
             model().model_dump(mode="json", by_alias=False, warnings=False) for _ in range(2)
         )
-    except Exception as error:  # its own validators and factories may raise anything
+    except Exception as error:  # its validators and factories may raise any exception
         return {}, (_no_parameters(model, words_of(error)),)
     fields = {
         name: _resolved(field, schema.get("$defs", {}))
@@ -84,21 +86,21 @@ def _no_parameters(model: Any, reason: str) -> Problem:
 
 
 def refusals_of(error: Exception) -> list[tuple[str, str]]:
-    """Return the errors of a model with their keys; any other exception of its code is about the whole model."""
+    """Return the errors of a model with their keys; any other exception of its code concerns the whole model."""
     details = error.errors() if hasattr(error, "errors") else ()
     found = [(".".join(["params", *map(str, each["loc"])]), str(each["msg"])) for each in details]
     return found or [("params", f"{type(error).__name__}: {error}")]
 
 
 def words_of(error: Exception) -> str:
-    """Return all of them in one line."""
+    """Return all errors of an exception in one line."""
     return "; ".join(f"{key}: {words}" for key, words in refusals_of(error))
 
 
 def _resolved(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace references to definitions (of an Enum) by these, and leave out keywords that forms and checks ignore."""
+    """Replace references to definitions (of an Enum) by the definitions; leave out keywords that nothing here uses."""
     referred = definitions.get(str(field.get("$ref", "")).rpartition("/")[2], {})
     whole = {**referred, **field}
-    if "const" in whole:  # a Literal of one
+    if "const" in whole:  # a Literal with one value
         whole["enum"] = [whole["const"]]
     return {key: value for key, value in whole.items() if key in (*KEYWORDS, "anyOf")}

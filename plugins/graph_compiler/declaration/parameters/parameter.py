@@ -1,11 +1,11 @@
 """The parameters of a run: their names, defaults and schemas.
 
-    params={"late_after": 15}                                           a default, whose type is the type
+    params={"late_after": 15}                                           a default, whose type is the parameter's
     params={"late_after": {"default": 15, "minimum": 0, "title": "…"}}  with keywords of JSON Schema
     params=FlightsParams                                                a pydantic model: one parameter for each field
 
-A model gives its schema and validates values; pydantic itself is not imported here, since Spark's driver, which may
-import the same declaration for its functions, need not have it.
+A model provides its schema and validates values. Pydantic itself is not imported here: Spark's driver may import the
+same declaration for its functions, and does not need to have pydantic.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ParameterValue: TypeAlias = str | int | float | bool
 Params: TypeAlias = Mapping[str, Any] | type[Any]
 
 RUN_DATE = "run_date"
-"""The parameter every run has without being declared: its logical date, else the day it runs after."""
+"""The parameter that every run has without a declaration: its logical date, or the day on which it runs."""
 JSON_TYPES: Mapping[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 _ALLOWED = "a str, int, float or bool, or a mapping with one as its 'default'"
 
@@ -92,7 +92,11 @@ def _written(params: Mapping[str, Any]) -> dict[str, tuple[Any, dict[str, Any]]]
 
 def _refusal(name: object, default: object, schema: Mapping[str, Any]) -> Problem | None:
     key = f"params.{name}"
-    return _wrong_name(key, name) or _wrong_default(key, default, schema) or _odd_word(key, schema)
+    return (
+        _wrong_name(key, name)
+        or _wrong_default(key, default, schema)
+        or _unknown_keyword(key, schema)
+    )
 
 
 def _wrong_name(key: str, name: object) -> Problem | None:
@@ -139,13 +143,13 @@ def _wrong_default(key: str, default: object, schema: Mapping[str, Any]) -> Prob
 
 
 def is_bindable(value: object) -> bool:
-    """Whether a value is no number, or a number that both Spark and JSON can represent."""
+    """Whether a value is not a number, or a number that both Spark and JSON can represent."""
     if isinstance(value, float):
         return isfinite(value)
     return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
-def _odd_word(key: str, schema: Mapping[str, Any]) -> Problem | None:
+def _unknown_keyword(key: str, schema: Mapping[str, Any]) -> Problem | None:
     """Return the problem of a parameter's keyword or of its value, None if there is none."""
     for keyword, said in schema.items():
         if keyword not in KEYWORDS:

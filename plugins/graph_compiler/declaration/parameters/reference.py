@@ -1,4 +1,4 @@
-"""A parameter in place of a value, for arguments that are no SQL text: `transform(clean, least=param("least"))`."""
+"""A parameter in place of a value, for arguments that are not SQL text: `transform(clean, least=param("least"))`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ParameterReference:
 
 
 Argument: TypeAlias = str | int | float | bool | ParameterReference
-"""What a function can be given by keyword."""
+"""What a function's keyword can be bound to."""
 
 
 def param(name: str) -> ParameterReference:

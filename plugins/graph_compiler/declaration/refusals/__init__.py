@@ -1,1 +1,1 @@
-"""Calls that cannot be made: refused at once, or noted while a module is loaded, so that the rest of it is checked."""
+"""Invalid calls: refused at once, or noted while a module is loaded, so that the rest of the module is checked."""

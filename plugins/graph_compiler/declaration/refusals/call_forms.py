@@ -1,4 +1,4 @@
-"""Say why a call does not fit the form of what is called.
+"""Return why a call does not match the signature of what it calls.
 
 Csv("/in", nullvalue="NA")   →   Csv has no parameter 'nullvalue'
 allowed: Csv(path, schema=None, …, null_value='')
@@ -16,12 +16,12 @@ from graph_compiler.errors import Problem
 from graph_compiler.identifiers import did_you_mean, listing, shown
 
 HintOf = Callable[[str], str | None]
-"""Say where an argument of this name belongs; None where nobody knows."""
+"""Returns where an argument of this name belongs; None if that is unknown."""
 
 
 @cache
 def form_of(function: Callable[..., Any]) -> Signature:
-    """Return what a method or constructor takes beside the object."""
+    """Return the signature of a method or constructor, without the object itself."""
     takes = signature(function)
     return takes.replace(parameters=list(takes.parameters.values())[1:])
 
@@ -33,7 +33,7 @@ def form_problem(
     named: Mapping[str, object],
     hint_of: HintOf = lambda _: None,
 ) -> Problem:
-    """Return the problem of a call of `name` whose arguments cannot be bound to its form."""
+    """Return the problem of a call of `name` whose arguments do not match its signature."""
     takes = list(form.parameters.values())
     by_position = [p for p in takes if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     known = [p.name for p in takes if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]

@@ -1,4 +1,4 @@
-"""Note refused calls while a module is loaded, in place of raising for the first of them.
+"""Note refused calls while a module is loaded, instead of raising for the first of them.
 
 with collecting_refusals() as problems:
 orders = env.from_source(Csv("/in", nullvalue="NA"), "orders")   →   Refused; its problem is in `problems`
@@ -16,13 +16,13 @@ _COLLECTED: ContextVar[list[Problem] | None] = ContextVar("collected", default=N
 
 
 class Refused:
-    """What a refused call gives while refusals are collected: all may be called on it, and every call takes it."""
+    """The result of a refused call while refusals are collected: any call on it, or with it, is accepted."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self._problems = tuple(problems)
 
     def __getattr__(self, name: str) -> Refused:
-        """Return itself for whatever is called on it."""
+        """Return itself for any attribute."""
         if name.startswith("__"):
             raise AttributeError(name)
         return self
@@ -34,7 +34,7 @@ class Refused:
 
 @contextmanager
 def collecting_refusals() -> Iterator[list[Problem]]:
-    """Let refused calls note their problems here in place of raising."""
+    """Let refused calls note their problems in the yielded list, instead of raising."""
     found: list[Problem] = []
     token = _COLLECTED.set(found)
     try:
@@ -49,7 +49,7 @@ def is_collecting() -> bool:
 
 
 def note(problems: Iterable[Problem]) -> Refused:
-    """Note problems, each once, and return what stands for the call they are of."""
+    """Note problems, each once, and return a value in place of the refused call's result."""
     refused = Refused(problems)
     collected = _COLLECTED.get()
     assert collected is not None, "refusals are collected"
@@ -58,17 +58,17 @@ def note(problems: Iterable[Problem]) -> Refused:
 
 
 def add_new(known: list[Problem], refused: Refused) -> None:
-    """Add the problems of a refused call that are not known."""
+    """Add those problems of a refused call that are not in the list yet."""
     known.extend(problem for problem in problems_of(refused) if problem not in known)
 
 
 def problems_of(refused: Refused) -> tuple[Problem, ...]:
-    """Return why a call was refused: every name of the value itself stands for a call."""
+    """Return why a call was refused: every attribute of the value itself is a `Refused`."""
     return refused._problems
 
 
 def refused_among(arguments: Iterable[object], named: Mapping[str, object]) -> Refused | None:
-    """Return what a call was given in place of refused calls' values, in lists and mappings, too; None without any."""
+    """Return the first result of a refused call among arguments, in lists and mappings, too; None if there is none."""
     found = [
         problem
         for argument in (*arguments, *named.values())

@@ -1,6 +1,6 @@
-"""Hold calls of constructors to their form while a module is loaded: connectors, windows, schedules, environments.
+"""Check calls of constructors while a module is loaded: connectors, windows, schedules, environments.
 
-Elsewhere a wrong call raises TypeError, as any class does.
+Otherwise a wrong call raises TypeError, as for any class.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _REFUSED = "refused"
 
 
 class HeldToForm(ABCMeta):
-    """The class of classes whose wrong calls are noted inside `collecting_refusals`; abstract bases go with it."""
+    """The metaclass of classes whose wrong calls are noted inside `collecting_refusals`; abstract bases can use it."""
 
     def __call__(cls, *arguments: Any, **named: Any) -> Any:
-        """Make a value; return what stands for one where the call is refused, or was given such."""
+        """Make a value; return a `Refused` if the call is refused, or was passed one."""
         if not is_collecting():
             return super().__call__(*arguments, **named)
         if refused := refused_among(arguments, named):
@@ -49,8 +49,8 @@ class HeldToForm(ABCMeta):
 
     @property
     def __signature__(cls) -> Signature:
-        """Return what the constructor takes: `inspect` would take that of `__call__`."""
-        return form_of(cls.__init__)  # type: ignore[misc]  # a class's own is meant
+        """Return the signature of the constructor: `inspect` would take that of `__call__`."""
+        return form_of(cls.__init__)  # type: ignore[misc]  # of the class itself
 
 
 class StandsIn(type):

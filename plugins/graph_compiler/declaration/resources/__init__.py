@@ -1,1 +1,1 @@
-"""The resources that operators need, and those of the applications of a slot sharing group."""
+"""The resources that operators need, and those of a slot sharing group's applications."""

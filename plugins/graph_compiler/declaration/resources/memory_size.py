@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-# Spark alone would take `2gb` and a number without unit; a JVM does not start with the first as its -Xmx, and reads
-# bytes in the second where Spark reads mebibytes.
+# Spark alone also accepts `2gb` and a number without a unit. A JVM does not start with the first as its -Xmx, and takes
+# the second as bytes, Spark as mebibytes.
 _SIZE = re.compile(r"([0-9]+)([kmgt])", re.IGNORECASE)
 
 MEMORY_FORM = "a whole number and k, m, g or t, such as '2g' or '1536m'"
 SMALLEST_HEAP = "450m"
-"""What Spark wants of any JVM: one and a half times the 300m it keeps for itself."""
+"""The minimum that Spark requires of any JVM: one and a half times the 300m that it reserves for itself."""
 
 
 def parse_memory(text: object) -> int | None:

@@ -1,4 +1,4 @@
-"""The resources that one operator needs of an executor (Flink's ResourceSpec).
+"""The resources that one operator needs on an executor (Flink's ResourceSpec).
 
     ResourceSpec(cpu_cores=1, memory="2g").merge(ResourceSpec(cpu_cores=0.5, memory="512m"))   →   1.5 cores and 2560m
 
@@ -19,16 +19,16 @@ from graph_compiler.identifiers import listing
 
 CORES, MEMORY, OFF_HEAP = "cores", "memory", "off-heap memory"
 Amounts = Mapping[str, Decimal | None]
-"""How much there is of each resource: memory in bytes. None: not known. One that is not named: none of it."""
+"""Amounts of resources, with memory in bytes. None: unknown. A resource that is not named: none of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceSpec(metaclass=HeldToForm):
-    """What the operator needs of the executor that runs a subtask of it; cores may be a fraction.
+    """The resources that an operator needs on the executor that runs one of its subtasks; cores may be a fraction.
 
-    Of Flink's fields these mean something on Spark: CPU cores are an executor's cores, task heap memory its heap
+    These fields of Flink's class have a meaning on Spark: CPU cores are an executor's cores, task heap memory its heap
     (`spark.executor.memory`), task off-heap memory its off-heap memory (`spark.memory.offHeap.size`), extended
-    resources what `spark.executor.resource.<name>.amount` counts, such as `gpu`. Managed memory is left out: Spark
+    resources those of `spark.executor.resource.<name>.amount`, such as `gpu`. Managed memory is left out: Spark
     divides an executor's heap between execution and storage itself, and no operator can reserve a part of it.
     """
 
@@ -38,9 +38,9 @@ class ResourceSpec(metaclass=HeldToForm):
     extended_resources: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        """Keep a sorted copy of the mapping: equal needs are equal values, and later changes have no effect."""
+        """Keep a sorted copy of the mapping, so that equal needs are equal values, and later changes have no effect."""
         extended = self.extended_resources
-        # A value that is no mapping is refused as a count, with the operator.
+        # A value that is not a mapping is refused as a count, with its operator.
         given = extended if isinstance(extended, Mapping) else {"extended_resources": extended}
         object.__setattr__(self, "extended_resources", dict(sorted(given.items())))
 
@@ -87,7 +87,7 @@ SPEC_FORM = f"counts from 0, and memory as {MEMORY_FORM}"
 
 
 def merge_resources(specs: Iterable[ResourceSpec | None]) -> ResourceSpec | None:
-    """Add up the needs of a chain's operators; if one of them is unknown, so is the sum (Flink's rule)."""
+    """Add up the needs of a chain's operators; if one is unknown, so is the sum (Flink's rule)."""
     found = tuple(specs)
     known = [spec for spec in found if spec is not None]
     return reduce(ResourceSpec.merge, known) if len(known) == len(found) else None
@@ -121,5 +121,5 @@ def _is_count(value: object) -> bool:
 
 
 def _exact(value: float) -> Decimal:
-    # By its shortest text: a tenth of a core twice over is then 0.2, as with Flink's decimals.
+    # By its shortest text: twice a tenth of a core is then 0.2, as with Flink's decimals.
     return Decimal(str(value))

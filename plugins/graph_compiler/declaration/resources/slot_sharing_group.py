@@ -2,7 +2,7 @@
 
     SlotSharingGroup("big", driver_memory="4g", executor_memory="8g", executor_cores=4, executor_instances=3)
 
-becomes the options of spark-submit for every task whose operators are in the group:
+becomes the options of spark-submit for every task with operators in the group:
 
 | setting            | local[…]          | spark://                            | yarn, k8s           |
 | ------------------ | ----------------- | ----------------------------------- | ------------------- |
@@ -13,8 +13,8 @@ becomes the options of spark-submit for every task whose operators are in the gr
 | executor_instances | no                | with executor_cores, as their total | yes                 |
 | conf               | as Spark reads it | as Spark reads it                   | as Spark reads it   |
 
-In `local[4]` driver and executor are one JVM: `driver_memory` is its heap, and its cores are those the connection's
-master names. The application says in its log which settings its master ignored.
+In `local[4]`, driver and executor are one JVM: `driver_memory` is its heap, and the connection's master names its
+cores. The application logs which settings its master ignored.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ SPARK_SETTINGS: Mapping[str, str] = {
     "executor_cores": "spark.executor.cores",
     "executor_instances": "spark.executor.instances",
 }
-"""Each setting of a group, and what Spark calls it."""
+"""The settings of a group, with Spark's names for them."""
 
-# Where an application runs is set in one place, the Airflow connection, for all pipelines.
+# Where applications run is set in one place for all pipelines: the Airflow connection.
 _OF_THE_CONNECTION = ("spark.master", "spark.submit.deployMode")
 _EXTENDED = "spark.executor.resource."
 _AMOUNT = ".amount"
@@ -53,7 +53,7 @@ ConfValue = str | int | float | bool
 class SlotSharingGroup(metaclass=HeldToForm):
     """A named Spark resource profile; settings that are None are left to the installation and to Spark.
 
-    `conf` holds further settings by Spark's names (`spark.…`). A group without any setting is only a name.
+    `conf` holds further settings by Spark's names (`spark.…`). A group without settings is only a name.
     """
 
     name: str
@@ -66,7 +66,7 @@ class SlotSharingGroup(metaclass=HeldToForm):
 
     def __post_init__(self) -> None:
         """Keep a sorted copy of `conf`, as text: `True` and `"true"` are the same setting."""
-        # A value that is no mapping is refused among its keys, with the operator.
+        # A value that is not a mapping is refused among its keys, with its operator.
         given = self.conf if isinstance(self.conf, Mapping) else {repr(self.conf): ""}
         conf = {key: _as_text(value) for key, value in sorted(given.items())}
         object.__setattr__(self, "conf", conf)
@@ -80,7 +80,7 @@ class SlotSharingGroup(metaclass=HeldToForm):
     def executor(self) -> Amounts:
         """Return the resources of one executor; cores and memory that the group does not set are unknown.
 
-        Spark has neither off-heap memory nor extended resources unless a setting says so.
+        Spark has neither off-heap memory nor extended resources unless a setting requests them.
         """
         memory = None if self.executor_memory is None else parse_memory(self.executor_memory)
         has_off_heap = self.conf.get("spark.memory.offHeap.enabled") == "true"
@@ -98,7 +98,7 @@ class SlotSharingGroup(metaclass=HeldToForm):
         }
 
     def problems(self) -> Iterator[Problem]:
-        """Yield every setting that Spark would not start with."""
+        """Yield every setting that would prevent Spark from starting."""
         yield from self._memory_problems()
         yield from self._count_problems()
         yield from self._conf_problems()
@@ -153,7 +153,7 @@ def _counted(number: int | None, noun: str) -> str:
 
 
 def _size(text: str) -> int | None:
-    """Return a size of `conf` in bytes, where it may be a plain number; None if only Spark can parse it."""
+    """Return a size in `conf`, which may be a plain number, in bytes; None if only Spark can parse it."""
     return int(text) if text.isdecimal() else parse_memory(text)
 
 

@@ -26,11 +26,11 @@ _PLAIN: Mapping[Any, type] = {
     **{kind: kind for kind in (str, int, float, bool)},
     **{kind.__name__: kind for kind in (str, int, float, bool)},
 }
-"""Types of keywords that are looked at, as they are and as text; others are the function's own affair."""
+"""The types of keywords that are checked, as types and as text; others are left to the function."""
 
 
 def bound_arguments(arguments: Mapping[str, Argument]) -> tuple[tuple[str, Argument], ...]:
-    """Return arguments sorted by name: their order in a call does not matter."""
+    """Return arguments sorted by name, since their order in a call does not matter."""
     return tuple(sorted(arguments.items()))
 
 

@@ -46,8 +46,8 @@ class CombiningMethods(Stream):
     ) -> DataStream:
         """Join on equal columns: `on="carrier"`, several names, or {left name: right name}.
 
-        `condition` must hold too; it calls the sides `left` and `right`. A side that went through `broadcast()` is
-        sent whole to every partition of the other, and nothing is shuffled. `how="cross"` pairs all rows.
+        `condition` must also be true; it calls the sides `left` and `right`. A side after `broadcast()` is sent whole
+        to every partition of the other, and nothing is shuffled. `how="cross"` pairs all rows.
         """
         if how not in set(JoinType):
             self.refuse(
@@ -66,9 +66,9 @@ class CombiningMethods(Stream):
         lower: str,
         upper: str,
     ) -> DataStream:
-        """Join rows of one key whose event times are near: `times=("left_time", "right_time")`.
+        """Join rows with the same key and close event times: `times=("left_time", "right_time")`.
 
-        The right time lies between left time + `lower` and left time + `upper`, both included: `lower="-5 minutes"`.
+        The right time is between left time + `lower` and left time + `upper`, inclusive: `lower="-5 minutes"`.
         """
         if not _pairs(on):
             self.refuse("interval_join was given no key", allowed='names of columns: on="user"')
@@ -116,7 +116,7 @@ class CombiningMethods(Stream):
         self, other: DataStream, operator: Operator, on: tuple[tuple[str, str], ...]
     ) -> DataStream:
         self._check_streams(other)
-        # A broadcast side is in every partition: then neither side needs to be partitioned by key.
+        # A broadcast side is in every partition, so neither side has to be partitioned by key.
         if not on or self._is_broadcast() or other._is_broadcast():
             return self._several_inputs(operator, other)
         left, right = (tuple(pair[side] for pair in on) for side in (0, 1))

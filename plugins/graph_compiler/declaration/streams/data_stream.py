@@ -67,7 +67,8 @@ class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMeth
     def deduplicate(self, *keys: str, order_by: str | Sequence[str] = ()) -> DataStream:
         """Keep one row for each key, the first by `order_by`: `deduplicate("user", order_by="seen DESC")`.
 
-        No keys: rows that are equal in all columns become one. No order: any row of a key, which may differ each time.
+        Without keys, rows that are equal in all columns become one. Without an order, any row of a key is kept, which
+        may be a different one each time.
         """
         order = (order_by,) if isinstance(order_by, str) else tuple(order_by)
         return self._hashed(keys)._one_input(Deduplicate(keys, order), state_keys=keys)
@@ -83,7 +84,7 @@ class DataStream(RowMethods, FunctionMethods, CombiningMethods, PartitioningMeth
         partition_by: str | Sequence[str] = (),
         files: int | None = None,
     ) -> DataStreamSink:
-        """Write the rows, once the whole task has succeeded: `SinkMode` says what happens to existing rows.
+        """Write the rows, once the whole task has succeeded; `SinkMode` decides what happens to existing rows.
 
         `merge` replaces rows by their `keys`. Columns of `partition_by` become folders; `files` is the number of files
         (see `Sink`).

@@ -1,4 +1,4 @@
-"""Methods that take the user's own functions, or a whole query."""
+"""Methods that take user functions, or a whole query."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from graph_compiler.declaration.streams.data_stream import DataStream
 
 SQL_INPUT = "input"
-"""How a query over one stream calls it."""
+"""The name of the only stream in its query."""
 
 
 @held_to_signatures
 class FunctionMethods(Stream):
     """Functions and queries beside the declarative operators. A function is imported by its name, never pickled.
 
-    `deterministic=False` says that a function may return other rows for the same input: several readers of its result
-    then read one staged copy. `expensive=True` is `.expensive()`. Other keywords are passed to the function: values, or
-    `param("name")` for the run's value of a parameter.
+    `deterministic=False` declares that a function may return different rows for the same input: several readers of its
+    result then read one staged copy. `expensive=True` is `.expensive()`. Other keywords are passed to the function:
+    values, or `param("name")` for the run's value of a parameter.
     """
 
     def transform(
@@ -102,9 +102,9 @@ class FunctionMethods(Stream):
         return self._one_input(operator, expensive=expensive)
 
     def apply(self, operator: Operator, *others: DataStream) -> DataStream:
-        """Apply an operator of another package: `apply(Unpivot(("jan", "feb")))`; it reads these rows, then the others.
+        """Apply an operator of another package: `apply(Unpivot(("jan", "feb")))`; it reads these rows, then `others`.
 
-        How a package adds operators: CONTRIBUTING.md.
+        CONTRIBUTING.md describes how a package adds operators.
         """
         if not isinstance(operator, Operator) or isinstance(operator, Source | Sink):
             self.refuse(f"apply was given {shown(operator)}", allowed="an operator of a package")
@@ -128,9 +128,9 @@ class FunctionMethods(Stream):
     ) -> DataStream:
         """Apply `step(state, *others)` to its own result, starting with these rows, and return the last state.
 
-        `until` is an aggregate over the state, such as `max(change) < 0.001`: the loop ends when it is true, and after
-        `max_iterations` rounds in any case. Each round is staged, so that a round's plan starts with the result of the
-        previous one.
+        `until` is an aggregate over the state, such as `max(change) < 0.001`: the loop ends when it is true, or after
+        `max_iterations` rounds. Each round is staged, so that a round's plan starts with the result of the previous
+        one.
         """
         ref = self._function(step, "iterate", 1 + len(others), arguments)
         bound = bound_arguments(arguments)

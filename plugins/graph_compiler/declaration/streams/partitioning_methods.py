@@ -1,4 +1,4 @@
-"""Methods that say how rows travel from one operator to the next."""
+"""Methods that decide how rows move from one operator to the next."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class PartitioningMethods(Stream):
     def pipelined(self, reason: str) -> DataStream:
         """Run the readers of these rows in the task that computes them, even under ALL_EXCHANGES_BLOCKING.
 
-        `reason` is shown with the edge. Refused where the rows have to be staged on this edge: between two slot sharing
-        groups, after a contract, where tasks would wait for each other, or together with `stage`.
+        `reason` is shown with the edge. Refused if the rows must be staged on this edge: between two slot sharing
+        groups, after a contract, if tasks would wait for each other, or together with `stage`.
         """
         if not reason.strip():
             self.refuse(
@@ -57,10 +57,10 @@ class PartitioningMethods(Stream):
         return self._set(expensive=True)
 
     def deterministic(self) -> Self:
-        """Declare that this operator gives the same rows, or rows that count as equal, whenever it is recomputed.
+        """Declare that this operator gives the same rows, or equivalent rows, whenever it is recomputed.
 
         If its staged result is lost and recomputed, tasks that have read the lost copy are not repeated, even if the
-        two copies differ (sums of DOUBLE in another order) or cannot be compared. Nor are rows staged for several
+        two copies differ (sums of DOUBLE in another order) or cannot be compared. Also, rows are not staged for several
         readers because its order may have ties, or its source may change: this declares that they do not.
         """
         return self._set(deterministic=True)
@@ -81,8 +81,8 @@ class PartitioningMethods(Stream):
         """Send each row to the partition that an expression or a function returns.
 
         An expression counts modulo the next operator's partitions: `partition_custom("year - 1990")`. An importable
-        function gets the value of the key column (a tuple of several) and the number of partitions, like Flink's
-        Partitioner: `partition_custom(by_hub, "dest")`; a number out of range fails the task.
+        function receives the value of the key column (a tuple if there are several) and the number of partitions, like
+        Flink's Partitioner: `partition_custom(by_hub, "dest")`; a number out of range fails the task.
         """
         partitioner = self._custom_partitioner(partition, keys, self.environment.next_id())
         return self._partition(partitioner, id=partitioner.selector)

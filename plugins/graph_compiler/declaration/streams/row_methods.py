@@ -63,7 +63,7 @@ class RowMethods(Stream):
         return self._one_input(Cast((*(types or {}).items(), *columns.items())))
 
     def flat_map(self, generator: str, *columns: str, outer: bool = False) -> DataStream:
-        """Return a row for each row a generator makes: `flat_map("posexplode(items)", "position", "item")`.
+        """Return a row for each row that a generator makes: `flat_map("posexplode(items)", "position", "item")`.
 
         `outer` keeps rows without generated rows, with NULLs.
         """

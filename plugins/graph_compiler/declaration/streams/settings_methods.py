@@ -48,7 +48,7 @@ class Declared:
         return self._set(uid=uid)
 
     def uid_hash(self, uid_hash: str) -> Self:
-        """Keep the id the operator had in an older version: 32 hexadecimal digits, as `explain --graph job` shows them.
+        """Keep the id that the operator had in an older version: 32 hexadecimal digits, as in `explain --graph job`.
 
         Set on the first operator of a job vertex, it names the vertex's staged results, which then stay reusable. As in
         Flink, the operator's own id is still derived from its uid or its place.
@@ -154,7 +154,7 @@ class Declared:
 
 
 def _call(transformation: Transformation) -> str:
-    """Return the call that added a transformation which is no operator."""
+    """Return the call that added a transformation which is not an operator."""
     match transformation:
         case PartitionTransformation(staging_reason=str()):
             return "stage"
@@ -169,7 +169,7 @@ def _call(transformation: Transformation) -> str:
 
 
 _CALLS = {"HASH": "key_by", "GLOBAL": "global_", "CUSTOM": "partition_custom"}
-"""The calls that do not have the name of their partitioner."""
+"""The calls that are not named after their partitioner."""
 
 
 def _is_spec(value: object) -> bool:

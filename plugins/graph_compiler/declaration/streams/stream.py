@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Stream(Declared):
-    """The output of one transformation: only the environment and an id."""
+    """The output of one transformation, as an environment and an id."""
 
     def _one_input(
         self,
@@ -120,7 +120,7 @@ class Stream(Declared):
         arguments: int = 1,
         named: Mapping[str, Argument] | None = None,
     ) -> FunctionRef:
-        """Return a reference to a function, called with so many arguments, and with keywords unless `named` is None."""
+        """Return a reference to a function called with so many arguments, and with keywords unless `named` is None."""
         try:
             reference = FunctionRef.of(function)
         except FunctionNotImportableError as error:
@@ -163,7 +163,7 @@ class Stream(Declared):
 
 
 def _words(value: object) -> str:
-    """Return a message's words for a value that is no stream, if it is one of our types."""
+    """Return a description of a value that is not a stream, if it is one of our types."""
     kinds = {
         "DataStreamSink": "a sink, which has no output",
         "WindowedStream": "windowed rows, which need aggregate",

@@ -1,1 +1,1 @@
-"""A compiled pipeline as descriptors of its regions: what each computes, and where its templates are."""
+"""A compiled pipeline as descriptors of its regions: what each of them computes, and where its templates are."""

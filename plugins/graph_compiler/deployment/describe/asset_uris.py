@@ -1,10 +1,10 @@
-"""The place of a source or a sink as a URI that is the same in every run: without its templated parts.
+"""The place of a source or a sink as a URI that is the same in every run, without its templated parts.
 
     {{ params.output }}/delays/day={{ ds }}   →   file:///data/out/delays       params by their defaults
     jdbc:postgresql://db:5432/shop, sales.orders   →   postgresql://db:5432/shop/sales/orders
     a table of Spark's catalog, shop.orders   →   x-spark-table:///shop/orders
 
-Users, passwords and options of a connection are no part of it. Each kind of connector decides which of its fields are.
+Users, passwords and connection options are not part of it. Each kind of connector decides which of its fields are.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 
 
 def asset_uri(connector: Connector, defaults: Mapping[str, ParameterValue]) -> str | None:
-    """Return the URI; None for what no other pipeline can use (rows in the declaration, a query)."""
+    """Return the URI; None for a place that no other pipeline can use (rows in the declaration, a query)."""
 
     def value(found: re.Match[str]) -> str:
         name = found[1] or found[2]
@@ -31,6 +31,6 @@ def asset_uri(connector: Connector, defaults: Mapping[str, ParameterValue]) -> s
 
 
 def parameters_in(connector: Connector) -> frozenset[str]:
-    """Return the parameters that its place depends on."""
+    """Return the parameters that a connector's place depends on."""
     found = _PARAMETER.findall(" ".join(connector.texts().values()))
     return frozenset(name or other for name, other in found)

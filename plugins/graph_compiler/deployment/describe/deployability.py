@@ -1,4 +1,4 @@
-"""Pipelines that can be compiled but not deployed: Flink's graphs have features that Spark does not run."""
+"""Pipelines that can be compiled but not deployed: Flink's graphs have features that Spark cannot run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check_deployable(compiled: CompiledPipeline) -> None:
 
 
 def _checkpointing(options: PipelineOptions) -> str | None:
-    """Return the key of a checkpoint option that is set: Flink's rules read it in STREAMING graphs only."""
+    """Return the key of a checkpoint option that is set: Flink's rules use it only in STREAMING graphs."""
     for name, field in PipelineOptions.model_fields.items():
         is_set = getattr(options, name) != field.default
         if is_set and str(field.alias).startswith("execution.checkpointing."):
@@ -43,7 +43,7 @@ def _checkpointing(options: PipelineOptions) -> str | None:
 
 
 def _sinks_of_one_name(pipeline: Pipeline) -> Iterator[Problem]:
-    """Find sinks with the name of an earlier sink; sinks without a name share that of their kind."""
+    """Find sinks with the same name as an earlier sink; sinks without a name share that of their kind."""
     first: dict[str, PhysicalTransformation] = {}
     for sink in pipeline.operators:
         if not isinstance(sink.operator, Sink) or sink.name == sink.operator.default_name:

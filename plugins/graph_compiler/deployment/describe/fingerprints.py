@@ -1,7 +1,7 @@
 """A digest of what each operator computes: if fingerprints are equal, a staged result may be reused (decision 3).
 
-An operator id says *where* an operator is; a fingerprint *what* it computes: its parameters, the source
-of its function's module, the fingerprints of its inputs with their partitioners, and the session it runs in.
+An operator id identifies an operator's position, a fingerprint what it computes: its parameters, the source of its
+function's module, the fingerprints of its inputs with their partitioners, and the session it runs in.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def own_digests(graph: StreamGraph) -> dict[int, str]:
 def fingerprints(
     graph: StreamGraph, digests: Mapping[int, str], session: Mapping[str, str]
 ) -> dict[int, str]:
-    """Return a sha256 of all that determines a node's rows: its own digest, its inputs', and the session's settings."""
+    """Return a sha256 of all that determines a node's rows: its own digest, its inputs', the session's settings."""
     found: dict[int, str] = {}
     ids = [node.id for node in graph.nodes]
     for id in post_order(ids, lambda id: [edge.source_id for edge in graph.in_edges[id]]):
@@ -58,5 +58,5 @@ def fingerprints(
 
 
 def digest(content: object) -> str:
-    """Return the sha256 of a JSON document, whatever the order of its keys."""
+    """Return the sha256 of a JSON document, independent of the order of its keys."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""A region's task without Airflow: its places are rendered here, with values that do not need an Airflow run.
+"""A region's task without Airflow: its places are rendered here, from values that do not need an Airflow run.
 
 Templates may name `params`, `run_date`, `ds`, `ds_nodash` and `run_id`.
 """
@@ -26,7 +26,7 @@ class RenderingError(GraphCompilerError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeskRun:
-    """A run without Airflow. `day` is its logical date, as 2013-01-01; `params` are all of the pipeline's."""
+    """A run without Airflow. `day` is its logical date, such as 2013-01-01; `params` are all of the pipeline's."""
 
     day: str
     params: Mapping[str, ParameterValue]
@@ -53,7 +53,7 @@ def _render(text: str, run: DeskRun) -> str:
     if not any(marker in text for marker in ("{{", "{%", "{#")):
         return text
     try:
-        # Imported when called: Jinja comes with Airflow, and the compiler does not need it.
+        # Imported when called: Jinja is installed with Airflow, and the compiler does not need it.
         from jinja2 import StrictUndefined, TemplateError
         from jinja2.sandbox import SandboxedEnvironment
     except ImportError:

@@ -81,7 +81,7 @@ def describe_regions(compiled: CompiledPipeline) -> tuple[RegionDescriptor, ...]
 def _facts(compiled: CompiledPipeline) -> _Facts:
     digests, execution_graph = own_digests(compiled.stream_graph), compiled.execution_graph
     consumers = result_consumers(compiled)
-    assert execution_graph is not None, "what leaves a parallelism open is not deployed"
+    assert execution_graph is not None, "a pipeline with an undecided parallelism is not deployed"
     return _Facts(
         compiled=compiled,
         staged_results=staged_results(compiled),
@@ -110,7 +110,7 @@ class _Facts:
     operator_ids: Mapping[int, OperatorId]
 
     def staged_input(self, edge: StreamEdge) -> StagedInput | None:
-        """Return the staged result that an edge reads, None if it stays in memory."""
+        """Return the staged result that an edge reads, None if the edge stays in memory."""
         job_edge = self.compiled.job_graph.edge.get(JobEdgeId(edge.id))
         if job_edge is None or job_edge.staging is None:
             return None
@@ -135,8 +135,8 @@ class _Facts:
 def staged_results(compiled: CompiledPipeline) -> dict[Output, IntermediateDataSetId]:
     """Return one result for each staged output, however many data sets the job graph has for it.
 
-    Two consumers that hash by different keys have two data sets in Flink, each in its own partitioning. Staged data is
-    written once, in the producer's partitioning (decision 7), and has the id of the first of them.
+    In Flink, two consumers that hash by different keys have two data sets, each with its own partitioning. Staged data
+    are written once, in the producer's partitioning (decision 7), and have the id of the first data set.
     """
     found: dict[Output, IntermediateDataSetId] = {}
     for staged in compiled.job_graph.staged_edges:
@@ -157,9 +157,9 @@ def operator_ids(compiled: CompiledPipeline) -> dict[int, OperatorId]:
 
 
 def _plan_id(facts: _Facts) -> str:
-    """Return a digest of the regions, the cuts and what every operator computes; without line numbers.
+    """Return a digest of the regions, the cuts and what every operator computes, without line numbers.
 
-    The id of a staged result counts if it is a uid hash; any other follows from its vertex.
+    The id of a staged result is included if it is a uid hash; any other id follows from its vertex.
     """
     compiled = facts.compiled
     regions = [[region.id, list(region.vertex_ids)] for region in compiled.deployment.regions]
@@ -252,12 +252,12 @@ def _describe_result(output: Output, id: IntermediateDataSetId, facts: _Facts) -
 
 
 def _session() -> dict[str, str]:
-    """Return the settings and versions that can change a result, beside the declaration."""
+    """Return the settings and versions, besides the declaration, that can change a result."""
     return {**SESSION, "spark.version": _spark_version()}
 
 
 def _spark_version() -> str:
-    """Return the version of the pyspark that is installed beside Airflow; workers run the same."""
+    """Return the version of the pyspark that is installed with Airflow; workers run the same."""
     try:
         return version("pyspark")
     except PackageNotFoundError:

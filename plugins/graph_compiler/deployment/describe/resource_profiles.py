@@ -1,4 +1,4 @@
-"""Settings of a resource profile that have no effect: those we pin, and those that a master ignores."""
+"""Settings of a resource profile that have no effect: pinned settings, and those that a master ignores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graph_compiler.identifiers import listing
 def pinned_settings(
     profiles: Iterable[SlotSharingGroup], session: Mapping[str, str]
 ) -> tuple[Problem, ...]:
-    """Yield settings in `conf` that `session` pins for every application: they would be overridden silently."""
+    """Yield settings in `conf` that `session` pins for every application: they would be silently overridden."""
     return tuple(
         Problem(
             message=f"slot sharing group '{profile.name}' sets {key} to {value!r}",

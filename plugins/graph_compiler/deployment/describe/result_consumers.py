@@ -1,4 +1,4 @@
-"""Which regions read each staged result, and whether copies of it may have to be compared."""
+"""The regions that read each staged result, and the results whose copies may have to be compared."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def result_consumers(compiled: CompiledPipeline) -> dict[Output, tuple[RegionId,
 def compared_results(
     compiled: CompiledPipeline, consumers: Mapping[Output, tuple[RegionId, ...]]
 ) -> frozenset[Output]:
-    """Return the staged outputs of which a consumer may have finished when they are recomputed.
+    """Return the staged outputs whose recomputation may come after a consumer has finished.
 
-    A task that recomputes a result has not finished. So it is one of several consumers; or it reads from the only one,
-    whose own result is lost too, and which has other outputs.
+    The task that recomputes a result has not finished. So either the result has other consumers; or the task reads from
+    the only consumer, whose own result is also lost, and which has other outputs.
     """
     staged = Counter(region_of(compiled, node_id) for node_id, _ in consumers)
     sinks = Counter(

@@ -1,4 +1,4 @@
-"""A run's parameters: text from a person, the API or Jinja, as a value of its default's type."""
+"""A run's parameters: text from the command line, the API or Jinja, as values of their defaults' types."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TRUTH = {"true": True, "false": False}
 
 
 def parse_parameter(name: str, text: str, defaults: Mapping[str, ParameterValue]) -> ParameterValue:
-    """Return the typed value; raises ParameterError for an unknown name or text of another type."""
+    """Return the typed value; raises ParameterError for an unknown name, or text of a wrong type."""
     if name not in defaults:
         hint = did_you_mean(name, defaults)
         raise ParameterError(
@@ -41,7 +41,7 @@ def parse_parameter(name: str, text: str, defaults: Mapping[str, ParameterValue]
 
 
 def check_parameters(pipeline: Pipeline, values: Mapping[str, ParameterValue]) -> None:
-    """Raise ParameterError with all problems of values, by the schemas and by the model that declares them."""
+    """Raise ParameterError with all problems of the values, found by the schemas and the model that declares them."""
     declared = {
         parameter.name: values.get(parameter.name, parameter.default)
         for parameter in pipeline.parameters
@@ -62,7 +62,7 @@ def _refused_by_model(
     if model is None:
         return
     try:
-        # As JSON, which is what triggers send: a strict model takes the text of a date from it.
+        # As JSON, which is what triggers send: from JSON, a strict model accepts text as a date.
         model.model_validate_json(json.dumps(dict(values)), by_alias=False, by_name=True)
     except Exception as error:  # a user's validators may raise any exception
         for key, words in refusals_of(error):

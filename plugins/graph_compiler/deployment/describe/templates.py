@@ -1,9 +1,9 @@
-"""Templates are for places (decision 24): find them in a region, and put the rendered values back.
+"""Templates are only for places (decision 24): find them in a region, and insert the rendered values.
 
     {"flights.path": "{{ params.input }}/flights.csv"}     keys are for people: Airflow shows them as rendered fields
 
-Airflow renders the values one by one, as strings, before anything is JSON; expressions never pass through Jinja, and
-secrets never get here. Each kind of connector decides which of its texts are places (`Connector.texts`).
+Airflow renders the values one by one, as strings, before they become JSON. Expressions and secrets never pass through
+Jinja. Each kind of connector decides which of its texts are places (`Connector.texts`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def find_places(region: RegionDescriptor) -> dict[str, str]:
 def fill_places(region: RegionDescriptor, rendered: Mapping[str, str]) -> RegionDescriptor:
     """Return the region with rendered places; `rendered` has the keys of `find_places`.
 
-    Raises InvalidPipelineError if a rendered text is one that its connector does not accept from the trigger of a run.
+    Raises InvalidPipelineError if a rendered text is one that its connector does not accept from a run's trigger.
     """
     filled: dict[int, dict[str, str]] = {}
     operators: dict[int, OperatorDescriptor] = {}

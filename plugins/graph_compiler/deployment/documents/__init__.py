@@ -1,1 +1,1 @@
-"""Read the documents below the staging root: one place for what kind, size and form they may have."""
+"""The documents below the staging root: their kinds, limits and forms, in one place."""

@@ -1,9 +1,9 @@
 """The document for Spark: a compiled region, and the execution that runs it.
 
-    RegionDescriptor          a function of the declaration; vertices, operators, results
+    RegionDescriptor          depends only on the declaration; vertices, operators, results
     TaskDeploymentDescriptor  the same with templates rendered, plus run, attempt and staging root; Flink's noun
 
-The driver reads it with the standard library; `wire.from_wire` checks every field.
+The driver reads it with only the standard library; `wire.from_wire` checks every field.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class StagedInput:
 class InputDescriptor:
     """One in-edge of an operator.
 
-    `staged` None means the producer `node_id` runs in this application; else its rows are read from there.
+    If `staged` is None, the producer `node_id` runs in this application; otherwise its rows are read from there.
     `producer_parallelism` is what the producer's declaration sets, None if it sets none. Inputs with the same
     `type_number` are combined (union).
     """
@@ -98,9 +98,9 @@ class VertexDescriptor:
 class ResultDescriptor:
     """A result that this region stages: the output of `node_id`, with an `output_tag` if it is a side output.
 
-    `partitions` None: as many as the plan has. `consumers` are the regions that read it. `is_compared`: one of them may
-    have read one copy of it when another copy is committed. `deterministic`: the declaration says that all copies count
-    as equal.
+    `partitions` None: as many as the plan has. `consumers` are the regions that read it. `is_compared`: a consumer may
+    have read one copy of it when another copy is committed. `deterministic`: the declaration treats all copies as
+    equal.
     """
 
     id: IntermediateDataSetId
@@ -154,7 +154,7 @@ class RegionDescriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionAttempt:
-    """One attempt at a region: Airflow's try `attempt_number` + 1. `execution_id` is new for every try."""
+    """One attempt at a region: Airflow's try `attempt_number` + 1. Every try has a new `execution_id`."""
 
     execution_id: str
     attempt_number: int
@@ -165,7 +165,7 @@ class TaskDeploymentDescriptor:
     """Everything that one Spark application needs. `parameters` are bound to `:name` in expressions.
 
     `identity` is that of the run. `logical_date` is the run's, None if it has none. `clears_others`: the caller can
-    rerun tasks that have finished.
+    make tasks run again that have finished.
     """
 
     version: int
@@ -188,5 +188,5 @@ class TaskDeploymentDescriptor:
 
     @classmethod
     def from_json(cls, text: str) -> TaskDeploymentDescriptor:
-        """Decode; raises DescriptorError if form or version differ."""
+        """Decode; raises DescriptorError if the form or the version is a different one."""
         return from_json(cls, text, version=VERSION)

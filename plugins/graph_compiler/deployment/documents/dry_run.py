@@ -21,7 +21,7 @@ class DryRunRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VertexPlan:
-    """Spark's physical plan up to and with the last operator of a job vertex."""
+    """Spark's physical plan up to and including the last operator of a job vertex."""
 
     region_id: RegionId
     vertex: str
@@ -30,7 +30,7 @@ class VertexPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRunAnswer:
-    """All findings, in the order of the operators. `warnings`: those that may fail only on some rows."""
+    """All findings, in the order of the operators. `warnings` are those that may fail only for some rows."""
 
     findings: tuple[Failure, ...]
     warnings: tuple[Failure, ...]

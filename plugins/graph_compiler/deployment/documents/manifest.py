@@ -10,12 +10,12 @@ from graph_compiler.identifiers import IntermediateDataSetId
 
 VERSION = 3
 _WITHOUT_CHECKSUMS = 2
-"""The version whose files had no `checksums`: a run that was on its way when this program was upgraded has them."""
+"""The version whose files have no `checksums`: runs that were active when this program was upgraded have it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFile:
-    """One file, relative to the manifest's `location`; rows and bytes as its footer and size say.
+    """One file, relative to the manifest's `location`; rows are those in its footer, bytes its size.
 
     `checksums` is the digest of its checksum file (`hadoop_checksums.py`); None in manifests of version 2.
     """
@@ -46,7 +46,7 @@ class ContractCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedRead:
-    """Which commit of a result an execution has read."""
+    """The commit of a result that an execution has read."""
 
     result_id: IntermediateDataSetId
     epoch: int
@@ -57,7 +57,7 @@ class Manifest:
     """One committed epoch. `schema` is Spark's schema JSON; `parent_epoch` None for the first.
 
     `checksum` is that of the rows in any order (`results/row_checksum.py`); None if they have none.
-    `deterministic`: the declaration says that all epochs count as equal. `inputs` are the results it was computed from.
+    `deterministic`: the declaration treats all epochs as equal. `inputs` are the results it was computed from.
     """
 
     version: int
@@ -82,18 +82,18 @@ class Manifest:
 
     @property
     def rows(self) -> int:
-        """Count the rows of all files."""
+        """Return the number of rows in all files."""
         return rows_of(self.partitions)
 
     @property
     def bytes(self) -> int:
-        """Add up the sizes of all files."""
+        """Return the total size of all files."""
         return sum(file.bytes for file in self.files)
 
     def replaces(self, other: Manifest) -> bool:
-        """Whether this may replace the other for its readers: both have the same rows, or are declared to.
+        """Whether this manifest may replace the other for its readers: both have the same rows, or are declared equal.
 
-        Without checksums the rows may differ.
+        Without checksums, the rows may differ.
         """
         if self.deterministic and other.deterministic:
             return self.schema == other.schema
@@ -105,14 +105,14 @@ class Manifest:
 
 
 def rows_of(partitions: tuple[ManifestPartition, ...]) -> int:
-    """Count the rows of all files."""
+    """Return the number of rows in all files."""
     return sum(file.rows for partition in partitions for file in partition.files)
 
 
 def upgraded(document: dict[str, Json]) -> dict[str, Json]:
-    """Return a document of the previous version as one of this version, and any other unchanged.
+    """Return a document of the previous version as one of this version, and any other document unchanged.
 
-    Results of the previous version are read as they were then: their files are checked by size.
+    Results of the previous version are read as before: only the sizes of their files are checked.
     """
     if document.get("version") != _WITHOUT_CHECKSUMS:
         return document

@@ -1,6 +1,6 @@
 """The progress of an execution, written by its driver while it runs. Its report replaces it at the end.
 
-An execution whose driver died has no report, but its last progress.
+An execution whose driver died has no report, only its last progress.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurrentStep:
-    """What runs now, `since` when (seconds since the epoch)."""
+    """What is running, and `since` when (seconds since the epoch)."""
 
     operator: str
     phase: Phase
@@ -24,9 +24,9 @@ class CurrentStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionProgress:
-    """`current` None: nothing runs for an operator at the moment. `ui_url`: Spark's UI, None if that is off.
+    """`current` None: nothing is running for an operator at the moment. `ui_url`: Spark's UI, None if that is off.
 
-    The rest is as in ExecutionReport, up to now.
+    The other fields are as in ExecutionReport, so far.
     """
 
     version: int
@@ -38,5 +38,5 @@ class ExecutionProgress:
 
     @classmethod
     def from_json(cls, text: str) -> ExecutionProgress:
-        """Decode; raises DescriptorError where form or version differ."""
+        """Decode; raises DescriptorError if the form or the version is a different one."""
         return from_json(cls, text, version=VERSION)

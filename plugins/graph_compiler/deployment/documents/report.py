@@ -1,7 +1,7 @@
-"""The report of an execution: outcome, cause, rows. No report means that the driver died: an environment error.
+"""The report of an execution: outcome, cause, rows. Without a report, the driver died: an environment error.
 
-Rows and bytes of outputs come from the footers of committed files and are exact. Rows of operators in between come from
-Spark's SQL metrics: None if the executed plan has no node with exactly this operator's rows.
+Rows and bytes of outputs come from the footers of committed files, and are exact. Rows of operators in between come
+from Spark's SQL metrics: None if the executed plan has no node with exactly this operator's rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ VERSION = 4
 
 
 class ThrowableType(StrEnum):
-    """What a failure means for a retry (Flink's noun)."""
+    """The type of a failure, which determines whether a retry can help (Flink's noun)."""
 
     NON_RECOVERABLE_ERROR = "NON_RECOVERABLE_ERROR"
     PARTITION_DATA_MISSING_ERROR = "PARTITION_DATA_MISSING_ERROR"
@@ -33,7 +33,7 @@ class ThrowableType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why an execution failed. `operator` None if no single operator caused it; `message` is for people."""
+    """Why an execution failed. `operator` is None if no single operator caused it; `message` is for people."""
 
     throwable_type: ThrowableType
     operator: str | None
@@ -74,9 +74,9 @@ class OperatorMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VertexMetrics:
-    """One job vertex, its operators head first; `seconds` are those of the actions run for its operators.
+    """One job vertex, its operators head first; `seconds` are those of the actions that ran for its operators.
 
-    `seconds` None: it ran as a part of other vertices' actions, and Spark does not time parts.
+    `seconds` None: it ran as part of other vertices' actions, and Spark does not measure parts.
     """
 
     vertex_id: JobVertexId
@@ -93,9 +93,9 @@ class VertexMetrics:
 class Phase(StrEnum):
     """The purpose of a Spark action.
 
-    EVALUATE: an operator becomes a part of a plan (a schema is inferred). SHARE: rows that several read are fixed.
-    STAGE: they are kept for other tasks. PREPARE: a sink's rows are written beside its target. PREVIEW: somebody looks
-    at them.
+    EVALUATE: an operator becomes part of a plan (a schema is inferred). SHARE: rows with several readers are fixed.
+    STAGE: rows are staged for other tasks. PREPARE: a sink's rows are written beside its target. PREVIEW: rows are
+    shown to a user.
     """
 
     EVALUATE = "evaluate"
@@ -107,7 +107,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlowestTask:
-    """The longest task of a stage beside the median of its `tasks`: far apart, the stage's rows are skewed."""
+    """The longest task of a stage and the median of its `tasks`: if they differ a lot, the stage's rows are skewed."""
 
     stage_id: int
     tasks: int
@@ -121,7 +121,7 @@ class SlowestTask:
 
     @property
     def is_skewed(self) -> bool:
-        """Whether it is worth reporting: it delayed the others for more than a moment."""
+        """Whether it should be reported: it delayed the other tasks for more than a moment."""
         return self.longest_seconds > max(10.0, 3 * self.median_seconds)
 
 
@@ -129,9 +129,9 @@ class SlowestTask:
 class ActionMetrics:
     """What Spark ran for one operator; `name` is Spark's job description.
 
-    `seconds` are the driver's; the bytes are sums over the tasks of all `stage_ids`, repeated ones included.
-    `input_bytes` are what Spark counts of files it reads; other connectors count none. `slowest_task` is that of the
-    stage where it exceeds the median most; None where no stage of several tasks ran for long enough to tell.
+    `seconds` are the driver's; the bytes are sums over the tasks of all `stage_ids`, including repeated ones.
+    `input_bytes` are those that Spark counts for files; other connectors count none. `slowest_task` is that of the
+    stage where it exceeds the median most; None if no stage with several tasks ran long enough to judge.
     """
 
     name: str
@@ -152,7 +152,7 @@ class ActionMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecomputedResult:
-    """A lost result of another region, computed again by this execution: its new epoch, the operators that ran, why."""
+    """A lost result of another region that this execution recomputed: its new epoch, the operators that ran, why."""
 
     result_id: IntermediateDataSetId
     producer: RegionId
@@ -187,5 +187,5 @@ class ExecutionReport:
 
     @classmethod
     def from_json(cls, text: str) -> ExecutionReport:
-        """Decode; raises DescriptorError where form or version differ."""
+        """Decode; raises DescriptorError if the form or the version is a different one."""
         return from_json(cls, text, version=VERSION)

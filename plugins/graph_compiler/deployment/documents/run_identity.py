@@ -6,7 +6,7 @@
     flights@nightly:emea.daily    manual__1     there, in the group `daily` of the task group `emea`
     flights@nightly:emea.daily:3  manual__1     there, mapped: the one with map index 3
 
-Two runs are the same run if their identities are equal, and only then.
+Two runs are the same run if, and only if, their identities are equal.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class RunIdentity:
 
     @classmethod
     def named(cls, owner: str, run_id: str) -> RunIdentity:
-        """Return the run of a name as `owner` writes it; raises StagingError for an invalid name."""
+        """Return the run of an `owner` as written above; raises StagingError for an invalid name."""
         pipeline, is_elsewhere, place = owner.partition("@")
         if not is_elsewhere:
             return cls.own(_unquoted(pipeline), run_id)
@@ -71,8 +71,8 @@ class RunIdentity:
     def of_folder(cls, folder: str, name: str, recorded: Json = None) -> RunIdentity | None:
         """Return the run whose folder is `name` in the pipeline's `folder`, None if it cannot be identified.
 
-        A name that was shortened, or has more in it than a run id, is not enough: then it is the run that is `recorded`
-        in the folder, if this is its folder.
+        A name that was shortened, or contains more than a run id, is not enough: then it is the run `recorded` in the
+        folder, if this is its folder.
         """
         pipeline, run_id = name_of_segment(folder), name_of_segment(name)
         if pipeline is not None and run_id is not None:
@@ -95,7 +95,7 @@ class RunIdentity:
 
     @property
     def owner(self) -> str:
-        """Return the name of all such runs: the pipeline, and its Dag and group unless that is its own Dag."""
+        """Return the name that all such runs share: the pipeline, with Dag and group unless the Dag is its own."""
         if self.is_own:
             return _quoted(self.pipeline)
         index = "" if self.map_index == NOT_MAPPED else str(self.map_index)
@@ -106,8 +106,8 @@ class RunIdentity:
     def run_folder(self) -> str:
         """Return the unique name of its folder among those of the pipeline.
 
-        For a run of its own Dag it is the run id. For another it is a readable part, and a digest of the whole whose
-        length differs from all others, so that names stay unique even on a file system that ignores case.
+        For a run of its own Dag, it is the run id. For any other run, it is a readable part and a digest of the whole,
+        whose length differs from all others, so that names stay unique even on a file system that ignores case.
         """
         if self.is_own:
             return path_segment(self.run_id)

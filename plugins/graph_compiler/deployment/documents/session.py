@@ -1,4 +1,4 @@
-"""Settings of all our Spark applications, since they determine what rows mean."""
+"""The settings of all our Spark applications that determine what rows mean."""
 
 from __future__ import annotations
 

@@ -1,17 +1,17 @@
 """The paths of a run below the staging root. The only module that joins these paths.
 
 <root>/<pipeline>/<run>/                      <run> as `RunIdentity.run_folder` has it
-    run.json                                  put by the run's first task: a worker that sees it sees the run
-    plans/<plan id>.json                      what the plans compute whose tasks have run
+    run.json                                  put by the run's first task: a worker that sees it also sees the run
+    plans/<plan id>.json                      what each plan computes of which a task has run
     tasks/<region>/<execution id>/descriptor.json, submission.json, driver.json, report.json, outcome.json
-    tasks/<region>/<execution id>/progress.json   the only document that is written over again
+    tasks/<region>/<execution id>/progress.json   the only document that is overwritten
     tasks/<region>/<execution id>/prepared/<operator id>.json, <operator id>.removed.json
-    tasks/<region>/order/<n>.json             which execution was the n-th to begin
+    tasks/<region>/order/<n>.json             the execution that started as the n-th
     data/<data set id>/epoch-<e>-<execution id>/part-….parquet
     data/<operator id>-sink/<execution id>/   rows on their way to a table of Spark's catalog
-    manifests/<data set id>/<e>.json          apart from the data: losing data leaves the record
-    released/<data set id>/<e>.json           its last consumer has taken the data away
-    damaged/<data set id>/<e>.json            a reader has found the data damaged: it counts as lost
+    manifests/<data set id>/<e>.json          not with the data: if data are lost, the record stays
+    released/<data set id>/<e>.json           its last consumer has removed the data
+    damaged/<data set id>/<e>.json            a reader has found the data damaged: they count as lost
 <root>/.targets/<digest of a sink's target>/  shared by all runs and pipelines that write it
     <n>.intent.json, <n>.done.json
 <root>/.trash/                                what `staging gc` is removing
@@ -136,7 +136,7 @@ class StagingLayout:
         return f"{self.execution(region_id, execution_id)}/{PREPARED}/{operator_id}{ending}"
 
     def prepared(self, operator_id: OperatorId, execution_id: str) -> str:
-        """Return the folder for prepared rows of a sink whose target is no folder."""
+        """Return the folder for prepared rows of a sink whose target is not a folder."""
         return f"{self.results}/{operator_id}-sink/{path_segment(execution_id)}"
 
     def publications(self, target: str) -> str:

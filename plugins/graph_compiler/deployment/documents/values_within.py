@@ -1,4 +1,4 @@
-"""Find every value of one kind inside another, however deep: the secrets of a region, the functions of an operator."""
+"""Find every value of one kind inside another, at any depth: the secrets of a region, the functions of an operator."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""Values to JSON and back, only by their types, with the standard library (Spark's driver has no other).
+"""Convert values to JSON and back, only by their types, with the standard library (Spark's driver has nothing else).
 
     to_wire(Filter("delay > 5"))   →   {"type": "Filter", "condition": "delay > 5", "rejects": null}
     from_wire(Operator, {…})       →   Filter("delay > 5")
 
-Every dataclass carries its type's name, so a field of a base type finds its leaf again, among those that are loaded; a
-connector or an operator of another package carries the name that is registered for it (`extensions.py`). No document
-makes a program import what it names. Anything unexpected (a key, a kind, a missing field) raises DescriptorError with
-its place in the document. A field that documents of an earlier version lack says in its metadata what its absence
-means: `field(metadata={ABSENT: None})`. The fields of a field that is FLAT stand among its holder's; those that
-documents lack have their defaults. A field that is UNSAID is written only where it is not its default: so a document,
-and a digest of it, is as it was before there was the field.
+Every dataclass is written with its type's name, so that a field of a base type finds the subclass again, among those
+that are loaded. A connector or an operator of another package is written with the name that is registered for it
+(`extensions.py`). No document makes a program import what it names. Anything unexpected (a key, a kind, a missing
+field) raises DescriptorError with its place in the document. If documents of an earlier version do not have a field,
+its metadata gives the value for them: `field(metadata={ABSENT: None})`. The fields of a FLAT field are written among
+those of its owner, and have their defaults if a document does not have them. An UNSAID field is only written if it is
+not its default, so that documents, and their digests, do not change when such a field is added.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def to_json(value: object) -> str:
 def from_json(expected: type[Value], text: str | bytes, *, version: int | None = None) -> Value:
     """Decode the text of a document; raises DescriptorError if it does not fit the type.
 
-    With a `version`, also for another one; it is checked first, since other differences follow from it.
+    With a `version`, it also raises for any other version; it is checked first, since other differences follow from it.
     """
     document = json.loads(text)
     found = document.get("version") if isinstance(document, dict) else None
@@ -123,7 +123,7 @@ def _decode(expected: Any, data: Json, where: str) -> Any:
 
 
 def _decode_plain(expected: Any, data: Json, where: str) -> Any:
-    plain = getattr(expected, "__supertype__", expected)  # a NewType is its supertype on the wire
+    plain = getattr(expected, "__supertype__", expected)  # a NewType is written as its supertype
     if plain is float and type(data) is int:  # other writers of JSON write 7 for 7.0
         return float(data)
     fits = isinstance(data, plain) and (plain is bool or not isinstance(data, bool))
@@ -197,7 +197,7 @@ def _decode_dataclass(expected: type[Any], data: Json, where: str) -> Any:
 
 
 def _kind(expected: type[Any], name: Json, where: str) -> type[Any]:
-    """Return a type by its name in a document: among the known ones, never by importing that name."""
+    """Return a type by its name in a document: one of the known types; it never imports that name."""
     if issubclass(expected, Extensible) and isinstance(name, str) and ":" in name:
         return find_kind(name, expected)
     leaves = _leaves(expected)
@@ -211,7 +211,7 @@ def _leaves(base: type[Any]) -> dict[str, type[Any]]:
     found = {base.__name__: base}
     subclasses: list[type[Any]] = base.__subclasses__()
     for subclass in subclasses:
-        # slots=True creates a second class: the module has the one that counts
+        # slots=True creates a second class; the right one is in the module
         is_the_one = getattr(sys.modules[subclass.__module__], subclass.__name__, None) is subclass
         if is_the_one and not (issubclass(subclass, Extensible) and is_foreign(subclass)):
             found |= _leaves(subclass)

@@ -1,4 +1,4 @@
-"""The command that clears tasks of one run, ready to be pasted."""
+"""The command that clears tasks of one run, ready to be pasted into a shell."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from graph_compiler.identifiers import RegionId, listing
 def clear_command(task: TaskDeploymentDescriptor, region_ids: Sequence[RegionId]) -> str:
     """Return how to clear the tasks of regions in the run of `task`, with their downstream tasks.
 
-    `airflow tasks clear` selects runs only by their logical date: a run without one is cleared in the UI, or by the
-    API. So is one with a map index, which that command does not accept.
+    `airflow tasks clear` selects runs only by their logical date, so a run without one must be cleared in the UI or by
+    the API. So must a run with a map index, which the command does not accept.
     """
     run = task.identity
     task_ids = [run.task_of(region_id) for region_id in region_ids]

@@ -1,10 +1,10 @@
-"""Which rows of a staged result each consumer subtask reads over a POINTWISE edge: Flink's table, down to files.
+"""The rows of a staged result that each consumer subtask reads over a POINTWISE edge: Flink's table, applied to files.
 
     5 partitions, 2 consumers          2 partitions (7 and 4 rows), 5 consumers
     0 1 │ 2 3 4                        0: rows 0-1 │ 2-3 │ 4-6      1: rows 0-1 │ 2-3
 
-Flink's producer distributes the rows of a partition among the consumers that share it; here they read ranges of its
-rows, whose sizes differ by at most one.
+In Flink, the producer distributes the rows of a partition among the consumers that share it. Here they read ranges of
+its rows, whose sizes differ by at most one.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class FileSlice:
 
 
 Share: TypeAlias = tuple[FileSlice, ...]
-"""What one consumer subtask reads; empty where there are no rows for it."""
+"""What one consumer subtask reads; empty if there are no rows for it."""
 
 
 def shares(partitions: tuple[ManifestPartition, ...], *, consumers: int) -> tuple[Share, ...]:
-    """Return one share for each consumer, in order: every row of every partition is in exactly one."""
+    """Return one share for each consumer, in order: every row of every partition is in exactly one share."""
     if not partitions:
         return ((),) * consumers
     groups = partition_groups(

@@ -11,12 +11,12 @@ from graph_compiler.identifiers import IntermediateDataSetId, listing
 
 VERSION = 1
 Name = tuple[str, int]
-"""A declared name, and which of that name in declaration order: names need not be unique."""
+"""A declared name, and its number among equal names in declaration order: names need not be unique."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedOperator:
-    """One operator: `digest` is of what it computes from its inputs, `inputs` are indexes in `PlanRecord.operators`."""
+    """One operator: `digest` covers its own computation; `inputs` are indexes in `PlanRecord.operators`."""
 
     name: str
     digest: str
@@ -27,7 +27,7 @@ class PlannedOperator:
 class PlanRecord:
     """All operators of a pipeline in declaration order, and which of them produces each staged result.
 
-    `session` are the settings that can change a result, Spark's version among them.
+    `session` are the settings that can change a result, including Spark's version.
     """
 
     version: int
@@ -96,7 +96,7 @@ def what_changed(
     before_ids: Collection[IntermediateDataSetId],
     now_id: IntermediateDataSetId,
 ) -> tuple[str, ...]:
-    """Return the operators of a result that two plans do not share or compute differently; settings too."""
+    """Return the operators of a result that only one of two plans has, or that differ; changed settings, too."""
     old = {name: digest for id in before_ids for name, digest in before.upstream(id).items()}
     new = now.upstream(now_id)
     kinds: Mapping[str, Callable[[Name], bool]] = {

@@ -1,6 +1,6 @@
 """An execution's descriptor, changed so that running it again writes only to a scratch folder.
 
-It reads the same inputs. It stages and publishes below the scratch folder, every sink as Parquet.
+It reads the same inputs. It stages and publishes below the scratch folder, with every sink as Parquet.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from graph_compiler.deployment.documents.descriptor import (
 from graph_compiler.identifiers import IntermediateDataSetId, path_segment
 
 REPLAY = "replay"
-"""The execution id of a replay; its scratch folder is its own."""
+"""The execution id of a replay; each replay has its own scratch folder."""
 
 
 def redirect(task: TaskDeploymentDescriptor, scratch: str) -> TaskDeploymentDescriptor:
@@ -26,7 +26,7 @@ def redirect(task: TaskDeploymentDescriptor, scratch: str) -> TaskDeploymentDesc
     region = task.region.changed(lambda operator: _redirected(operator, scratch))
     return replace(
         task,
-        # The manifests it reads refer to real data, which it must not release.
+        # The manifests that it reads refer to real data, which it must not release.
         region=replace(region, retention=Retention()),
         attempt=replace(task.attempt, execution_id=REPLAY),
         staging_root=f"{scratch}/staging",

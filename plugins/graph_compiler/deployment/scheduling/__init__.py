@@ -1,1 +1,1 @@
-"""Which regions run, restart, and may release their inputs: Flink's rules, over any scheduling topology."""
+"""Which regions run, run again, and may release their inputs: Flink's rules, for any scheduling topology."""

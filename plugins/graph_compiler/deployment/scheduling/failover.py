@@ -1,8 +1,8 @@
-"""Which subtasks run again after a failure: Flink's RestartPipelinedRegionFailoverStrategy.
+"""The subtasks that run again after a failure: Flink's RestartPipelinedRegionFailoverStrategy.
 
 1. The region of the failed subtask.
-2. The regions that produce a partition it needs and that is unavailable.
-3. The regions that consume what any of these produce, always: a new copy may differ from the one they read.
+2. The regions that produce a partition which it needs and which is unavailable.
+3. All regions that consume what any of these produce: a new copy may differ from the one that they have read.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def restart_set(
 ) -> tuple[ExecutionVertexId, ...]:
     """Return the subtasks to restart, in topological order.
 
-    `unavailable` are lost partitions; None means all are. A partition that can be read only once counts as lost in any
-    case.
+    `unavailable` are lost partitions; None means all are. A partition that can be read only once always counts as
+    lost.
     """
     start = topology.region_of[failed]
     found: dict[RegionIndex, None] = {start: None}

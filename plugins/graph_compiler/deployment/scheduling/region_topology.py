@@ -1,7 +1,7 @@
 """RegionDescriptors → the scheduling topology of deployment regions, for failover and release (decision 20).
 
-A deployment region is one execution vertex here, and a pipelined region of its own: one Spark application, which runs
-and fails as a whole. A staged result is one BLOCKING partition, which all its consumers read together.
+A deployment region is one execution vertex here, and one pipelined region: one Spark application, which runs and fails
+as a whole. A staged result is one BLOCKING partition, and each of its consumers reads all of it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from graph_compiler.identifiers import IntermediateDataSetId, JobVertexId, Regio
 def region_topology(regions: Iterable[RegionDescriptor]) -> SchedulingTopology:
     """Return the topology of what these regions read and stage.
 
-    Regions that are only referred to, as producer or consumer, are in it too. If descriptors of two versions of a
-    pipeline differ about a result, the first one counts. Regions are in the order of their first occurrence.
+    It includes regions that are only mentioned as producer or consumer. If descriptors of two versions of a pipeline
+    differ about a result, the first one counts. Regions are in the order of their first occurrence.
     """
     described = tuple(regions)
     results: dict[IntermediateDataSetId, tuple[RegionId, tuple[RegionId, ...]]] = {}
@@ -50,7 +50,7 @@ def region_topology(regions: Iterable[RegionDescriptor]) -> SchedulingTopology:
 
 
 def region_vertex(region_id: RegionId) -> ExecutionVertexId:
-    """Return a deployment region as the only subtask of a vertex with its name."""
+    """Return a deployment region as the only subtask of a vertex with the region's name."""
     return ExecutionVertexId(JobVertexId(region_id), 0)
 
 
@@ -60,7 +60,7 @@ def region_ids(vertices: Iterable[ExecutionVertexId]) -> tuple[RegionId, ...]:
 
 
 def staged_partition(result_id: IntermediateDataSetId) -> PartitionId:
-    """Return a staged result as the one partition of its data set."""
+    """Return a staged result as the only partition of its data set."""
     return PartitionId(result_id, 0)
 
 

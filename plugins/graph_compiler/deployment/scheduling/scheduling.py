@@ -1,6 +1,6 @@
-"""In which order regions are deployed, and when partitions may be released: pure steps over the progress so far.
+"""The order in which regions are deployed, and when partitions may be released, as pure steps of a progress.
 
-Follows Flink's PipelinedRegionSchedulingStrategy and RegionPartitionGroupReleaseStrategy.
+It follows Flink's PipelinedRegionSchedulingStrategy and RegionPartitionGroupReleaseStrategy.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from graph_compiler.graphs.scheduling_topology import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Which regions were deployed, and which subtasks have finished."""
+    """The regions that were deployed, and the subtasks that have finished."""
 
     deployed: frozenset[RegionIndex] = frozenset()
     finished: frozenset[ExecutionVertexId] = frozenset()
 
 
 def start_scheduling(topology: SchedulingTopology) -> tuple[Progress, tuple[RegionIndex, ...]]:
-    """Deploy the regions that wait for nothing, and those that may run concurrently; in topological order."""
+    """Deploy the regions that wait for nothing, and those that may run concurrently, in topological order."""
     sources = [
         region for region in range(len(topology.regions)) if not _awaited_groups(topology, region)
     ]
@@ -52,7 +52,7 @@ def finish_vertex(
 def releasable_groups(
     topology: SchedulingTopology, progress: Progress, vertex: ExecutionVertexId
 ) -> tuple[ConsumedPartitionGroup, ...]:
-    """Return the partition groups that are no longer needed after `vertex`, the last of its region, has finished."""
+    """Return the partition groups that are no longer needed when `vertex`, the last of its region, has finished."""
     region = topology.region_of[vertex]
     if not _is_finished(topology, progress, region):
         return ()
@@ -92,7 +92,7 @@ def _deploy(
 def _awaited_groups(
     topology: SchedulingTopology, region: RegionIndex
 ) -> list[ConsumedPartitionGroup]:
-    """Return the groups that a region reads from others, without those that tie it to their producers."""
+    """Return the groups that a region reads from others, except those that tie it to their producers."""
     return [
         group
         for group in topology.consumed[region]

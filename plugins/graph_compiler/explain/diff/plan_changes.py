@@ -1,4 +1,4 @@
-"""What can differ between two versions of a pipeline. Values only; `plan_diff` finds them."""
+"""The possible differences between two versions of a pipeline, as values; `plan_diff` finds them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class OperatorChangeKind(StrEnum):
     ADDED = "ADDED"
     REMOVED = "REMOVED"
     CHANGED = "CHANGED"
-    """It makes something else of what it reads."""
+    """It computes something different from its inputs."""
     AFFECTED = "AFFECTED"
-    """It is the same, and what it reads, or the session, is not."""
+    """It is unchanged, but its inputs, or the session, are not."""
     RENAMED = "RENAMED"
     MOVED = "MOVED"
-    """It computes the same rows under another id."""
+    """It computes the same rows under a different id."""
 
 
 class ResultChangeKind(StrEnum):
@@ -33,7 +33,7 @@ class ResultChangeKind(StrEnum):
     REUSABLE = "REUSABLE"
     """Same id, same fingerprint."""
     MOVED = "MOVED"
-    """Same fingerprint, another id: the rows are the same, and nobody will look for them there."""
+    """Same fingerprint, different id: the rows are the same, but will not be found under the new id."""
     RECOMPUTED = "RECOMPUTED"
     ADDED = "ADDED"
     REMOVED = "REMOVED"
@@ -56,7 +56,7 @@ class FactChange:
     now: str | None
 
     def __str__(self) -> str:
-        """Return it as one line; of long texts only the difference, between « and », with a little context."""
+        """Return it as one line; of long texts, only the difference, between « and », with a little context."""
         if self.before and self.now and len(self.before) + len(self.now) > _LONG:
             before, now = _marked(self.before, self.now)
             return f"{self.fact}: {before} → {now}"
@@ -110,7 +110,7 @@ class PlanDiff:
 
     @property
     def is_empty(self) -> bool:
-        """Whether both versions run the same."""
+        """Whether both versions run the same work."""
         changed = self.session or self.run or self.operators or self.tasks
         return not changed and self.pipeline == self.pipeline_before
 
@@ -140,7 +140,7 @@ def _alike(some: list[str], others: list[str]) -> int:
 
 
 def _part(words: list[str], head: int, tail: int) -> str:
-    """Mark what is between the words that are the same at both ends, and leave out what is far from it."""
+    """Mark the words between equal beginnings and ends, and leave out words that are far from them."""
     end = len(words) - tail
     before, after = words[max(0, head - _AROUND) : head], words[end : end + _AROUND]
     marked = " ".join([*before, f"«{' '.join(words[head:end])}»", *after])

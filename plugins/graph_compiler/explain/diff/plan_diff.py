@@ -1,4 +1,4 @@
-"""What differs between two versions of a pipeline. Pure: two PlanSummaries in, one PlanDiff out."""
+"""Compare two versions of a pipeline: a pure function from two PlanSummaries to a PlanDiff."""
 
 from __future__ import annotations
 
@@ -122,6 +122,6 @@ def _result_kind(
         return ResultChangeKind.ADDED
     if (
         before.fingerprint != now.fingerprint or pairing.before.pipeline != pairing.now.pipeline
-    ):  # another Dag has its results in another folder
+    ):  # another Dag has another folder of results
         return ResultChangeKind.RECOMPUTED
     return ResultChangeKind.REUSABLE if before.id == now.id else ResultChangeKind.MOVED

@@ -8,7 +8,7 @@ from graph_compiler.explain.diff.plan_diff_text import diff_summary
 
 
 def diff_json(diff: PlanDiff) -> dict[str, Json]:
-    """Return the line for a pull request, and everything that differs."""
+    """Return the summary line for a pull request, and all differences."""
     document = to_wire(diff)
     assert isinstance(document, dict)
     return {"summary": diff_summary(diff), **document}

@@ -1,4 +1,4 @@
-"""A PlanDiff as text: one line for a pull request, and below it the details of its numbers."""
+"""A PlanDiff as text: one line for a pull request, and below it the details."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _RESULT_WORDS = {
 
 
 def diff_summary(diff: PlanDiff) -> str:
-    """Return the line for a pull request."""
+    """Return the summary line for a pull request."""
     if diff.is_empty:
         return f"{diff.pipeline}: nothing changed ({counted(diff.tasks_now, 'task')})"
     name = (
@@ -86,7 +86,7 @@ def _lines(diff: PlanDiff) -> Iterator[str]:
 
 
 def _operator_lines(changes: Sequence[OperatorChange]) -> Iterator[str]:
-    """Yield a line for each edited operator, and one for all operators that change as a consequence."""
+    """Yield a line for each edited operator, and one line for all operators that change as a consequence."""
     for change in changes:
         if sign := _SIGN.get(change.kind):
             yield f"  {sign} {_name(change)}"

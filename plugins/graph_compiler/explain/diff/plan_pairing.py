@@ -1,7 +1,7 @@
-"""Which operator and which staged result of one version of a pipeline is which of another.
+"""Pair the operators and staged results of two versions of a pipeline.
 
-Flink's automatic ids change with operators that are added before them, and names need not be unique. So operators are
-paired by the most reliable criterion first: a uid; all of id, name and digest; then weaker ones (`_SIGNS`).
+Flink's automatic ids change if operators are added before them, and names need not be unique. So operators are paired
+by the most reliable criterion first: a uid; all of id, name and digest; then weaker ones (`_SIGNS`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from graph_compiler.identifiers import IntermediateDataSetId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairing:
-    """Two versions; `operators` gives the place an operator had by the one it has, `results` the result it was."""
+    """Two versions; `operators` maps an operator's new index to its old one, `results` a result to its old one."""
 
     before: PlanSummary
     now: PlanSummary
@@ -23,7 +23,7 @@ class Pairing:
     results: Mapping[IntermediateDataSetId, ResultSummary]
 
     def is_redefined(self, place: int) -> bool:
-        """Whether the operator at an index, which existed before, computes or reads something else."""
+        """Whether the operator at an index, which existed before, now computes or reads something different."""
         old, new = self.before.operators[self.operators[place]], self.now.operators[place]
         return old.digest != new.digest or self.is_rewired(place)
 
@@ -58,7 +58,7 @@ _SIGNS: tuple[Callable[[OperatorSummary], Hashable], ...] = (
     lambda one: (one.id, one.digest),
     lambda one: one.fingerprint,
 )
-"""Two operators are one if they agree in this; the first decides before the next is asked, and None is no sign."""
+"""Two operators are the same if they agree in one of these, in this order; None does not count."""
 
 
 def _pair_operators(

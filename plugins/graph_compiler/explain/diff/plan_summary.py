@@ -1,4 +1,4 @@
-"""What two versions of a pipeline are compared by: operators, staged results and tasks, as a document.
+"""What is compared between two versions of a pipeline: operators, staged results and tasks, as a document.
 
 It is passed between processes: each version is compiled in a separate one, so that their modules do not mix.
 """
@@ -21,14 +21,14 @@ from graph_compiler.identifiers import IntermediateDataSetId, OperatorId, Region
 VERSION = 2
 _DIGEST = 12
 Facts = tuple[tuple[str, str], ...]
-"""What is set, by name, in words: `("condition", "delay > 5")`."""
+"""Settings by name, as text: `("condition", "delay > 5")`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorSummary:
-    """One operator: `digest` is of what it makes of its inputs, `fingerprint` of all that decides its rows.
+    """One operator: `digest` covers its own computation, `fingerprint` everything that determines its rows.
 
-    `inputs` are places in `PlanSummary.operators`.
+    `inputs` are indexes in `PlanSummary.operators`.
     """
 
     id: OperatorId
@@ -42,7 +42,7 @@ class OperatorSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultSummary:
-    """One staged result: what the operator in a place gives out, under a tag where it is a side output."""
+    """One staged result: the output of the operator at an index, with a tag if it is a side output."""
 
     id: IntermediateDataSetId
     operator: int
@@ -63,7 +63,7 @@ class TaskSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanSummary:
-    """One version of a pipeline; `session` are the settings that can change a result, Spark's version among them.
+    """One version of a pipeline; `session` are the settings that can change a result, including Spark's version.
 
     `run` has the defaults of a run: its parameters and its schedule.
     """
@@ -78,7 +78,7 @@ class PlanSummary:
     tasks: tuple[TaskSummary, ...]
 
     def result_name(self, result: ResultSummary) -> str:
-        """Return the name of a result, that of its operator and tag: `flown`, `flown.cancelled`."""
+        """Return the name of a result, from its operator and tag: `flown`, `flown.cancelled`."""
         tag = f".{result.output_tag}" if result.output_tag else ""
         return f"{self.operators[result.operator].name}{tag}"
 
@@ -175,7 +175,7 @@ def _operator_facts(node: StreamNode, graph: StreamGraph) -> Facts:
 
 
 def _flat(path: str, value: Json) -> Iterator[tuple[str, str]]:
-    """Yield every value with its path; a dataclass of the wire gives its type under its own path."""
+    """Yield every value with its path; for a dataclass of the wire, its type is under its own path."""
     if isinstance(value, dict):
         for key, item in value.items():
             inner = f"{path}.{key}" if path else key
@@ -187,7 +187,7 @@ def _flat(path: str, value: Json) -> Iterator[tuple[str, str]]:
 
 
 def _flat_list(path: str, items: list[Json]) -> Iterator[tuple[str, str]]:
-    """Yield plain items together, others one by one."""
+    """Yield plain items together, and other items one by one."""
     plain = [item for item in items if item is not None and not isinstance(item, dict | list)]
     if plain:
         yield path, ", ".join(map(str, plain))

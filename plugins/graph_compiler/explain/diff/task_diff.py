@@ -11,7 +11,7 @@ from graph_compiler.identifiers import listing
 
 
 def task_changes(pairing: Pairing) -> Iterator[TaskChange]:
-    """Yield changed tasks: new and existing ones in an order in which they can run, then removed ones."""
+    """Yield changed tasks: first new and existing ones, in an order in which they can run, then removed ones."""
     left = {task.id: task for task in pairing.before.tasks}
     for task in pairing.now.tasks:
         old = left.pop(task.id, None)
@@ -41,21 +41,21 @@ def _operator_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> I
         for place, old_place in had.items()
         if old_place in old.operators and pairing.is_redefined(place)
     ]
-    yield from _said("runs", came, "too")
-    yield from _said("no longer runs", went)
-    yield from _said("changed:", changed)
+    yield from _sentence("runs", came, "too")
+    yield from _sentence("no longer runs", went)
+    yield from _sentence("changed:", changed)
 
 
 def _result_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Iterator[str]:
-    came, went = _came_and_went(old.stages, new.stages, pairing)
-    yield from _said("stages", came)
-    yield from _said("no longer stages", went)
+    came, went = _added_and_removed(old.stages, new.stages, pairing)
+    yield from _sentence("stages", came)
+    yield from _sentence("no longer stages", went)
 
 
 def _read_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Iterator[str]:
-    came, went = _came_and_went(old.reads, new.reads, pairing)
-    yield from _said("reads", came, "from staging")
-    yield from _said("no longer reads", went, "from staging")
+    came, went = _added_and_removed(old.reads, new.reads, pairing)
+    yield from _sentence("reads", came, "from staging")
+    yield from _sentence("no longer reads", went, "from staging")
     results = {result.id: result for result in pairing.now.results}
     kept = [
         (pairing.results[id], results[id])
@@ -66,14 +66,14 @@ def _read_reasons(old: TaskSummary, new: TaskSummary, pairing: Pairing) -> Itera
     moved = [
         now for before, now in kept if before.fingerprint == now.fingerprint and before.id != now.id
     ]
-    yield from _said("reads different rows of", map(pairing.now.result_name, other))
-    yield from _said("reads under a different id:", map(pairing.now.result_name, moved))
+    yield from _sentence("reads different rows of", map(pairing.now.result_name, other))
+    yield from _sentence("reads under a different id:", map(pairing.now.result_name, moved))
 
 
-def _came_and_went(
+def _added_and_removed(
     before: Iterable[str], now: Iterable[str], pairing: Pairing
 ) -> tuple[list[str], list[str]]:
-    """Return the names of added results, and those of removed ones."""
+    """Return the names of added results, and those of removed results."""
     old_ids = set(before)
     kept = {
         id: pairing.results[id].id
@@ -95,7 +95,7 @@ def _came_and_went(
     return came, went
 
 
-def _said(words: str, names: Iterable[str], after: str = "") -> Iterator[str]:
+def _sentence(words: str, names: Iterable[str], after: str = "") -> Iterator[str]:
     known = list(names)
     if known:
         yield f"{words} {listing(known)} {after}".rstrip()

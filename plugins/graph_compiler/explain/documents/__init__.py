@@ -1,1 +1,1 @@
-"""A compiled pipeline as documents that programs read: Flink's own forms, and that of the web view."""
+"""A compiled pipeline as documents for programs: Flink's own forms, and that of the web view."""

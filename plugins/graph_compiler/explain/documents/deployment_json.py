@@ -1,4 +1,4 @@
-"""The tasks of a plan, the staged edges with their reasons, and what a failure costs: a document for programs."""
+"""The tasks of a plan, the staged edges with their reasons, and the cost of a failure: a document for programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
 
 def deployment_json(compiled: CompiledPipeline) -> dict[str, Json]:
-    """Return tasks in an order in which they can run, and every staged edge; names are those `explain` shows."""
+    """Return the tasks in an order in which they can run, and every staged edge; names are those of `explain`."""
     deployment, graph = compiled.deployment, compiled.stream_graph
     costs, region_of = failure_costs(compiled), deployment.region_of_vertex
     return {

@@ -1,6 +1,6 @@
-"""The execution graph as a JSON document: subtasks, what each consumes and produces.
+"""The execution graph as a JSON document: subtasks, and what each consumes and produces.
 
-Names are those of `graph_json`. Every subtask is listed: this is for small graphs.
+Names are those of `graph_json`. Every subtask is listed, which suits small graphs.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ExecutionGraphJson:
         }
 
     def _input_splits(self, vertex: ExecutionJobVertex) -> dict[str, Json]:
-        """Return which subtask reads which split of which source; empty if no source has any."""
+        """Return which subtask reads which split of which source; empty if no source has splits."""
         if not vertex.input_splits:
             return {}
         sources: list[Json] = [

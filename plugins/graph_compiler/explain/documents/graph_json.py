@@ -1,6 +1,6 @@
-"""The graphs as JSON documents, for programs: the names are Flink's, in the form of its own answers.
+"""The graphs as JSON documents for programs: the names are Flink's, in the form of its REST API.
 
-A job vertex is called by its number in topological order, a data set `<producer>#<n>`, a subtask `<vertex>:<n>`.
+A job vertex is named by its number in topological order, a data set `<producer>#<n>`, a subtask `<vertex>:<n>`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from graph_compiler.options.model import PipelineOptions
 
 
 def stream_graph_json(graph: StreamGraph, options: PipelineOptions) -> dict[str, Json]:
-    """Return nodes, edges and virtual nodes, with hashes and what may be chained."""
+    """Return nodes, edges and virtual nodes, with hashes and chaining."""
     breaks = chain_breaks(graph, options)
     hashes = hash_nodes(graph, breaks)
     return {
@@ -152,7 +152,7 @@ def job_graph_json(graph: JobGraph) -> dict[str, Json]:
 
 
 def _resources(spec: ResourceSpec | None) -> Json:
-    """Return what is needed by name, None for Flink's UNKNOWN."""
+    """Return the needed amounts by name, None for Flink's UNKNOWN."""
     return None if spec is None else to_wire(spec)
 
 

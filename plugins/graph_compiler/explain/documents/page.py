@@ -11,7 +11,7 @@ from graph_compiler.explain.documents.view_plan import view_plan
 from graph_compiler.graphs.compiled_pipeline import CompiledPipeline
 
 BUILT = "airflow_backend/web/static/standalone.html"
-"""Where the page's own file is, below the package, once the view is built."""
+"""The path of the built page, relative to the package."""
 MARKER = "<!--view-plan-->"
 
 
@@ -30,7 +30,7 @@ def plan_page(compiled: CompiledPipeline, page: str) -> str:
         )
     plan = plain_json(view_plan(compiled, plan_id=_plan_id(compiled)))
     document = json.dumps(plan, separators=(",", ":"))
-    # Inside a script element only `<` can end it, or start a comment.
+    # Inside a script element, only `<` can end it or start a comment.
     script = document.replace("<", "\\u003c")
     element = f'<script type="application/json" id="view-plan">{script}</script>'
     return f"{before}{element}{after}"
@@ -39,5 +39,5 @@ def plan_page(compiled: CompiledPipeline, page: str) -> str:
 def _plan_id(compiled: CompiledPipeline) -> str | None:
     try:
         return describe_pipeline(compiled).plan.plan_id
-    except InvalidPipelineError:  # it can be shown, but not deployed
+    except InvalidPipelineError:  # it can be shown, although it cannot be deployed
         return None

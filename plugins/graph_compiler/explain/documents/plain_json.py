@@ -1,4 +1,4 @@
-"""Values as JSON without the names of their types: for readers that know the document, such as the web view."""
+"""Values as JSON without their types' names, for readers that know the document's form, such as the web view."""
 
 from __future__ import annotations
 

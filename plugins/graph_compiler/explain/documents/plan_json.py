@@ -17,7 +17,7 @@ _EXCHANGES = {
 
 
 def streaming_plan(graph: StreamGraph) -> dict[str, Json]:
-    """Return the stream graph as `getStreamingPlanAsJSON`: sinks last, otherwise by node id."""
+    """Return the stream graph in the form of `getStreamingPlanAsJSON`: sinks last, otherwise by node id."""
     sinks = set(graph.sink_ids)
     nodes = sorted(graph.nodes, key=lambda node: (node.id in sinks, node.id))
     return {"nodes": [_node(node, graph) for node in nodes]}
@@ -39,7 +39,7 @@ def _node(node: StreamNode, graph: StreamGraph) -> dict[str, Json]:
         "parallelism": node.parallelism,
     }
     if node.id not in graph.source_ids:
-        # Flink intends to distinguish the first input, but tests after adding it.
+        # Flink intends to distinguish the first input, but tests for it after adding it.
         found["predecessors"] = [
             {"id": edge.source_id, "ship_strategy": edge.partitioner.name, "side": "second"}
             for edge in graph.in_edges[node.id]
@@ -48,7 +48,7 @@ def _node(node: StreamNode, graph: StreamGraph) -> dict[str, Json]:
 
 
 def job_plan(graph: JobGraph) -> dict[str, Json]:
-    """Return the job graph as `JsonPlanGenerator`, in the order vertices were created; the job id is all zeros."""
+    """Return the job graph as `JsonPlanGenerator` does, vertices in the order of creation; the job id is all zeros."""
     return {
         "jid": "0" * 32,
         "name": graph.job_name,
@@ -58,7 +58,7 @@ def job_plan(graph: JobGraph) -> dict[str, Json]:
 
 
 def _vertex(vertex: JobVertex, graph: JobGraph) -> dict[str, Json]:
-    # As Flink escapes it for HTML: quotes too, apostrophes not.
+    # Flink escapes it for HTML: quotes, but not apostrophes.
     escaped = escape(vertex.description, quote=False).replace('"', "&quot;")
     description = escaped.replace("\n", "<br/>")
     found: dict[str, Json] = {

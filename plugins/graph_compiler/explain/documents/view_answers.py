@@ -61,7 +61,7 @@ class VersionList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """A run in the list. `dag_version` is the newest that a task of it is of."""
+    """A run in the list. `dag_version` is the newest version among its tasks."""
 
     run_id: str
     state: str

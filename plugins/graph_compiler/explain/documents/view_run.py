@@ -56,7 +56,7 @@ class ViewContractRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewSlowestTask:
-    """The task that exceeded the median of its stage most, and the operator Spark ran it for.
+    """The task that exceeded its stage's median most, and the operator for which Spark ran it.
 
     `is_skewed`: it delayed the others long enough to be reported.
     """
@@ -71,7 +71,7 @@ class ViewSlowestTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewStep:
-    """What an attempt runs, `since` when; its last step if its driver died."""
+    """What an attempt is running, and `since` when; its last step if its driver died."""
 
     operator: str
     phase: Phase
@@ -95,8 +95,8 @@ class ViewWork:
 class ViewAttempt:
     """One try of the task = one execution of the region.
 
-    While it runs, and for one that died without a report, `vertices` and `work` are the last known; `current` is None
-    for any other.
+    While it runs, and after it died without a report, `vertices` and `work` are the last known ones; otherwise,
+    `current` is None.
     """
 
     number: int
@@ -134,7 +134,7 @@ class ViewRegionRun:
 class ViewRun:
     """The current state of a run. `has_documents` false: this server does not see the documents of the attempts.
 
-    `tasks` have documents, and those of `tasks_read` were read: fewer if they exceed the limit of a request.
+    `tasks` have documents, and those of `tasks_read` were read: fewer if they exceed the limit of one request.
     `reasons_are_shown` false: this user may not see why attempts failed.
     """
 

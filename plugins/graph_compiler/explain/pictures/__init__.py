@@ -1,1 +1,1 @@
-"""A compiled pipeline as pictures: nodes in groups, and edges with words, in the languages that draw them."""
+"""A compiled pipeline as pictures: nodes in groups, and labeled edges, as text for several drawing programs."""

@@ -1,4 +1,4 @@
-"""A picture in Graphviz's language: `dot -Tsvg` draws it. Staged edges are bold."""
+"""A picture in Graphviz's language, which `dot -Tsvg` draws. Staged edges are bold."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ def _lines(picture: Picture) -> Iterator[str]:
 
 
 def _quoted(lines: tuple[str, ...]) -> str:
-    """Write a label of several lines: a backslash would begin one of Graphviz's own signs."""
+    """Return a quoted label of several lines; an unescaped backslash would start one of Graphviz's escapes."""
     label = "\n".join(lines).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{label}"'

@@ -1,6 +1,6 @@
-"""The execution graph as a picture: subtasks of each job vertex, and which reads from which.
+"""The execution graph as a picture: the subtasks of each job vertex, and which of them read from which.
 
-A vertex of many subtasks is one box: every subtask of an ALL_TO_ALL edge reads from every other's.
+A vertex with many subtasks is one box: on an ALL_TO_ALL edge, every subtask reads from every subtask.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from graph_compiler.graphs.execution_graph import ExecutionEdge, ExecutionGraph,
 from graph_compiler.identifiers import JobVertexId, counted
 
 _DRAWN = 8
-"""As many subtasks of a vertex are drawn one by one."""
+"""The maximum number of a vertex's subtasks that are drawn separately."""
 
 
 def known_execution_graph(compiled: CompiledPipeline) -> ExecutionGraph:
@@ -63,7 +63,7 @@ def _subtasks(vertex: ExecutionJobVertex, group: int) -> Iterator[Node]:
 
 
 def _edges(edge: ExecutionEdge, size: Mapping[JobVertexId, int]) -> Iterator[Edge]:
-    """Yield an arrow for each pair of boxes of which one reads from the other."""
+    """Yield an arrow for each pair of boxes where one reads from the other."""
     job_edge, staging = edge.job_edge, edge.job_edge.staging
     words = (
         job_edge.distribution_pattern.value,

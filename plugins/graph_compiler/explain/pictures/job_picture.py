@@ -1,4 +1,4 @@
-"""The job graph as a picture: vertices in their tasks; edges with ship strategy, result type and why they are cuts."""
+"""The job graph as a picture: vertices in their tasks; edges with ship strategy, result type and reason if staged."""
 
 from __future__ import annotations
 

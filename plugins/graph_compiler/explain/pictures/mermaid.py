@@ -1,4 +1,4 @@
-"""A picture as a Mermaid flowchart: GitHub, GitLab and most editors draw it. Staged edges are thick."""
+"""A picture as a Mermaid flowchart, which GitHub, GitLab and most editors draw. Staged edges are thick."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ def _lines(picture: Picture) -> Iterator[str]:
 
 
 def _quoted(lines: tuple[str, ...]) -> str:
-    """Write a label: what Mermaid would read as its own is an entity."""
+    """Return a quoted label, with entities for characters that have a meaning in Mermaid."""
     label = "".join(_ENTITIES.get(letter, letter) for letter in "\n".join(lines))
     return f'"{label}"'

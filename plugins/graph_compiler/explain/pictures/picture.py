@@ -1,4 +1,4 @@
-"""A graph for any renderer: nodes in groups, and labeled edges. Values only."""
+"""A graph for any renderer: nodes in groups, and labeled edges, as values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """One box: `words` is its name, then what is set of it; `group` is a place in `Picture.groups`."""
+    """One box: `words` is its name, then its settings; `group` is an index in `Picture.groups`."""
 
     id: str
     words: tuple[str, ...]
@@ -16,7 +16,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """One arrow: how rows travel, and in `reason` why it is a cut, None if it is none."""
+    """One arrow: how rows move, and in `reason` why it is staged, None if it is not."""
 
     source: str
     target: str
@@ -27,7 +27,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A whole graph; nodes stand group by group, edges by target in input order."""
+    """A whole graph; nodes are ordered by group, edges by target and input."""
 
     title: str
     groups: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""A picture as text: every node below its group, and below each node what flows into it."""
+"""A picture as text: every node below its group, and below each node its inputs."""
 
 from __future__ import annotations
 

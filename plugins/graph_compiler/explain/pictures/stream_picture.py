@@ -1,4 +1,4 @@
-"""The stream graph as a picture: operators in their chains, and of each edge between chains why it is there."""
+"""The stream graph as a picture: operators in their chains, and for each edge between chains why it is there."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _UNSHOWN = "attributes"
 
 
 def operator_details(operator: Operator) -> tuple[str, ...]:
-    """Return at most twenty lines, each of a few hundred characters; rows of the declaration are counted."""
+    """Return at most twenty lines, each of a few hundred characters; rows in the declaration are only counted."""
     said = [_shortened(words) for words in _of_dataclass(operator)]
     more = len(said) - _MOST
     return (*said[:_MOST], *([f"… and {more} more"] if more > 0 else []))

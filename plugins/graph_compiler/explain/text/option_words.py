@@ -1,4 +1,4 @@
-"""The options of a plan that differ from the defaults, and who set them."""
+"""The options of a plan that differ from the defaults, and where they were set."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def changed_options(compiled: CompiledPipeline) -> tuple[EffectiveOption, ...]:
 
 
 def option_lines(compiled: CompiledPipeline) -> Iterator[str]:
-    """Return them as lines: `  parallelism.default = 4 (deployment)`."""
+    """Return the changed options as lines: `  parallelism.default = 4 (deployment)`."""
     for option in changed_options(compiled):
         yield f"  {option.key} = {option.value} ({option.origin})"
 
 
 def option_json(option: EffectiveOption) -> Json:
-    """Write one for programs."""
+    """Return an option as JSON for programs."""
     return {
         "key": option.key,
         "value": option.value,

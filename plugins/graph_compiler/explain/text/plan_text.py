@@ -1,4 +1,4 @@
-"""A compiled pipeline as text: tasks, what runs in each, and every cut with its reason.
+"""A compiled pipeline as text: the tasks, what runs in each, and every staged edge with its reason.
 
 flights · 9 operators · 6 vertices · 2 tasks
 """
@@ -21,12 +21,12 @@ _NAMED = 3
 
 
 def explain_text(compiled: CompiledPipeline) -> str:
-    """Return the plan as lines of text; a function of the declaration only."""
+    """Return the plan as lines of text, which depend only on the declaration."""
     return "\n".join(_lines(compiled))
 
 
 def explain_tasks(compiled: CompiledPipeline) -> dict[RegionId, str]:
-    """Return the part of `explain_text` that is about each task, by its id."""
+    """Return the part of `explain_text` for each task, by its id."""
     return {id: "\n".join(lines) for id, lines in _task_lines(compiled)}
 
 
@@ -75,7 +75,7 @@ def _cost_words(cost: FailureCost, operators: int) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    """Return a few names in full, of more only the first two and the last."""
+    """Return a few names in full; if there are more, only the first two and the last."""
     if len(names) > _NAMED:
         return f"{', '.join(names[:2])}, … {names[-1]}"
     return listing(names)
@@ -97,7 +97,7 @@ def _vertex_lines(
 
 
 def _fixed_words(vertex: JobVertex, compiled: CompiledPipeline) -> Iterator[str]:
-    """Return which rows are staged once because recomputing them may change them (decision 9)."""
+    """Yield which rows are staged once because recomputing them may change them (decision 9)."""
     graph = compiled.stream_graph
     for node_id in vertex.node_ids:
         node, readers = graph.node[node_id], len(graph.out_edges[node_id])

@@ -1,4 +1,4 @@
-"""The resources of a task and the needs of a vertex as text; empty if none are declared."""
+"""The resources of a task and the needs of a vertex, as text; empty if none are declared."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def split_words(compiled: CompiledPipeline) -> Mapping[JobVertexId, str]:
 
 
 def vertex_words(vertex: JobVertex, compiled: CompiledPipeline) -> str:
-    """Return the needs of the vertex as text; if only some of its operators declare them, why they are unknown."""
+    """Return the needs of the vertex as text; if only some of its operators declare any, why the sum is unknown."""
     least, preferred = vertex.min_resources, vertex.preferred_resources
     if least is not None:
         prefers = f", prefers {preferred}" if preferred not in (None, least) else ""

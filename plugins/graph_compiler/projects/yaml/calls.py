@@ -1,4 +1,4 @@
-"""One call of the fluent API, built from a step: names become streams and functions, forms become values."""
+"""One call of the fluent API, made from a step: names become streams and functions, forms become values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Written = Mapping[str, Any]
 
 
 class StepRefusedError(GraphCompilerError):
-    """A step cannot be declared; without a problem if its input was refused. Never raised outside this package."""
+    """A step cannot be declared; without a problem if its input was refused. It never leaves this package."""
 
     def __init__(self, problem: Problem | None) -> None:
         self.problem = problem
@@ -47,7 +47,7 @@ class StepRefusedError(GraphCompilerError):
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What calls need: the environment, the file, and the streams so far by name (None: it was refused).
+    """What calls need: the environment, the file, and the streams so far by name (None for a refused one).
 
     Without `knows_streams`, a part of the file that may declare streams was refused as a whole.
     """
@@ -72,10 +72,10 @@ class Calls:
         return self.call(self._named(written["from"], (*path, "from")), key, written, path)
 
     def stream(self, found: object, path: KeyPath) -> DataStream:
-        """Return the same, which must be a stream that any operator can read."""
+        """Return the same; it must be a stream that any operator can read."""
         stream = self.read(found, path)
         if not isinstance(stream, DataStream):
-            raise self.refused(path, f"it is {_what(stream)}", allowed="a stream of rows")
+            raise self.refused(path, f"it is {_description(stream)}", allowed="a stream of rows")
         return stream
 
     def call(self, on: object, key: str, written: Written, path: KeyPath) -> Any:
@@ -88,7 +88,7 @@ class Calls:
         method = getattr(on, operation.method.__name__, None)
         if method is None:
             hint = "add the columns: key_by: [columns]" if isinstance(on, DataStream) else None
-            raise self.refused((*path, key), f"it cannot follow {_what(on)}", hint=hint)
+            raise self.refused((*path, key), f"it cannot follow {_description(on)}", hint=hint)
         if key == "select":
             return method(**_selected(written[key]))
         arguments, named = self._arguments(operation, written, path)
@@ -109,7 +109,7 @@ class Calls:
             setter = getattr(on, method.__name__, None)
             if setter is None or not isinstance(on, Declared):
                 raise self.refused(
-                    (*path, there[0]), f"it is set on {_what(on)}", allowed="operators"
+                    (*path, there[0]), f"it is set on {_description(on)}", allowed="operators"
                 )
             if there[0] != key:
                 raise self.refused((*path, there[0]), f"it needs '{key}'", allowed="both")
@@ -186,7 +186,7 @@ class Calls:
             raise self.refused((*path, "file"), message, allowed=allowed) from None
 
 
-def _what(on: object) -> str:
+def _description(on: object) -> str:
     return _WHAT[type(on).__name__]
 
 

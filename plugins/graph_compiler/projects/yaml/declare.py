@@ -1,4 +1,4 @@
-"""A file's model as calls of the fluent API, in the order of the file: sources, steps, sinks."""
+"""Make the calls of the fluent API for a file's model, in the order of the file: sources, steps, sinks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from graph_compiler.projects.yaml.syntax.tree import Node, place_of
 from graph_compiler.projects.yaml.values import Form
 
 Broken = Mapping[tuple[str | int, str | int], Written]
-"""Sources, steps and sinks that were refused before, by their path: what was written there."""
+"""Sources, steps and sinks that were already refused, by path, with their content."""
 
 
 def declare(
@@ -101,7 +101,7 @@ class _Declaring:
         given: Any = None
         with self._at(path):
             given = self._given(key, written, path)
-            # A step that is no operator has only the name that other steps use for it.
+            # A step that is not an operator has only the name under which other steps read it.
             is_label = "as" not in written and not _is_operator(given)
             settings = {k: value for k, value in written.items() if k != "name" or not is_label}
             self.calls.set(given, settings, path)
@@ -110,7 +110,7 @@ class _Declaring:
             self._name(label, given, (*path, "as" if "as" in written else "name"))
 
     def pass_over(self, written: Written) -> None:
-        """Suppress problems of steps that read this one."""
+        """Suppress problems of steps that read a broken step."""
         self.before = None
         if isinstance(label := _label(written), str):
             self.calls.streams[label] = None

@@ -1,4 +1,4 @@
-"""Models built from signatures: every call has a YAML form.
+"""Models made from signatures, so that every call has a YAML form.
 
     Csv(path, *, header=True, null_value="")     →   {csv: path, header: true, null_value: NA}
     stream.filter(condition, *, rejects=None)    →   {filter: condition, rejects: tag}
@@ -30,7 +30,7 @@ from graph_compiler.projects.yaml.values import TAG, Form
 
 _Functions = Callable[..., object]
 FORMS: dict[str, type[Form]] = {}
-"""Every form of a union, by its tag."""
+"""All forms of a union, by tag."""
 TYPES: dict[Any, Any] = {
     **{kind: kind for kind in (str, int, float, bool)},
     _Functions: values.FunctionName,
@@ -48,17 +48,17 @@ TYPES: dict[Any, Any] = {
     Iterable[Sequence[Cell]]: values.Cells,
     str | int: str | int,
 }
-"""What stands for the type of a parameter; other modules add theirs. One that is missing fails where it is wanted."""
+"""The YAML types for types of parameters; other modules add to it. A missing one fails when it is needed."""
 
 
 @cache
 def parameters(call: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a call without self, with resolved types.
 
-    Keyword arguments of any name are left out, except those of a function.
+    Keyword arguments with arbitrary names are left out, except those of a function.
     """
     target = call.__init__ if isinstance(call, type) else call  # type: ignore[misc]  # only read
-    # The fields of a dataclass may be written in several modules, each with names of its own.
+    # The fields of a dataclass may come from several modules, each with its own names.
     typed = call if _has_fields(call) else target
     hints = get_type_hints(typed, localns={"DataStream": DataStream})
     return {
@@ -66,7 +66,7 @@ def parameters(call: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
         for name, parameter in inspect.signature(target).parameters.items()
         if name != "self"
         and (parameter.kind is not parameter.VAR_KEYWORD or hints[name] == Argument)
-        and hints[name] is not OperatorAttributes  # the compiler's own
+        and hints[name] is not OperatorAttributes  # only for the compiler
     }
 
 
@@ -113,7 +113,7 @@ def key_of(parameter: inspect.Parameter) -> Key:
 
 
 def make_form(name: str, keys: Mapping[str, Key], doc: str | None) -> type[Form]:
-    """Return a model with these keys. Its own names end in `_`, since pydantic reserves some (`json`)."""
+    """Return a model with these keys. Its own names end with `_`, since pydantic reserves some (`json`)."""
     fields: dict[str, Any] = {
         f"{name}_": (
             key.type,
@@ -148,7 +148,7 @@ def first_paragraph(of: object) -> str:
 
 
 def union_of(forms: Mapping[str, type[Form]], group: str, plain: Any = None) -> Any:
-    """Return a union that is discriminated by its keys; `plain` may be used in place of a mapping."""
+    """Return a union whose kinds are recognized by their keys; `plain` is the type allowed in place of a mapping."""
     fields = {
         key: {str(f.alias) for f in form.model_fields.values()} for key, form in forms.items()
     }
@@ -159,7 +159,7 @@ def union_of(forms: Mapping[str, type[Form]], group: str, plain: Any = None) -> 
         if not isinstance(value, dict):
             return f"{TAG}plain>" if plain is not None else None
         there = [key for key in value if key in forms]
-        # A key may be the name of one kind, and a field of another: {jdbc: …, table: …}.
+        # A key may be the name of one kind and a field of another: {jdbc: …, table: …}.
         best = [key for key in there if all(other in fields[key] for other in there)]
         return tags[best[0]] if len(best) == 1 else None
 
@@ -172,7 +172,7 @@ def union_of(forms: Mapping[str, type[Form]], group: str, plain: Any = None) -> 
 def leaves(base: type) -> list[type]:
     """Return the package's own subclasses of a base class, by name; those of other packages do not count.
 
-    slots=True leaves duplicates behind, which are in no module.
+    With slots=True, each class leaves a duplicate, which is in no module.
     """
     pending: list[type] = _own_below(base)
     found: dict[str, type] = {}

@@ -1,4 +1,4 @@
-"""References of a file: functions by their importable name, queries by their path."""
+"""References in a file: functions by their importable names, queries by their paths."""
 
 from __future__ import annotations
 
@@ -68,6 +68,6 @@ def _is_of(module: str, error: BaseException) -> bool:
 def read_query(folder: Path, name: str) -> str:
     """Read a file of SQL by its path from a folder; raises OSError, or ValueError if it may not be read.
 
-    That is a file in another place, of another kind, too large, or not in UTF-8.
+    That is: a file in another place, of another kind, too large, or not in UTF-8.
     """
     return read_bytes(file_below(folder, name), most=MAX_QUERY).decode("utf-8")

@@ -1,4 +1,4 @@
-"""Every call of the fluent API as a step: its keys, and what it is called on.
+"""Every call of the fluent API as a step: its keys, and the kinds of streams it is called on.
 
 The parameters of a method are read from its signature. Only differences between a file and Python are listed here.
 """
@@ -33,7 +33,7 @@ from graph_compiler.projects.yaml.values import Form, SqlText
 
 STREAMS = (DataStream, KeyedStream, WindowedStream, ConnectedStreams)
 PREFIXES = ("connect", "key_by", "grouping_sets", "rollup", "cube", "window", "window_all")
-"""Calls that may stand in the step of the call behind them, in this order."""
+"""Calls that may be in the same step as the call after them, in this order."""
 _BEHIND_KEYS = (
     "transform",
     "map_partitions",
@@ -50,7 +50,7 @@ _PREFIXED = {
     "aggregate": PREFIXES[1:],
 }
 RENAMED = {"deterministic": "deterministic_function"}
-"""Parameters whose name is that of a setting with another meaning."""
+"""Parameters with the name of a setting that has another meaning."""
 _ARE_SETTINGS = ("expensive",)
 _MAINS = {"select": values.Selection, "grouping_sets": values.Sets, "sql": SqlText}
 
@@ -68,12 +68,12 @@ def _methods() -> dict[str, Callable[..., object]]:
     found: dict[str, Callable[..., object]] = {}
     for kind in STREAMS:
         for name, method in inspect.getmembers(kind, inspect.isfunction):
-            if not name.startswith("_") and name != "refuse" and not _gives_self(method):
+            if not name.startswith("_") and name != "refuse" and not _returns_self(method):
                 found.setdefault(name, method)
     return found
 
 
-def _gives_self(method: Callable[..., object]) -> bool:
+def _returns_self(method: Callable[..., object]) -> bool:
     scope = {kind.__name__: kind for kind in (*STREAMS, DataStreamSink)}
     return get_type_hints(method, localns=scope).get("return") is Self
 
@@ -82,19 +82,19 @@ def _settings() -> dict[str, Callable[..., object]]:
     return {
         name.removeprefix("set_"): method
         for name, method in inspect.getmembers(DataStream, inspect.isfunction)
-        if not name.startswith("_") and _gives_self(method)
+        if not name.startswith("_") and _returns_self(method)
     }
 
 
 SETTINGS: Mapping[str, Callable[..., object]] = _settings()
-"""What can be set on an operator, by its key."""
+"""The settings of an operator, by key."""
 SETTING_KEYS: Mapping[str, Key] = {
     name: Key(key.type, doc=key.doc)
     for setting, method in SETTINGS.items()
     for name, key in call_keys(setting, method).items()
 }
-_LABEL = Key(str, doc="What other steps call it in `from`, where that is not its name.")
-_NAME_OF_A_STEP = "The operator's name, and what other steps call it in `from`."
+_LABEL = Key(str, doc="The name that other steps use for it in `from`, if that is not its own.")
+_NAME_OF_A_STEP = "The operator's name, which other steps use in `from`."
 
 
 def _operation(name: str, method: Callable[..., object]) -> Operation:
@@ -111,7 +111,7 @@ def _operation(name: str, method: Callable[..., object]) -> Operation:
     return Operation(key, method, keys)
 
 
-# Broadcasts and side outputs: short enough to be written in place of a stream's name.
+# Broadcasts and side outputs: short enough to write in place of a stream's name.
 _ROUTES = (
     "rebalance",
     "shuffle",

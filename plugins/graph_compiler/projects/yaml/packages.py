@@ -1,7 +1,7 @@
-"""Connectors and operators of other packages in YAML: the key is the entry point's name, the form the class' signature.
+"""Connectors and operators of other packages in YAML: the entry point's name is the key, the signature the form.
 
-A package that cannot be imported, or whose class has no form, only affects files that use its key, where the reason is
-reported.
+A package that cannot be imported, or whose class has no form, only affects files that use its key; the reason is
+reported there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class PackageForms:
 
 
 def package_forms(base: type[Extensible], taken: Collection[str] = ()) -> PackageForms:
-    """Return the forms that installed packages add to a base; a `taken` key is kept."""
+    """Return the forms that installed packages add to a base class; keys that are already `taken` are skipped."""
     kinds: dict[str, type] = {}
     keys: dict[str, Mapping[str, Key]] = {}
     refused: dict[str, str] = {}

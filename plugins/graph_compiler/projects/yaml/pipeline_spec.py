@@ -17,7 +17,7 @@ from graph_compiler.projects.yaml.values import Form, Names, PlainValue
 
 
 class PipelineSpec(Form):
-    """A pipeline: sources, then steps in the order they would be called in, then sinks."""
+    """A pipeline: sources, then steps in the order in which they would be called, then sinks."""
 
     name: Annotated[str, Field(description="The pipeline's name, and the Airflow Dag's id.")]
     description: Annotated[

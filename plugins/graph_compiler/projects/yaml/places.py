@@ -1,6 +1,6 @@
-"""Connectors, operators of other packages, windows and resources as YAML, and back to values.
+"""YAML forms of connectors, operators of other packages, windows and resources, and their conversion to values.
 
-A connector of our own has the key of its class' name, one of another package that of its entry point.
+A connector of our own has its class name as the key, one of another package the name of its entry point.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ REFUSED: Mapping[str, str] = {
     **_CONNECTORS_OF_PACKAGES.refused,
     **_OPERATORS_OF_PACKAGES.refused,
 }
-"""Why the kinds of other packages have no form, by the key they would have."""
+"""The reasons why kinds of other packages have no form, by the key they would have."""
 WINDOWS: Mapping[str, type] = {window_key(kind): kind for kind in leaves(Window)}
 CONNECTOR_KEYS: Mapping[str, Mapping[str, Key]] = {
     **{key: call_keys(key, kind) for key, kind in _OWN.items()},
@@ -121,7 +121,7 @@ _VALUES: Mapping[type[Form], Callable[..., object]] = {
     _GROUP: SlotSharingGroup,
     _SPEC: ResourceSpec,
 }
-"""What a form that is no call is made into."""
+"""What forms that are not calls are converted to."""
 
 
 def value_of(found: Any, function: Callable[[str], object]) -> Any:

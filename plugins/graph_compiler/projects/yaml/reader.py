@@ -1,4 +1,4 @@
-"""Read a pipeline's file.
+"""Read the YAML file of a pipeline.
 
 read_pipeline(Path("pipelines/sales.yaml"))   →   Pipeline
 """
@@ -65,7 +65,7 @@ def parse_pipeline(text: str, file: str) -> Pipeline:
 
 
 def _validated(tree: Node, file: str) -> tuple[PipelineSpec | None, Broken, list[Problem]]:
-    """Return the model, and the parts that were left out so that the rest can be checked, too."""
+    """Return the model, and the parts that were left out so that the rest can be checked."""
     data: Any = plain(tree)
     try:
         return PipelineSpec.model_validate(data), {}, []
@@ -79,7 +79,7 @@ def _validated(tree: Node, file: str) -> tuple[PipelineSpec | None, Broken, list
 
 
 def _take_out(data: dict[Any, Any], refused: Iterable[KeyPath]) -> Broken:
-    """Remove and return refused parts; a refused step is replaced by another, so that indexes stay the same."""
+    """Remove and return refused parts; a refused step is replaced by a placeholder, so that indexes stay the same."""
     broken: dict[tuple[str | int, str | int], dict[str, Any]] = {}
     for section, *names in refused:
         if section in data and names:

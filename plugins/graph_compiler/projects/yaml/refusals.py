@@ -1,4 +1,4 @@
-"""pydantic's errors in our words, each with its key, its line and its column."""
+"""pydantic's errors as our messages, each with its key, its line and its column."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _operator(tree: Node, path: KeyPath) -> str | None:
 
 
 def _path(location: Iterable[str | int], data: object) -> KeyPath:
-    """Return a path without the parts that are in a type and not in the file."""
+    """Return a path without its parts that name a type and are not in the file."""
     path: list[str | int] = []
     for part in location:
         is_key = isinstance(data, dict) and part in data
@@ -109,7 +109,7 @@ def _problem(path: KeyPath, errors: list[ErrorDetails], tree: Node, file: str) -
         return say(_MISSING)
     if kind == "extra_forbidden":
         known = _known(first["loc"])
-        # If the call of a step is misspelled, another key (key_by) may be taken for the call.
+        # If a step's call is misspelled, another key (key_by) may be mistaken for the call.
         calls = (
             STEP_FORMS if path[:1] == ("steps",) and len(path) == len(("steps", 0, "key")) else ()
         )
@@ -166,7 +166,7 @@ def _no_kind(path: KeyPath, value: object, tree: Node, file: str) -> Problem:
 
 
 def _of_package(value: object) -> str | None:
-    """Return why a package's kind has no form, if a mapping has its key."""
+    """Return why a package's kind has no form, if a mapping uses its key."""
     keys = [key for key in value if key in REFUSED] if isinstance(value, dict) else []
     return f"'{keys[0]}' of a package: {REFUSED[keys[0]]}" if keys else None
 

@@ -22,7 +22,7 @@ from graph_compiler.projects.yaml.values import (
 )
 
 PATH = "path"
-"""The format, ours, of a default that is a path: one that is relative starts at the project."""
+"""Our own format for a default that is a path: a relative one starts at the project's folder."""
 
 
 class ParameterForm(Form):
@@ -33,9 +33,9 @@ class ParameterForm(Form):
         default=None, description="The type of the default if not given."
     )
     title: str | None = Field(default=None, description="The label of its field in Airflow's form.")
-    description: str | None = Field(default=None, description="The words below its field.")
+    description: str | None = Field(default=None, description="The text below its field.")
     description_md: str | None = Field(default=None, description="The same in Markdown.")
-    section: str | None = Field(default=None, description="The heading its field stands under.")
+    section: str | None = Field(default=None, description="The heading above its field.")
     enum: list[PlainValue] | None = Field(default=None, description="The values to choose from.")
     values_display: dict[str, str] | None = Field(
         default=None, description="What the form shows for each value of enum."
@@ -43,7 +43,7 @@ class ParameterForm(Form):
     examples: list[PlainValue] | None = Field(default=None, description="Values to start from.")
     format: str | None = Field(
         default=None,
-        description="date, date-time, time, multiline, or path: from the folder that holds pipelines/ on.",
+        description="date, date-time, time, multiline, or path: relative to the folder that contains pipelines/.",
     )
     pattern: str | None = Field(default=None, description="A regular expression found in the text.")
     min_length: int | None = Field(default=None, alias="minLength")
@@ -55,7 +55,7 @@ class ParameterForm(Form):
     multiple_of: int | float | None = Field(default=None, alias="multipleOf")
 
     def keywords(self, project: Path) -> dict[str, Any]:
-        """Return the written keywords, under their names in JSON Schema; a path as an absolute one."""
+        """Return the written keywords under their names in JSON Schema, with a path as an absolute one."""
         written = self.model_dump(by_alias=True, exclude_unset=True)
         if self.format == PATH:  # not a format of JSON Schema: it says how this file is read
             del written["format"]
@@ -102,7 +102,7 @@ Interval = Annotated[
 
 
 class ScheduleForm(Form):
-    """When it runs: at times, when others publish, or, with neither, by hand."""
+    """When it runs: at times, after publications of others, or, with neither, when triggered."""
 
     cron: str | None = Field(
         default=None, description=f"Five fields, as in 0 6 * * 1-5, or one of {', '.join(PRESETS)}."
@@ -112,7 +112,7 @@ class ScheduleForm(Form):
         default=None, description="Places or URIs: when all of them have been published to."
     )
     start: Moment | None = Field(default=None, description=f"The first logical date: {_WHEN}.")
-    end: Moment | None = Field(default=None, description="The last one.")
+    end: Moment | None = Field(default=None, description="The last logical date.")
     timezone: str | None = Field(default=None, description="UTC if not given; Europe/Vienna.")
     catchup: bool | None = Field(
         default=None, description="Whether every interval since the start is run."

@@ -27,7 +27,7 @@ def schema_json() -> str:
 
 
 def _shared(schema: dict[str, Any]) -> dict[str, Any]:
-    """Share what many steps have: a key with one meaning becomes a definition with the key's name."""
+    """Share the keys that many steps have: a key with one meaning becomes a definition with the key's name."""
     found = Counter(
         (key, json.dumps(value))
         for form in schema["$defs"].values()
@@ -44,7 +44,7 @@ def _shared(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(option: dict[str, Any]) -> dict[str, Any]:
-    """Accept durations as text: `10 s`."""
+    """Also accept durations as text: `10 s`."""
     if option.get("format") != "duration":
         return option
     return {"type": ["string", "integer"], "description": option.get("description")}

@@ -1,6 +1,6 @@
 """The YAML forms of types of the Python API: pydantic types with our error messages.
 
-Lists of names may be one name; a function is `module:name`; a stream is the name of a step.
+A list of names may be written as one name; a function is `module:name`; a stream is the name of a step.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pydantic_core import PydanticCustomError
 
 _LONGEST = 60
 TAG = "<"
-"""What the tag of a union begins with: it is no key of the file, and taken out of an error's path."""
+"""The prefix of a union's tag: it is not a key of the file, and is removed from an error's path."""
 
 
 class Form(BaseModel):
@@ -114,7 +114,7 @@ Selection = _own(
 )
 Sets = _own(_sets, {"type": "array", "items": {"anyOf": [_TEXT, _TEXTS]}})
 Yes = Literal[True]
-"""What stands behind a call that takes nothing: `rebalance: true`."""
+"""The value of a call without arguments: `rebalance: true`."""
 FunctionName = Annotated[
     str, Field(description="A function of an importable module: pipelines.flights:clean")
 ]
@@ -155,4 +155,4 @@ SqlText = either(str, SqlFile)
 SecretText = either(str, SecretForm)
 Options = dict[str, either(PlainValue, SecretForm)]  # type: ignore[misc, valid-type]  # made, not written
 Arguments = dict[str, either(PlainValue, BoundParameter)]  # type: ignore[misc, valid-type]  # the same
-"""What a function is given by keyword."""
+"""The keyword arguments of a function."""

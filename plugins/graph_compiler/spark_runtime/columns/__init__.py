@@ -1,1 +1,1 @@
-"""Columns and their types: declared, found, widened, and those that a format cannot hold."""
+"""Columns and their types: declared, found, widened, and those that a format cannot store."""

@@ -1,4 +1,4 @@
-"""Types that a format cannot hold, refused before anything is written; Spark refuses them only while writing.
+"""Types that a format cannot store: refused before anything is written, since Spark refuses them only then.
 
 `tests/spark/connectors/test_connectors.py` writes every type of Spark to every format, so that both agree.
 """
@@ -29,7 +29,7 @@ from graph_compiler.spark_runtime.publishing.xml_columns import why_not_xml
 _NESTED = (ArrayType, MapType, StructType)
 _NOWHERE = frozenset({"interval", "time"})
 _NO_FOLDER = (*_NESTED, VariantType, NullType, BinaryType)
-"""A folder's name is text: all bytes that are not text become the same name."""
+"""A folder's name is text, and all bytes that are not valid text become the same name."""
 _REFUSED: dict[str, tuple[type[DataType], ...]] = {
     "csv": (*_NESTED, VariantType, NullType, BinaryType),
     "orc": (VariantType, NullType),
@@ -37,7 +37,7 @@ _REFUSED: dict[str, tuple[type[DataType], ...]] = {
     "parquet": (),
 }
 _NAMES = {"csv": "\n\r", "orc": "`"}
-"""Characters that a format loses from a column's name: a header is one line, and ORC cannot escape its quotes."""
+"""Characters that a format cannot keep in a column's name: a header is one line, and ORC cannot escape its quotes."""
 
 
 def check_columns(
@@ -46,7 +46,7 @@ def check_columns(
     partition_by: tuple[str, ...],
     options: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Raise PublicationError naming every column that files of this format, in these folders, cannot hold.
+    """Raise PublicationError, which names every column that files of this format, in these folders, cannot store.
 
     `options` are the writer's.
     """
@@ -67,7 +67,7 @@ def check_columns(
 
 
 def check_names(schema: StructType) -> None:
-    """Raise PublicationError naming every duplicate column: no format can be written with them."""
+    """Raise PublicationError, which names every duplicate column: no format can store them."""
     counts = Counter(name.lower() for name in schema.names)
     if twice := [name for name, count in counts.items() if count > 1]:
         raise PublicationError(
@@ -88,7 +88,7 @@ def _folders(schema: StructType, partition_by: tuple[str, ...]) -> Iterator[str]
 
 
 def _in_files(schema: StructType, partition_by: tuple[str, ...]) -> StructType:
-    """Return the columns that are not names of folders."""
+    """Return the columns that the files contain; the others are folder names."""
     folders = {name.lower() for name in partition_by}
     return StructType([field for field in schema if field.name.lower() not in folders])
 
@@ -150,13 +150,13 @@ def _inner(data_type: DataType) -> tuple[DataType, ...]:
 
 def _within(data_type: DataType, refused: tuple[type[DataType], ...]) -> bool:
     """Whether a type, or one inside it, is refused."""
-    if isinstance(data_type, (*refused, CalendarIntervalType)) or _is_nowhere(data_type):
+    if isinstance(data_type, (*refused, CalendarIntervalType)) or _is_unsupported(data_type):
         return True
     if isinstance(data_type, StructType):
         return any(_within(field.dataType, refused) for field in data_type)
     return any(_within(inner, refused) for inner in _inner(data_type))
 
 
-def _is_nowhere(data_type: DataType) -> bool:
+def _is_unsupported(data_type: DataType) -> bool:
     """Whether no format supports it: calendar intervals, times of day."""
     return data_type.simpleString().partition("(")[0] in _NOWHERE

@@ -1,4 +1,4 @@
-"""Columns as text: declared schemas are Spark DDL, which only Spark can read, and types as messages show them."""
+"""Columns as text: declared schemas, which are Spark DDL and only Spark can parse, and types as messages show them."""
 
 from __future__ import annotations
 

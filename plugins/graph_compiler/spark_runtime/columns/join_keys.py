@@ -1,4 +1,4 @@
-"""Keys of a join that Spark has to cast: then each value of one side must be valid in the other side's type."""
+"""Join keys that Spark has to cast: each value of one side must then be valid in the other side's type."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql.types import DataType, StringType, StructType
 def cast_keys(
     on: tuple[tuple[str, str], ...], left: StructType, right: StructType
 ) -> Iterator[str]:
-    """Yield a warning for each pair of keys if only one is text; a missing key is a finding elsewhere."""
+    """Yield a warning for each pair of keys of which only one is text; a missing key is a finding elsewhere."""
     for one, other in on:
         left_type, right_type = _type(left, one), _type(right, other)
         if left_type is None or right_type is None:

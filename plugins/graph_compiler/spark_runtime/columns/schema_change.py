@@ -56,7 +56,7 @@ class SchemaChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """The expected columns of a DataFrame: who expects them, and what may differ under EVOLVE."""
+    """The expected columns of a DataFrame: where they come from, and what may differ under EVOLVE."""
 
     schema: StructType
     whose: str
@@ -74,7 +74,7 @@ TABLES_EVOLVE = frozenset({ChangeKind.NARROWED})
 
 
 def find_changes(expected: StructType, found: StructType) -> tuple[SchemaChange, ...]:
-    """Return every column that differs, expected ones first, each in its order."""
+    """Return every column that differs: the expected ones in their order, then the additional ones in theirs."""
     there = {field.name.lower(): field for field in found}
     here = {field.name.lower(): field for field in expected}
     added = [field for field in found if field.name.lower() not in here]
@@ -94,7 +94,7 @@ def find_changes(expected: StructType, found: StructType) -> tuple[SchemaChange,
 def conform(rows: DataFrame, expectation: Expectation, found: StructType) -> DataFrame:
     """Return the rows with the expected columns; raises SchemaChangedError with all problems.
 
-    `found` is the rows' schema, or more than Spark knows of it (NOT NULL). Expected columns come first, under their
+    `found` is the rows' schema, or a more exact one (with NOT NULL). Expected columns come first, under their
     expected names and in their order.
     """
     changes = find_changes(expectation.schema, found)
@@ -110,7 +110,7 @@ def conform(rows: DataFrame, expectation: Expectation, found: StructType) -> Dat
 
 
 def ddl(schema: StructType) -> str:
-    """Write a schema as Spark DDL: `carrier STRING NOT NULL, delay INT`."""
+    """Return a schema as Spark DDL: `carrier STRING NOT NULL, delay INT`."""
     return ", ".join(
         f"{field.name} {_type(field)}{'' if field.nullable else ' NOT NULL'}" for field in schema
     )

@@ -1,7 +1,7 @@
 """Connectors on Spark: `read_source` returns rows, `open_sink` writes them.
 
-A kind of connector names the modules that register how it is read (`source.read`) and written (`sink.claim_target`);
-they are imported when the first of its kind is met. Those of our own:
+A kind of connector names the modules that register how it is read (`source.read`) and written (`sink.claim_target`).
+They are imported when the first connector of the kind is used. The built-in ones:
 
 file_source file_schemas file_sink    all file formats
 jdbc_source jdbc_sink                 databases

@@ -1,4 +1,4 @@
-"""A database for the driver: through Spark's JDBC connections, whose class path has the JDBC driver."""
+"""A database, accessed by the driver through Spark's JDBC connections, whose class path has the JDBC driver."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NO_NULLS = 0  # java.sql.ResultSetMetaData.columnNoNulls
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Database:
-    """The database a connector names. Tables are given by their SQL names."""
+    """The database that a connector names. Tables are identified by their SQL names."""
 
     spark: SparkSession
     connector: Jdbc
@@ -42,9 +42,9 @@ class Database:
         return reveal_all(self.connector.connection_properties())
 
     def name(self, table: str) -> str:
-        """Return a table's name in this database's SQL: each part quoted, a plain one in the case it is kept in.
+        """Return a table's name in this database's SQL: each part quoted, a plain one in the case the database stores.
 
-        Other texts (a subquery) are already SQL; so are plain names if it is not known how the database folds case.
+        Other text (a subquery) is already SQL; plain names are left unchanged if the database's case rule is unknown.
         """
         parts, kind = parse_table_name(table), database_kind(self.url)
         if parts is None or not all(part.is_quoted or part.is_plain for part in parts):
@@ -57,11 +57,11 @@ class Database:
         return str(self._dialect().getTableExistsQuery(table))
 
     def schema(self, table: str) -> StructType:
-        """Return a table's columns as Spark reads them; the database checks NOT NULL."""
+        """Return a table's columns as Spark reads them; NOT NULL is left to the database."""
         return self.spark.read.jdbc(self.url, table, properties=self.properties).schema
 
     def never_null(self, table: str) -> frozenset[str]:
-        """Return the NOT NULL columns of the database; Spark does not read that."""
+        """Return the columns that are NOT NULL in the database, which Spark does not read."""
         with self.connection() as connection:
             statement = connection.createStatement()
             columns = statement.executeQuery(f"SELECT * FROM {table} WHERE 1 = 0").getMetaData()
@@ -73,7 +73,7 @@ class Database:
 
     @property
     def keeps_definitions_in_transactions(self) -> bool:
-        """Whether CREATE and DROP are part of a transaction, like rows; otherwise each commits what came before."""
+        """Whether transactions include CREATE and DROP; otherwise each of them commits the statements before it."""
         with self.connection() as connection:
             about = connection.getMetaData()
             return bool(
@@ -83,10 +83,10 @@ class Database:
             )
 
     def execute(self, statements: Sequence[str], *, is_kept: bool = True) -> list[int]:
-        """Run statements in one transaction; return how many rows each has changed.
+        """Run statements in one transaction; return the number of rows that each has changed.
 
-        Raises Py4JJavaError; nothing has changed then, unless the answer to COMMIT was lost: only the database knows.
-        With `is_kept` unset everything is rolled back: this shows that it would have been allowed.
+        Raises Py4JJavaError; nothing has changed then, unless the answer to COMMIT was lost: only the database knows
+        that. With `is_kept` unset, everything is rolled back: this shows that it would have been allowed.
         """
         with self.connection() as connection:
             connection.setAutoCommit(False)
@@ -100,7 +100,7 @@ class Database:
             return counts
 
     def run(self, connection: Any, sql: str) -> int:
-        """Run a statement; return how many rows it has changed, -1 if unknown."""
+        """Run a statement; return the number of rows it has changed, -1 if unknown."""
         statement = connection.createStatement()
         try:
             return -1 if statement.execute(sql) else int(statement.getUpdateCount())
@@ -131,11 +131,11 @@ class Database:
         return rows.limit(4).collect()
 
     def quote(self, name: str) -> str:
-        """Write the name of a column, or a part of a table's, as this database does."""
+        """Return the name of a column, or of a part of a table's name, quoted for this database."""
         return str(self._dialect().quoteIdentifier(name))
 
     def can_hold(self, data_type: DataType) -> bool:
-        """Whether Spark can map this type of its own to one of the database."""
+        """Whether Spark can map this type to one of the database."""
         return has_jdbc_type(self.spark, self.url, data_type)
 
     @contextmanager

@@ -1,7 +1,7 @@
 """The columns of the files below a path, as far as the files declare them.
 
-A format declares names and types (Parquet, ORC), names (a CSV header) or nothing. What it does not declare is assumed
-as expected: the types of CSV columns, and of partition folders, whose names are text.
+A format declares names and types (Parquet, ORC), names only (a CSV header), or nothing. Whatever it does not declare is
+assumed to be as expected: the types of CSV columns, and those of partition folders, whose names are text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write files of any format Spark knows, through the transactional publication of folders."""
+"""Write files of any format that Spark has, through the transactional publication of folders."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _KEEPS_ROWS = (*_KEEPS_FILES, SinkMode.MERGE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSink:
-    """A folder of files, claimed."""
+    """A folder of files whose next publication is claimed."""
 
     connector: FileConnector
     sink: Sink
@@ -53,7 +53,7 @@ class FileSink:
     ticket: Ticket
 
     def check(self, rows: DataFrame) -> DataFrame:
-        """Compare with the declared schema, the rows that stay, and what the format and its folders can hold."""
+        """Check the rows against the declared schema, the rows that stay, and what files and folders can store."""
         check_names(rows.schema)
         old_files = self.ticket.old_files
         keeps = self.sink.mode in _KEEPS_ROWS and bool(old_files)
@@ -121,8 +121,8 @@ class FileSink:
         return merge(old, new, keys), held
 
     def _held_schema(self, rows: DataFrame) -> StructType:
-        # Without what this run has added: a second attempt sees the target as the first one did.
-        # And without the files' NOT NULL: it says what was once written, not what may be written.
+        # Without what this run has added, so that a second attempt sees the same target as the first one did.
+        # And without the files' NOT NULL, which describes the rows in them, and does not restrict new ones.
         alike = StructType([StructField(f.name, f.dataType) for f in rows.schema])
         files = self.ticket.old_files if self.ticket.own else None
         target = HeldTarget(folder=self.ticket.target, files=files)

@@ -1,4 +1,4 @@
-"""Read files of any format Spark knows."""
+"""Read files of any format that Spark has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write a database's table: beside it first, then into it in one transaction.
+"""Write a database's table: first a table beside it, then, in one transaction, the table itself.
 
     check     columns are compared with the table's
     prepare   Spark writes a new table beside the target; its rows are counted
@@ -61,7 +61,7 @@ LOG = program_log.logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JdbcSink:
-    """A table, claimed. `creates`: it does not exist; `replaces`: its rows are removed."""
+    """A table whose next publication is claimed. `creates`: it does not exist; `replaces`: its rows are removed."""
 
     database: Database
     ledger: Ledger
@@ -73,7 +73,7 @@ class JdbcSink:
         return str(self.database.connector.table)
 
     def check(self, rows: DataFrame) -> DataFrame:
-        """Compare with the declared schema and with the table."""
+        """Check the rows against the declared schema and the table."""
         check_names(rows.schema)
         to, database = self.publication, self.database
         held = None if to.creates else database.schema(to.table)
@@ -92,7 +92,7 @@ class JdbcSink:
         return PreparedPlace(kind=PlaceKind.TABLE, place=to.staged, target=to.target)
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
-        """Write a table beside the target, with the target's types if that exists."""
+        """Write a table beside the target, with the target's types if the target exists."""
         to, database = self.publication, self.database
         if not to.creates:
             columns = ", ".join(map(database.quote, rows.columns))
@@ -174,7 +174,7 @@ def _settle(
 ) -> tuple[int, tuple[Publication, ...]]:
     """Finish what others began; return the next number, and what this run has published.
 
-    Both are also looked up under the declared name: before tables were resolved, that was the ledger's key.
+    Also look under the declared name, which was the ledger's key before tables were resolved.
     """
     own: tuple[Publication, ...] = ()
     for place in (f"jdbc:{connector.place}", new.target):
@@ -186,12 +186,12 @@ def _settle(
 def _publish(publication: MarkedPublication, ledger: Ledger, database: Database) -> None:
     if publication.creates or publication.replaces:
         ledger.decide(publication)
-    else:  # the database adds and merges to the rows that the table holds by then
+    else:  # the database adds to, or merges with, the rows that the table has by then
         finish = partial(_finish, ledger=ledger, database=database)
         publication = ledger.decide_behind_others(publication, finish)
     try:
         refused = _carry_out(publication, ledger, database)
-    except PublicationConflictError:  # the mark in the database says that it will not be done
+    except PublicationConflictError:  # the mark in the database shows that it was given up
         ledger.give_up(publication)
         raise
     if refused is None:
@@ -226,7 +226,7 @@ def _carry_out(to: TablePublication, ledger: Ledger, database: Database) -> Refu
 
 
 def _without_tinyint(rows: DataFrame, held: StructType | None) -> DataFrame:
-    """Replace TINYINT by SMALLINT if the table has that: databases without TINYINT store it so."""
+    """Replace TINYINT by SMALLINT if the table has SMALLINT: databases without TINYINT store it so."""
     small = {f.name.lower() for f in held or () if isinstance(f.dataType, ShortType)}
     tiny = {
         field.name: col(quoted(field.name)).cast(ShortType())

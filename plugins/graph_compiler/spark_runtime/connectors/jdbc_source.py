@@ -1,4 +1,4 @@
-"""Read a table or a query of a database, in exactly the input splits the connector has.
+"""Read a table or a query of a database, in exactly the connector's input splits.
 
 If a parallelism is set, partition i reads the splits that the ExecutionGraph gives subtask i, one after the other:
 
@@ -37,7 +37,7 @@ def _(connector: Jdbc, reading: Reading) -> Found:
     )
     if subtasks and is_dealt:
         rows = rows.coalesce(subtasks)
-    return Found(rows=rows, schema=_as_the_database_says(rows.schema, database, table))
+    return Found(rows=rows, schema=_with_not_null_of(rows.schema, database, table))
 
 
 def _predicates(splits: Iterable[PredicateSplit]) -> list[str]:
@@ -51,8 +51,8 @@ def _by_subtask(splits: tuple[PredicateSplit, ...], subtasks: int) -> list[str]:
     return [one for share in shares for one in (*share, *[_NO_ROWS] * (longest - len(share)))]
 
 
-def _as_the_database_says(schema: StructType, database: Database, table: str) -> StructType:
-    """Return the columns, NOT NULL as in the database if the source declares a schema."""
+def _with_not_null_of(schema: StructType, database: Database, table: str) -> StructType:
+    """Return the columns; if the source declares a schema, they are NOT NULL where the database's are."""
     if database.connector.schema is None:
         return schema
     never_null = database.never_null(table)

@@ -1,4 +1,4 @@
-"""Rows that are not stored anywhere."""
+"""Rows that are not stored: values, ranges, and the results of functions."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ LOG = program_log.logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendedBefore:
-    """A sink whose rows an earlier attempt of this run has appended: they stay.
+    """A sink to which an earlier attempt of this run has already appended its rows: they stay.
 
-    Publishing records that, with `confirm`: an earlier attempt that wakes up later changes nothing.
+    Publishing records that with `confirm`, so that an earlier attempt that wakes up later changes nothing.
     """
 
     location: str
@@ -36,7 +36,7 @@ class AppendedBefore:
         """Return nothing: no place is prepared."""
 
     def prepare(self, _: DataFrame) -> PreparedSink:
-        """Report and log the rows that are there."""
+        """Report and log the rows that are already there."""
         LOG.warning(
             "%s is left as it is: execution %s of this run has appended %s rows, and a run appends once",
             self.location,
@@ -51,7 +51,7 @@ class AppendedBefore:
         )
 
     def discard(self) -> None:
-        """Leave everything: nothing was prepared."""
+        """Do nothing: nothing was prepared."""
 
 
 def refuse_rows_of_others(
@@ -63,10 +63,10 @@ def refuse_rows_of_others(
     before: int,
     count: Callable[[], int],
 ) -> None:
-    """Raise PublicationError if a table that must not exist holds rows of others, as far as is known.
+    """Raise PublicationError if a table that must not exist contains rows of others, as far as is known.
 
-    `own` is what the run has published, `before` the target's next number. Others may write without a ledger: then only
-    the number of rows can show it.
+    `own` is what the run has published, `before` the target's next number. Others may write without a ledger; then
+    only the number of rows shows it.
     """
     allowed = "allowed: none, since its mode is 'error-if-exists'"
     written = [one for one in own if not isinstance(one, Confirmation)]

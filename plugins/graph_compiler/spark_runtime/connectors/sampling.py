@@ -1,4 +1,4 @@
-"""The columns of a source, from as little as declares them: its declaration, footers, or the first lines."""
+"""The columns of a source, from the smallest part that declares them: its declaration, footers, or the first lines."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SAMPLED_LINES = 1_000
 
 def source_schema(connector: Connector, spark: SparkSession) -> StructType:
     """Return a source's columns; for text files without a declared schema, inferred from their first lines."""
-    return _sampled(connector, spark) if connector.schema is None else _told(connector, spark)
+    return _sampled(connector, spark) if connector.schema is None else _inferred(connector, spark)
 
 
 @singledispatch
 def _sampled(connector: Connector, spark: SparkSession) -> StructType:
-    return _told(connector, spark)
+    return _inferred(connector, spark)
 
 
 @_sampled.register
@@ -36,13 +36,13 @@ def _(connector: Csv, spark: SparkSession) -> StructType:
 @_sampled.register
 def _(connector: Json, spark: SparkSession) -> StructType:
     if dict(connector.spark_options()).get("multiLine", "false") == "true":
-        return _told(connector, spark)
+        return _inferred(connector, spark)
     options = reveal_all(connector.spark_options())
     return spark.read.options(**options).json(_first_lines(connector.path, spark)).schema
 
 
 def with_known_schema(connector: Connector, spark: SparkSession) -> Connector:
-    """Return the source with its inferred schema, so that making a plan reads nothing."""
+    """Return the source with its inferred schema, so that planning it reads nothing."""
     if connector.schema is not None or not isinstance(connector, Csv | Json):
         return connector
     columns = source_schema(connector, spark)
@@ -52,7 +52,7 @@ def with_known_schema(connector: Connector, spark: SparkSession) -> Connector:
     )
 
 
-def _told(connector: Connector, spark: SparkSession) -> StructType:
+def _inferred(connector: Connector, spark: SparkSession) -> StructType:
     return read_source(connector, spark).schema
 
 

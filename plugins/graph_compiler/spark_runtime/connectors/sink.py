@@ -40,7 +40,7 @@ from graph_compiler.staging.store.staging_store import StagingStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkContext:
-    """The execution a sink belongs to. `is_same_root`: whether the staging root is still the one in which it began."""
+    """The execution a sink belongs to. `is_same_root`: whether the staging root is still the one it started with."""
 
     spark: SparkSession
     store: StagingStore
@@ -89,9 +89,9 @@ class OpenSink(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What rows are compared with: the columns of rows that stay in the target; None if none do.
+    """What rows are compared with: the columns of the rows that stay in the target; None if no rows stay.
 
-    `evolves` and `follows` say what EVOLVE may change (see `Expectation`).
+    `evolves` and `follows` define what EVOLVE may change (see `Expectation`).
     """
 
     name: str
@@ -123,7 +123,7 @@ def conform_to_target(rows: DataFrame, connector: Connector, target: Target) -> 
 def open_sink(
     connector: Connector, operator_id: OperatorId, sink: Sink, context: SinkContext
 ) -> OpenSink:
-    """Claim the target of a sink; raises PublicationError if it cannot be written as it is.
+    """Claim the target of a sink; raises PublicationError if it cannot be written in its current state.
 
     Raises ExtensionError for another package's connector whose Spark half is not installed.
     """
@@ -144,7 +144,7 @@ SinkOpener = Callable[[Connector, OperatorId, Sink, SinkContext], OpenSink]
 
 
 def check_without_target(sink: Sink, rows: DataFrame) -> DataFrame:
-    """Return the rows as a sink would write them to an empty target; none is claimed or inspected.
+    """Return the rows as a sink would write them to an empty target; no target is claimed or inspected.
 
     Raises what the sink would raise for these rows with any target.
     """
@@ -167,7 +167,7 @@ def check_without_target(sink: Sink, rows: DataFrame) -> DataFrame:
 def check_file_columns(
     connector: FileConnector, schema: StructType, partition_by: tuple[str, ...]
 ) -> None:
-    """Raise PublicationError naming every column that files as this connector writes them cannot hold."""
+    """Raise PublicationError, which names every column that files of this connector cannot store."""
     options = {**connector.write_options(), **connector.spark_options()}
     plain = {name: value for name, value in options.items() if isinstance(value, str)}
     check_columns(schema, connector.spark_format, partition_by, plain)

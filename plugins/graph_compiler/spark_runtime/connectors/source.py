@@ -21,7 +21,7 @@ from graph_compiler.spark_runtime.columns.schema_change import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How rows are read: the session, and the source's parallelism; None if none is set."""
+    """How rows are read: the session, and the source's parallelism; None if it sets none."""
 
     spark: SparkSession
     parallelism: int | None
@@ -38,7 +38,7 @@ class Found:
 def read_source(
     connector: Connector, spark: SparkSession, parallelism: int | None = None
 ) -> DataFrame:
-    """Return the rows of a source; reads only what is needed for the columns.
+    """Return the rows of a source; to find the columns, it reads only what is needed.
 
     Raises SchemaChangedError if the columns do not match the declared schema, ExtensionError for another package's
     connector whose Spark half is not installed; Spark raises PATH_NOT_FOUND for a missing path.

@@ -54,7 +54,7 @@ class InsertPublication(Publication):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSink:
-    """A table of the catalog, claimed."""
+    """A table of the catalog whose next publication is claimed."""
 
     connector: Table
     spark: SparkSession
@@ -62,7 +62,7 @@ class TableSink:
     publication: InsertPublication
 
     def check(self, rows: DataFrame) -> DataFrame:
-        """Compare with the declared schema and with the table."""
+        """Check the rows against the declared schema and the table."""
         check_names(rows.schema)
         exists = self.spark.catalog.tableExists(self.connector.name)
         held = self.spark.table(self.connector.name).schema if exists else None
@@ -73,7 +73,7 @@ class TableSink:
         return rows
 
     def prepares(self) -> None:
-        """Return nothing: the rows wait in the run's folder."""
+        """Return nothing: the rows are in the run's folder."""
 
     def prepare(self, rows: DataFrame) -> PreparedSink:
         """Write the rows to the staging root, where they survive the driver."""
@@ -103,7 +103,7 @@ class TableSink:
             _carry_out(publication, self.connector, self.spark, self.ledger)
         except (
             PySparkException
-        ):  # Spark has refused the rows, and would again: do not make later runs wait for them
+        ):  # Spark would refuse the rows again: later runs must not wait for them
             self.ledger.give_up(publication)
             raise
 
@@ -158,7 +158,7 @@ def _(connector: Table, operator_id: OperatorId, sink: Sink, context: SinkContex
 def _without_attempt(
     connector: Table, rows: DataFrame, held: StructType | None
 ) -> StructType | None:
-    """Return the table's columns without those that identify attempts, which we fill."""
+    """Return the table's columns without those that identify attempts: this sink fills them in."""
     ours = {name.lower() for name in connector.attempt_columns}
     if taken := [name for name in rows.columns if name.lower() in ours]:
         raise PublicationError(
@@ -176,7 +176,7 @@ def _without_attempt(
 
 
 def _finish(earlier: Publication, *, connector: Table, spark: SparkSession, ledger: Ledger) -> None:
-    """Carry out what another execution decided, or give it up if Spark does not take its rows."""
+    """Carry out what another execution decided, or give it up if Spark refuses its rows."""
     assert isinstance(earlier, InsertPublication), "a table's ledger has nothing else"
     try:
         _carry_out(earlier, connector, spark, ledger)

@@ -1,1 +1,1 @@
-"""How rows get from one operator to the next: the requested partitions, distributed as the edge declares."""
+"""How rows get from one operator to the next: distributed as the edge declares, in the requested partitions."""

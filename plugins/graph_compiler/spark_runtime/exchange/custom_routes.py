@@ -1,6 +1,6 @@
 """Send each row to the partition that the user's expression or function returns.
 
-An invalid partition fails the task with a message. Spark alone would take any number modulo, and NULL as 0.
+An invalid partition fails the task with a clear message. Spark alone would take any number modulo, and NULL as 0.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def route_by_function(
     rows: DataFrame, partitioner: FunctionPartitioner, partitions: int, consumer: str
 ) -> DataFrame:
     """Call the function for every row; it must return a whole number from 0 to `partitions` - 1."""
-    partitioner.function.load()  # if it cannot be imported, fail here and not in every task
-    # Rows cross to Python and back without Arrow, which would need pyarrow on every executor.
-    ask = udf(_asking(partitioner.function, partitions), LongType(), useArrow=False)
+    partitioner.function.load()  # if it cannot be imported, fail here, once, not in every task
+    # Rows go to Python and back without Arrow, which would require pyarrow on every executor.
+    ask = udf(_calling(partitioner.function, partitions), LongType(), useArrow=False)
     routed = rows.withColumn(_NUMBER, ask(*(rows[quoted(key)] for key in partitioner.keys)))
     number = routed[_NUMBER]
     refusal = _refusal(
@@ -65,8 +65,8 @@ def misrouting(error: BaseException) -> tuple[str, str] | None:
     return (consumer, f"its input cannot be partitioned: {words}") if found else None
 
 
-def _asking(function: FunctionRef, partitions: int) -> Callable[..., object]:
-    """Return what runs in Python workers: it is pickled by value, so they need only the user's module."""
+def _calling(function: FunctionRef, partitions: int) -> Callable[..., object]:
+    """Return the function that runs in Python workers: it is pickled by value, so they need only the user's module."""
     module, name = function.module, function.name
 
     def ask(*key: object) -> object:

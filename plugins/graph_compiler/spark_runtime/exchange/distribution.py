@@ -1,8 +1,8 @@
-"""What an edge's partitioner does to its rows: as little as Spark needs (decision 7).
+"""Apply an edge's partitioner to its rows, with as few exchanges as Spark needs (decision 7).
 
-Spark's own operators distribute rows by key themselves, and better (partial aggregation, broadcast joins, adaptive
-execution). So a hash or a range edge adds an exchange only if the consumer is a user function, which is opaque to
-Spark, or if the user has set the consumer's parallelism.
+Spark's own operators distribute rows by key themselves, and do it better (partial aggregation, broadcast joins,
+adaptive execution). So a hash or a range edge adds an exchange only if the consumer is a user function, which Spark
+cannot look into, or if the user has set the consumer's parallelism.
 
     partitioner    parallelism p set                          unset
     forward        none, if the producer has p too            none
@@ -15,9 +15,10 @@ Spark, or if the user has set the consumer's parallelism.
     custom         by number                                  by number, as many as spark.sql.shuffle.partitions
     broadcast      a broadcast hint                           the same
 
-Spark chooses which partitions a rescale joins in memory (those on one host), and the producer's work then runs in the
-consumer's tasks; a staged rescale is Flink's, partition by partition. If p does not divide the producer's parallelism,
-rows are distributed again in turn. Broadcasting is a hint to a join: for other operators rows are not duplicated.
+For a rescale in memory, Spark chooses which partitions are joined (those on one host), and the producer's work then
+runs in the consumer's tasks; a staged rescale follows Flink, partition by partition. If p does not divide the
+producer's parallelism, rows are redistributed in turn. Broadcasting is a hint for a join: for other operators, rows are
+not duplicated.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ def _(
 def _(
     _: Partitioner, rows: DataFrame, edge: InputDescriptor, consumer: OperatorDescriptor
 ) -> DataFrame:
-    # Both spread rows evenly. In turn, rows go to the same partition when theirs is recomputed.
+    # Both spread rows evenly. Distributed in turn, a row goes to the same partition when it is recomputed.
     return (
         rows.hint("rebalance")
         if consumer.settings.parallelism is None

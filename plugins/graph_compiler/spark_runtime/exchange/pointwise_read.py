@@ -1,7 +1,7 @@
-"""Read a staged result in the partitions of Flink's POINTWISE table, empty ones too (decision 7).
+"""Read a staged result in the partitions of Flink's POINTWISE table, including empty ones (decision 7).
 
 Spark's own read packs files by size: six become two, in a different order, and partitions without rows vanish. There
-are two ways around that, and both keep column pruning, pushed filters and vectorized reading:
+are two ways to avoid that, and both keep column pruning, pushed filters and vectorized reading:
 
     apart       a union of reads of one partition each: no rows move. Each task carries the plans of all the others,
                 0.3 ms for each pair, and consumers that share a partition each read all of its pages
@@ -33,11 +33,11 @@ from graph_compiler.spark_runtime.spark_internals.exact_schemas import with_not_
 from graph_compiler.spark_runtime.spark_internals.planned_partitions import ONE_PARTITION
 
 _FREE_PAIRS = 32**2
-"""Below this number, the cost of pairs is not noticeable."""
+"""Below this number of pairs, their cost is not noticeable."""
 _BYTES_PER_PAIR = 16 * 1024
-"""Bytes that are exchanged in the time one pair takes."""
+"""Bytes that can be exchanged in the time that one pair takes."""
 _REREADS = 3
-"""For up to this many consumers, reading a partition takes less time than exchanging it."""
+"""Up to this number of consumers, reading a partition takes less time than exchanging it."""
 _ONE_READ_IS_ONE_PARTITION = {
     "spark.sql.files.maxPartitionBytes": str(2**62),
     "spark.sql.files.openCostInBytes": "0",
@@ -69,7 +69,7 @@ def _is_cheaper_apart(manifest: Manifest, consumers: int) -> bool:
 def _read_apart(
     spark: SparkSession, manifest: Manifest, schema: StructType, wanted: tuple[Share, ...]
 ) -> DataFrame:
-    # A session in which a read is one partition; the user's sources keep theirs.
+    # A session in which each read is one partition; the user's sources keep theirs.
     reader = pinned_session(spark, _ONE_READ_IS_ONE_PARTITION)
     parts: list[DataFrame] = []
     for has_rows, run in groupby(wanted, key=bool):
@@ -77,7 +77,7 @@ def _read_apart(
             parts += [_read_share(reader, manifest, schema, share) for share in run]
         else:
             parts.append(_no_rows(spark, schema, len(list(run))))
-    # The first member decides the session of the result: the caller's, not the reader's. The optimizer removes it.
+    # The first member decides the session of the result: it must be the caller's. The optimizer removes that member.
     return reduce(DataFrame.union, parts, _no_rows(spark, schema, 0))
 
 
@@ -100,9 +100,9 @@ def _holds(slice: FileSlice, metadata: Column) -> Column:
 
 
 def _no_rows(spark: SparkSession, schema: StructType, partitions: int) -> DataFrame:
-    """Return empty partitions, as many as asked for.
+    """Return empty partitions, as many as requested.
 
-    The optimizer must not find out that there are no rows, nor what they hold: if a filter is false for a constant
+    The optimizer must not find out that they are empty, nor what they contain: if a filter is false for a constant
     NULL, it removes the partitions.
     """
     if not partitions:

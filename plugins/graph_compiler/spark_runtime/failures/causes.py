@@ -1,7 +1,7 @@
-"""Convert an exception of Spark or a function to a plain value: what happened, in which expression, at which line.
+"""Convert an exception of Spark or a function to a plain value: what happened, in which expression, on which line.
 
 The facts come from many places: a captured exception's error condition, the query contexts of the Java exception, its
-causes, a Python worker's traceback as text. All other modules use the value.
+causes, and the traceback of a Python worker, as text. All other modules use only this value.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FRAME = re.compile(r'^ *File "(?P<file>.+?)", line (?P<line>\d+), in (?P<functi
 _RAISED = re.compile(r"^(?P<kind>\w[\w.]*)(?:: (?P<message>.*))?$", re.S)
 _STATE = re.compile(r"\s*SQLSTATE: \w{5}\s*$")
 _PARENTHESES = re.compile(r"\A\(\n(.*)\n\)\Z", re.S)  # the evaluation's, around every expression
-# Every pipeline runs in ANSI mode (deployment/describe/region_descriptors.py), so this hint does not help.
+# Every pipeline runs in ANSI mode (deployment/describe/region_descriptors.py), so this suggestion does not help.
 _WAY_OUT = re.compile(r' If necessary set "spark\.sql\.ansi\.enabled" to "false"[^.]*\.')
 
 
@@ -77,7 +77,7 @@ class Cause:
 
     @property
     def is_lost_worker(self) -> bool:
-        """Whether a Python worker died without a report: killed, for example for its memory, or crashed."""
+        """Whether a Python worker died without a report: killed, for example because of its memory, or crashed."""
         return any(_LOST_WORKER in link for link in self.chain)
 
 
@@ -171,7 +171,7 @@ def _text(error: BaseException) -> str:
 
 
 def _first_paragraph(text: str) -> str:
-    """Cut before plans and stack traces, and indent the remaining lines after the first."""
+    """Return the text before plans and stack traces, with every line after the first indented."""
     first = text.strip().split("\n\n")[0].split("\n\tat ")[0].split("\n== ")[0]
     first = first.split("\nJVM stacktrace")[0].split("\n\nDriver stacktrace")[0]
     return "\n  ".join(line.strip() for line in first.splitlines())

@@ -1,8 +1,8 @@
 """Which operator failed.
 
-Spark runs a whole chain in one action, and only the action fails. Four things identify the operator: an expression's
-origin, which has its operator's id; a file that only one source reads; a Column's call site; and a traceback's lines in
-the module of a function.
+Spark runs a whole chain in one action, and only the action fails. Four facts identify the operator: an expression's
+origin, which contains its operator's id; a file that only one source reads; a Column's call site; and the lines of a
+traceback in a function's module.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _function_at(found: tuple[Frame, ...], chain: Chain) -> OperatorDescriptor |
 
 
 def _only_function(chain: Chain) -> OperatorDescriptor | None:
-    """Return the only operator that runs Python, itself or on its edges; a dead worker leaves no other trace."""
+    """Return the only operator that runs Python, itself or on its edges: a dead worker leaves no other trace."""
     found = [
         operator
         for operator in chain

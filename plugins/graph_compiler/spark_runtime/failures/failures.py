@@ -31,7 +31,7 @@ _MISSING_COLUMN = ("UNRESOLVED_COLUMN", "UNRESOLVED_USING_COLUMN_FOR_JOIN")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputSchema:
-    """One input of an operator; `producer` is None if another task made it."""
+    """One input of an operator; `producer` is None if another task produced it."""
 
     producer: str | None
     schema: StructType
@@ -40,8 +40,9 @@ class InputSchema:
 class OperatorFailedError(GraphCompilerError):
     """An operator failed; the cause is its `__cause__`.
 
-    `chain`: all that may have run, in order, the operator last. `writes`: in an action, which runs all of them; else
-    only this operator was being evaluated. `schemas` gives an operator's inputs as far as they are known.
+    `chain`: all operators that may have run, in order, this one last. `writes`: it failed in an action, which runs all
+    of them; otherwise only this operator was being evaluated. `schemas` returns an operator's inputs as far as they are
+    known.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ def _explained(error: BaseException) -> Failure:
 
 
 def _before_any_data_moved(error: InitializeOnMasterError) -> Failure:
-    """Return a failure with the operator of the only problem; several problems are listed with theirs."""
+    """Return a failure with the operator of the only problem; several problems are listed, each with its operator."""
     first, *others = error.problems
     listed = "\n".join(f"  {line}" for line in str(error).splitlines())
     return Failure(
@@ -114,7 +115,7 @@ def _before_any_data_moved(error: InitializeOnMasterError) -> Failure:
 def _culprit(
     error: OperatorFailedError, exception: BaseException, cause: Cause
 ) -> OperatorDescriptor | None:
-    """Return the operator of the cause; else the current one, unless Spark was running its whole chain."""
+    """Return the operator of the cause; if unknown, the current one, unless Spark was running its whole chain."""
     ran_all = error.writes and isinstance(exception, PySparkException | Py4JError)
     found = find_culprit(cause, error.chain) or _misrouted(exception, error.chain)
     return found if found is not None or ran_all else error.chain[-1]
@@ -165,13 +166,13 @@ def _description(
         yield from _missing_column(cause, inputs)
         yield from _place(culprit, cause)
         return
-    if words := _own_words(exception, inputs):
+    if words := _own_message_lines(exception, inputs):
         yield from words
         return
     expressions = culprit.operator.expressions()
     yield own_names(_headline(exception, cause), expressions)
     if cause.condition.startswith(DATABASE):
-        yield f"because: {cause.chain[-1].partition(': ')[2]}"  # the driver's message, which Spark leaves out
+        yield f"because: {cause.chain[-1].partition(': ')[2]}"  # the database driver's message, which Spark leaves out
     fragments = own_fragments([context.fragment for context in cause.contexts], expressions)
     if isinstance(exception, ParseException):
         fragments = marked(str(exception), expressions)
@@ -181,8 +182,8 @@ def _description(
     yield from _found(inputs)
 
 
-def _own_words(exception: BaseException, inputs: tuple[InputSchema, ...]) -> list[str]:
-    """Return the message lines of this package's own errors; none for those of Spark or a function."""
+def _own_message_lines(exception: BaseException, inputs: tuple[InputSchema, ...]) -> list[str]:
+    """Return the lines of this package's own error messages; none for errors of Spark or a function."""
     if isinstance(exception, ColumnsError):
         hint = [f"hint: {exception.hint}"] if exception.hint else []
         return [exception.message, *_found(inputs), *hint]
@@ -197,9 +198,7 @@ def _place(culprit: OperatorDescriptor, cause: Cause) -> Iterator[str]:
 
 def _missing_column(cause: Cause, inputs: tuple[InputSchema, ...]) -> Iterator[str]:
     fragment = next((context.fragment for context in cause.contexts if context.fragment), "")
-    if (
-        cause.condition == "FIELD_NOT_FOUND"
-    ):  # it has only the last part; the fragment is the whole path
+    if cause.condition == "FIELD_NOT_FOUND":  # the parameter is only the last part of the path
         missing, noun = fragment or cause.parameters.get("fieldName", "?"), "field"
     else:
         missing = cause.parameters.get("objectName") or cause.parameters.get("colName", "?")

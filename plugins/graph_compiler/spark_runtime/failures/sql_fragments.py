@@ -1,4 +1,4 @@
-"""The part of the user's SQL that caused an error, and the position: SQL that we add around it is not shown.
+"""The part of the user's SQL that caused an error, and its position; SQL that is added around it is not shown.
 
 v > > 1
 ^
@@ -13,14 +13,14 @@ _OURS = "graph_compiler_"
 _TABLE = re.compile(r"`graph_compiler_(\w+)`")
 _CARET = re.compile(r"^-*\^+\s*$")
 _PLACE = re.compile(r"\(line \d+, pos \d+\)")
-"""Without it Spark marks the whole query, since it has filled in the parameters."""
+"""A message without it marks the whole query, since Spark has already filled in the parameters."""
 _QUERY = "== SQL =="
 
 
 def marked(message: str, expressions: Sequence[str]) -> list[str]:
-    """Return the expression in which a parser stopped with a caret below the place; all expressions if it is not found.
+    """Return the expression in which a parser stopped, with a caret below the place; all expressions if not found.
 
-    `message` is that of Spark's ParseException, which ends with the query and a line with a caret.
+    `message` is that of Spark's ParseException, which ends with the query and a line with the caret.
     """
     lines = message.partition(_QUERY)[2].strip("\n").splitlines()
     at = next((number for number, line in enumerate(lines) if _CARET.match(line)), 0)
@@ -35,7 +35,7 @@ def marked(message: str, expressions: Sequence[str]) -> list[str]:
 
 
 def own_names(text: str, expressions: Sequence[str]) -> str:
-    """Write the tables of a query as its author did, `{orders}`: in Spark they have generated names."""
+    """Return a query with the tables as its author wrote them, `{orders}`: in Spark they have generated names."""
 
     def own(found: re.Match[str]) -> str:
         name = f"{{{found[1]}}}"
@@ -45,21 +45,19 @@ def own_names(text: str, expressions: Sequence[str]) -> str:
 
 
 def _below(expression: str, query: list[str], line: str, column: int) -> str | None:
-    """Put a caret below the line of the expression where the query ends, or below its end if what follows is ours."""
+    """Put a caret below the line of the expression where the query ends, or below its end if only added SQL follows."""
     own = expression.splitlines()
     before = query[:-1]
     if line in own and before[len(before) - own.index(line) :] == own[: own.index(line)]:
         number = own.index(line)
         return "\n".join([*own[: number + 1], f"{' ' * column}^", *own[number + 1 :]])
-    if (
-        line.startswith(")") and before[-len(own) :] == own
-    ):  # it goes on where the expression has ended
+    if line.startswith(")") and before[-len(own) :] == own:  # after the end of the expression
         return "\n".join([*own, f"{' ' * len(own[-1])}^ it ends here"])
     return None
 
 
 def own_fragments(fragments: Sequence[str], expressions: Sequence[str]) -> list[str]:
-    """Return fragments of the user's SQL; for a fragment of the surrounding query, the operator's expressions."""
+    """Return fragments of the user's SQL; for a fragment of added SQL, return the operator's expressions instead."""
     found = [
         piece
         for fragment in fragments

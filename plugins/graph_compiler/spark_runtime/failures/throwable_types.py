@@ -1,4 +1,4 @@
-"""What a failure means for a retry.
+"""The type of a failure, which decides whether a retry can help.
 
     a staged input is gone                            PARTITION_DATA_MISSING   its producer must run again
     no memory, disk or master; executor, worker gone  ENVIRONMENT              another machine, or later
@@ -16,10 +16,10 @@
     a database that refuses or does not respond       RECOVERABLE              it may be starting, or full
     everything else                                   RECOVERABLE              Flink's default
 
-In Flink every exception of user code is recoverable unless marked otherwise. A stream's next rows may be good; a batch
-region reads the same rows again, after all the work before them. So an error in the data that Spark names is not
-retried. A missing path is usually a typo; to wait for data, use Airflow's assets and sensors, which need no Spark
-application.
+In Flink every exception of user code is recoverable unless marked otherwise. A stream's next rows may be good, but a
+batch region reads the same rows again, after repeating all the work before them. So an error in the data that Spark
+names is not retried. A missing path is usually a typo; to wait for data, use Airflow's assets and sensors, which need
+no Spark application.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from graph_compiler.spark_runtime.operators import ColumnsError
 from graph_compiler.spark_runtime.operators.contracts import ContractViolatedError
 from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, Py4JNetworkError
 
-# In this order: conflicts and pending publications are also PublicationErrors.
+# The order matters: conflicts and pending publications are also PublicationErrors.
 _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
     (PartitionNotFoundError, ThrowableType.PARTITION_DATA_MISSING_ERROR),
     (UpstreamMustRerunError, ThrowableType.PARTITION_DATA_MISSING_ERROR),

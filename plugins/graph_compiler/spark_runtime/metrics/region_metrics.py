@@ -3,8 +3,8 @@
     with metrics.running(sink, "prepare"):     Spark's jobs are called "flights · late_routes: prepare"
         publisher.prepare(…)
 
-Actions are attributed by thread (Spark's local properties, Catalyst's current origin): to run actions in parallel,
-start them in pyspark's InheritableThread and enter `running` in each.
+Actions are attributed by thread (Spark's local properties, Catalyst's current origin). To run actions in parallel,
+start them in pyspark's InheritableThread, and enter `running` in each.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ _NUMBERS = itertools.count(1)  # job groups must be unique within the applicatio
 
 @dataclass(slots=True)
 class RegionMetrics:
-    """Collects what the actions of a region measure, and what they committed."""
+    """Collects the measurements of a region's actions, and their committed rows."""
 
     spark: SparkSession
     region: RegionDescriptor
     on_begin: Callable[[RegionDescriptor, OperatorDescriptor, Phase], None] = lambda *_: None
-    """Receives what is measured from now on."""
+    """Receives every new measurement."""
     on_progress: Callable[[ExecutionProgress], None] = lambda _: None
     """Receives the progress whenever something begins or ends."""
     actions: list[ActionMetrics] = field(default_factory=list)
     committed: dict[Output, int] = field(default_factory=dict)
-    """Rows according to file footers: of staged outputs, and of sinks."""
+    """Rows according to file footers, of staged outputs and of sinks."""
     staged: dict[IntermediateDataSetId, int] = field(default_factory=dict)
     """Rows of the staged results that were read."""
     _counted: dict[Output, int] = field(default_factory=dict)
@@ -60,9 +60,9 @@ class RegionMetrics:
     _queries: ExecutedQueries | None = None
     """The listeners, while in `listening`."""
     _steps: list[CurrentStep] = field(default_factory=list)
-    """What is running, nested or in parallel."""
+    """The operators that are running, nested or in parallel."""
     _told: tuple[int, ...] = ()
-    """How much was known when `_progress` was computed."""
+    """How much was known when `_progress` was last computed."""
     _graph: RegionGraph = field(init=False)
     _progress: ExecutionProgress = field(init=False)
 
@@ -87,22 +87,22 @@ class RegionMetrics:
     @contextmanager
     def running(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
         """Name Spark's jobs in the `with` block after an operator, and measure them unless they fail."""
-        with self._telling(operator, phase), self._measuring(operator, phase):
+        with self._reporting(operator, phase), self._measuring(operator, phase):
             yield
 
     @contextmanager
-    def _telling(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
+    def _reporting(self, operator: OperatorDescriptor, phase: Phase) -> Iterator[None]:
         self.on_begin(self.region, operator, phase)
         step = CurrentStep(operator=operator.name, phase=phase, since=time.time())
         self._steps.append(step)
-        self._tell()
+        self._report()
         try:
             yield
         finally:
             self._steps.remove(step)
-            self._tell()
+            self._report()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         if (known := (len(self.actions), len(self.committed), len(self.staged))) != self._told:
             self._told = known
             vertices, actions = self.vertices(), tuple(self.actions)
@@ -120,7 +120,7 @@ class RegionMetrics:
         with _job_group(self.spark, group, description), origin(self.spark, *mark):
             yield
         seconds = time.monotonic() - started
-        # A preview stops early: its counts are not the numbers of rows.
+        # A preview stops early, so its counts are not the numbers of rows.
         is_whole = phase not in (Phase.EVALUATE, Phase.PREVIEW)
         counted = self._count(group, description) if is_whole else {}
         stages = stage_totals(self.spark, group)
@@ -175,7 +175,7 @@ class RegionMetrics:
                 plan = read_plan(self.spark, query)
                 for output, rows in rows_by_output(plan).items():
                     found[output] = max(rows, found.get(output, 0))
-        except Exception as error:  # what is read there is not a stable API of Spark
+        except Exception as error:  # it reads private parts of Spark
             LOG.warning("%s: rows are unknown: %s", description, error)
             return {}
         return found

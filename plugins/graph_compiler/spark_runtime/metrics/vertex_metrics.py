@@ -1,7 +1,7 @@
-"""Combine the metrics of each vertex. Pure.
+"""Combine the metrics of each vertex, as pure functions.
 
 Footers take precedence: the rows in a sink or a staged result are exactly those of its producer. Spark's counts are
-for the operators in between.
+used for the operators in between.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _rows_in(
     rows: Mapping[Output, int],
     staged: Mapping[IntermediateDataSetId, int],
 ) -> int | None:
-    """Return the number of rows an operator read; None for a source, or if one of its inputs is unknown."""
+    """Return the number of rows that an operator read; None for a source, or if one of its inputs is unknown."""
     inputs = [
         rows.get((edge.node_id, edge.output_tag))
         if edge.staged is None

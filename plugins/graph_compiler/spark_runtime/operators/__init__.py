@@ -1,4 +1,4 @@
-"""Evaluate operators: each becomes one DataFrame expression, nothing is run (`iterate` runs its rounds)."""
+"""Evaluate operators: each becomes one DataFrame expression, and nothing is run (only `iterate` runs its rounds)."""
 
 from collections.abc import Mapping
 
@@ -27,7 +27,7 @@ REGISTERED = (
     ordering_operators,
     row_operators,
 )
-"""The modules that register the kinds of operators: importing them is what counts."""
+"""The modules that register the kinds of operators when they are imported."""
 
 
 def evaluate(operator: Operator, inputs: Mapping[int, list[DataFrame]], scope: Scope) -> DataFrame:

@@ -19,7 +19,7 @@ class ColumnsError(GraphCompilerError):
         self.hint = hint
 
     def __str__(self) -> str:
-        """Return the message, the hint on a line of its own."""
+        """Return the message, with the hint on a separate line."""
         return f"{self.message}\n  hint: {self.hint}" if self.hint else self.message
 
 

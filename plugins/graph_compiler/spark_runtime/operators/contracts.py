@@ -1,7 +1,7 @@
 """The counts of data contracts, and whether a violation fails the task.
 
 Counts come from the action that computes the rows (Spark's `observe`), not from an additional pass. They cover the rows
-that reached the contract in that action: fewer, if a later operator stops early (`limit`).
+that reached the contract in that action, which are fewer if a later operator stops early (`limit`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ContractViolatedError(GraphCompilerError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contract:
-    """A contract whose counting is attached to a plan."""
+    """A contract whose counts are attached to a plan."""
 
     operator: Expect
     observation: Observation
@@ -47,7 +47,7 @@ class Contract:
 
 
 def observe(rows: DataFrame, operator: Expect, violates: str) -> tuple[DataFrame, Contract]:
-    """Attach counts of all rows, and of those with `violates` true, to the action that computes them."""
+    """Attach counts to the action that computes the rows: of all rows, and of those for which `violates` is true."""
     observation = Observation()
     observed = rows.observe(
         observation,

@@ -64,7 +64,7 @@ def _(operator: Deduplicate, inputs: list[DataFrame], scope: Scope) -> DataFrame
 
 
 def on_order(item: str) -> str:
-    """Put a sort item on a separate line, so that a `--` comment in it ends there."""
+    """Return a sort item on a separate line, so that a `--` comment in it ends there."""
     return f"{item}\n"
 
 

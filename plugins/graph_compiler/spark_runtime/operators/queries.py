@@ -21,8 +21,8 @@ def query_over(
 ) -> DataFrame:
     """Return the rows of a query that reads tables only in its main FROM: their plans replace the names.
 
-    A view for each, as in `query_over_views`, costs 50 ms of CPU on the driver, appears as a query in Spark's SQL tab,
-    and leaves three more nodes in the plan for every later analysis.
+    A view for each table, as in `query_over_views`, costs 50 ms of the driver's CPU, appears as a query in Spark's SQL
+    tab, and leaves three more nodes in the plan for every later analysis.
     """
     try:
         with _placing_syntax_errors(query, spark):

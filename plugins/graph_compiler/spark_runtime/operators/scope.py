@@ -25,7 +25,7 @@ class Scope:
 
     `read` returns the rows of a source, in as many splits as its parallelism if that is set.
     `fix` stages rows under a separate name, so that they are read again and not recomputed. `stop_clock` returns rows
-    with the run's time as the current time; outputs and fixed rows have it anyway.
+    with the run's time as the current time; outputs and fixed rows already have it.
     `contracts` collects an operator's counts.
     """
 
@@ -37,7 +37,7 @@ class Scope:
     stop_clock: Callable[[DataFrame], DataFrame]
     contracts: list[Contract]
     is_dry: bool
-    """Whether plans are only inspected: nothing may be run."""
+    """Whether plans are only inspected, so that nothing may be run."""
 
     def select(self, columns: str, rows: DataFrame, clauses: str = "") -> DataFrame:
         """Return `SELECT columns FROM rows clauses`, parameters bound."""
@@ -59,7 +59,7 @@ def named(columns: tuple[tuple[str, str], ...]) -> str:
 
 
 def on_lines(expression: str) -> str:
-    """Put an expression in parentheses on separate lines, so that a `--` comment in it ends there."""
+    """Return an expression in parentheses on separate lines, so that a `--` comment in it ends there."""
     return f"(\n{expression}\n)"
 
 

@@ -1,1 +1,1 @@
-"""Publish rows to a folder of files: write them, compare them with their counts, publish them once."""
+"""Publish rows to a folder of files: write them, check them against their counts, publish them once."""

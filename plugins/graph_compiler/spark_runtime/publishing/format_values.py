@@ -1,4 +1,4 @@
-"""Values that a format would not keep: counted in the job that writes them, and refused before anything is published.
+"""Values that a format would change: counted in the job that writes them, and refused before anything is published.
 
     csv    a line break in a text           Spark's readers see two lines, unless multiLine says otherwise
            a lone NULL                      an empty line, which readers skip
@@ -6,10 +6,10 @@
     orc    a date or time from 1582-10-05 to 14        a different one: the Julian calendar has no such days
            a time in the last second before 1970  a second later
     xml    leading or trailing blanks             readers remove them, unless ignoreSurroundingSpaces is false
-           NULL in an array, an empty array an element that is missing, and one is NULL
+           NULL in an array, an empty array a missing element, and an element that is NULL
            the smallest INT or BIGINT          Spark's reader fails
 
-Columns whose types a format cannot hold are refused earlier (`column_types.py`); what an option can preserve is
+Columns whose types a format cannot store are refused earlier (`column_types.py`). What an option can preserve is
 written with that option (`FileConnector.write_options`).
 """
 
@@ -53,7 +53,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedRows:
-    """Rows to be written; once they are, `check` reports the values that were not kept."""
+    """Rows to be written; after that, `check` reports the values that the format has changed."""
 
     rows: DataFrame
     format: str
@@ -61,7 +61,7 @@ class WatchedRows:
     observation: Observation | None
 
     def check(self) -> None:
-        """Raise PublicationError naming every column with values that the format has not kept."""
+        """Raise PublicationError, which names every column with values that the format has changed."""
         if self.observation is None:
             return
         counts = observed_numbers(self.observation)
@@ -79,7 +79,7 @@ class WatchedRows:
 def watch_values(
     rows: DataFrame, format: str, options: _Options, partition_by: tuple[str, ...]
 ) -> WatchedRows:
-    """Return the rows with a count of values that the format would not keep; `options` are the writer's."""
+    """Return the rows with a count of the values that the format would change; `options` are the writer's."""
     folders = {name.lower() for name in partition_by}
     columns = [field for field in rows.schema if field.name.lower() not in folders]
     known = {key.lower(): value for key, value in options.items()}

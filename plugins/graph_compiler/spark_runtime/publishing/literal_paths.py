@@ -1,6 +1,6 @@
 """Let Spark read exactly the given path, and every file in it.
 
-Spark readers take a path for a pattern: `x[1]` reads `x1`. Settings and options may skip files. The user may choose
+Spark's readers treat a path as a pattern: `x[1]` reads `x1`. Settings and options may skip files. The user may choose
 both for a source, but they are wrong when a sink reads its own target, or rows it has set aside.
 """
 
@@ -16,12 +16,12 @@ _PINNED = frozenset({"mergeschema", "basepath", *(name.lower() for name in TARGE
 
 
 def literal(path: str) -> str:
-    """Return the pattern that matches this path alone."""
+    """Return the pattern that matches only this path."""
     return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in path)
 
 
 def reads_everything(options: Mapping[str, str]) -> dict[str, str]:
-    """Return a sink's options for reading its target: no option or session setting skips files."""
+    """Return a sink's options for reading its target, so that no option or session setting skips files."""
     kept = {
         name: value
         for name, value in options.items()

@@ -1,4 +1,4 @@
-"""Merge by key: rows of the target with a key of the new rows are replaced, others stay, and new keys are added."""
+"""Merge by key: new rows replace the target's rows with the same key and add new keys; the other rows stay."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHOWN = 3
 
 
 def key_columns(keys: tuple[str, ...], schema: StructType) -> tuple[str, ...]:
-    """Return the keys as the rows spell them; raises PublicationError for keys that are not columns."""
+    """Return the keys in the spelling of the rows' columns; raises PublicationError for keys that are not columns."""
     known = {name.lower(): name for name in schema.names}
     if unknown := [key for key in keys if key.lower() not in known]:
         raise PublicationError(
@@ -26,7 +26,7 @@ def key_columns(keys: tuple[str, ...], schema: StructType) -> tuple[str, ...]:
 
 
 def refuse_keys(found: Sequence[Row], keys: tuple[str, ...]) -> None:
-    """Raise PublicationError if there are keys that do not identify exactly one row.
+    """Raise PublicationError for keys that do not identify exactly one row.
 
     `found` holds such keys, each with the number of its rows as the last column.
     """

@@ -2,8 +2,8 @@
 
     day=2013-01-01/city=a%2Fb     ↔     day = 2013-01-01, city = 'a/b'
 
-A folder's name has one text for NULL, which a string may equal; an empty string is also written as NULL. A value
-that ends like the name of a file being copied hides its folder, and bytes that are not text all become one letter.
+A folder's name has one text for NULL, which a string may equal; an empty string is also written as NULL. A value that
+ends like the name of a file being copied hides its folder, and all bytes that are not text become the same letter.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Unfit:
-    """Values that a folder's name cannot hold: how to find and show them, and what readers would get."""
+    """Values that a folder's name cannot store: how to find and show them, and what readers would get instead."""
 
     condition: str
     shown: str
@@ -57,14 +57,14 @@ _UNFIT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedFolders:
-    """Rows to be written to partition folders; once they are, `check` reports values that folders could not hold."""
+    """Rows to be written to partition folders; after that, `check` reports the values that folder names changed."""
 
     rows: DataFrame
     partition_by: tuple[str, ...]
     observation: Observation | None
 
     def check(self) -> None:
-        """Raise PublicationError with the columns, values and rows that folders' names do not hold."""
+        """Raise PublicationError with the columns, values and rows that folder names cannot store."""
         if self.observation is None:
             return
         counts = observed_numbers(self.observation)
@@ -87,10 +87,10 @@ class WatchedFolders:
 
 
 def watch_folders(rows: DataFrame, partition_by: tuple[str, ...]) -> WatchedFolders:
-    """Return the rows with NULL for values that folders' names cannot hold, counted in the job that writes them.
+    """Return the rows with NULL for values that folder names cannot store, counted in the job that writes them.
 
-    Spark itself fails if two values of one task lead to one folder, and does not say why. If no partition column is
-    watched, the rows are unchanged.
+    If two values of one task lead to one folder, Spark itself fails, and does not report why. If no partition column
+    needs this, the rows are unchanged.
     """
     watched = list(_watched(rows.schema, partition_by))
     if not watched:

@@ -1,12 +1,12 @@
-"""Publish the files a sink wrote: all of them, once (decision 15).
+"""Publish the files that a sink wrote: all of them, and only once (decision 15).
 
     settle     finish what others began with this target; take its next ledger number
     prepare    rows are written beside the target, where no reader looks
     decide     record which files will be added and removed; from now on the outcome is certain
     publish    carry it out
 
-File names contain the execution's id, so repeating a step, or doing it while another process does, changes nothing.
-The mode decides what is removed; in every mode, also what earlier attempts of the same run have added.
+File names contain the execution's id, so that repeating a step, or doing it while another process does, changes
+nothing. The mode decides what is removed; every mode also removes what earlier attempts of the same run have added.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ from graph_compiler.staging.publications.mounts import preparation_folder
 from graph_compiler.staging.publications.publications import Publication
 from graph_compiler.staging.store.stores import target_store
 
-_WRITTEN, _READY = "written", "ready"  # what Spark wrote, and the same under the names it will have
+_WRITTEN, _READY = "written", "ready"  # as Spark wrote it, and under final names
 _REPLACES_ALL = (SinkMode.OVERWRITE, SinkMode.MERGE)
-_ASIDE = "aside"  # rows that have yet to be merged
+_ASIDE = "aside"  # rows that are not merged yet
 Others = tuple[Publication, ...]
 
 
@@ -67,7 +67,7 @@ class Ticket:
 
     @property
     def old_files(self) -> tuple[str, ...]:
-        """Return the files that readers of the target see now, without those that this run has added."""
+        """Return the files that readers of the target see now, except those that this run has added."""
         return tuple(sorted(data_files(Path(self.target)) - self.own))
 
 
@@ -85,7 +85,7 @@ class Publisher:
         """Finish what others began with the target, and take its next ledger number.
 
         Raises PublicationError if the target cannot be a folder of files, if another sink of this run wrote it, or if
-        it holds files where it must not.
+        it contains files that the mode does not allow.
         """
         local = local_path(path)
         if local is None:
@@ -97,7 +97,7 @@ class Publisher:
             raise PublicationError(
                 f"its target {target} {wrong}; allowed: a folder, or a path that does not exist"
             )
-        target_store(target)  # it is refused before any row moves
+        target_store(target)  # refused before any row is moved
         number = self.ledger.settle(target, operator_id, self._carry_out)
         own = self._own_files(target, operator_id, number)
         ticket = Ticket(
@@ -106,7 +106,7 @@ class Publisher:
             number=number,
             room=str(preparation_folder(Path(target))),
             mode=mode,
-            # Rows are merged with all others, those of an earlier attempt included.
+            # Rows are merged with all others, including those of an earlier attempt.
             own=frozenset() if mode is SinkMode.MERGE else own,
         )
         if mode is SinkMode.ERROR_IF_EXISTS and (old := ticket.old_files):
@@ -121,9 +121,9 @@ class Publisher:
         return Path(ticket.room, path_segment(self.execution_id))
 
     def marker_files(self, ticket: Ticket) -> frozenset[str]:
-        """Return the target's files without rows, which only hold its columns, according to the ledger."""
+        """Return the target's files that contain only columns, no rows, according to the ledger."""
         if all("/" in name for name in data_files(Path(ticket.target))):
-            return frozenset()  # they are not in a partition folder
+            return frozenset()  # a partition folder has none
         return frozenset(
             name
             for document in self.ledger.documents(ticket.target, ticket.number)
@@ -133,7 +133,7 @@ class Publisher:
     def set_aside(
         self, ticket: Ticket, rows: DataFrame, format: FileFormat
     ) -> tuple[DataFrame, int]:
-        """Write rows where `prepare` can read them any number of times; return them and their number."""
+        """Write rows to a place from which `prepare` can read them repeatedly; return them and their number."""
         folder = str(self.prepared_folder(ticket) / _ASIDE)
         _, count = write_files(rows, folder, FileFormat(name=format.name, options=format.options))
         reader = self.spark.read.format(format.name).options(**reads_everything(format.options))
@@ -195,8 +195,8 @@ class Publisher:
     def publish(self, intent: Intent, *, behind_others: Ticket | None = None) -> None:
         """Record the intent and carry it out.
 
-        Raises DecisionLostError if another execution was first; with `behind_others` (its ticket, if files of
-        others stay) only if that one was of the same run, or wrote different columns.
+        Raises DecisionLostError if another execution was first. With `behind_others` (its ticket, if files of others
+        stay), only if that execution was of the same run, or wrote different columns.
         """
         if behind_others is None:
             self.ledger.decide(intent)
@@ -232,7 +232,7 @@ class Publisher:
 def _files_to_remove(
     ticket: Ticket, replaces: tuple[str, ...], markers: frozenset[str]
 ) -> frozenset[str]:
-    """Return the files that the new ones replace: as the mode says, and those of earlier attempts of this run."""
+    """Return the files that the new ones replace: those that the mode replaces, and those of this run's attempts."""
     there = data_files(Path(ticket.target))
     if ticket.mode in _REPLACES_ALL:
         return there
@@ -271,7 +271,7 @@ def _renew(publisher: Publisher, ticket: Ticket, intent: Intent, others: Others)
 
 
 def _arrange(names: Mapping[str, str], prepared: Path) -> None:
-    """Rename written files to their final names, in a folder that holds nothing else, the only one there."""
+    """Move written files under their final names into a folder that contains nothing else."""
     ready = prepared / _READY
     ready.mkdir(parents=True)
     for written, name in names.items():

@@ -1,7 +1,8 @@
-"""What can be replaced in a target, and what is in the way; checked before anything is decided.
+"""What can be replaced in a target, and what blocks its new files; checked before anything is decided.
 
-Nothing behind a link inside a target is replaced or deleted, except what this run has put there: others may own it,
-and anyone who may write the target can point a link anywhere. If its rows are replaced, the link is removed.
+Nothing behind a link inside a target is replaced or deleted, except what this run has put there: it may belong to
+others, and anyone who may write the target can create a link to any place. If a link's rows are replaced, the link is
+removed.
 """
 
 from __future__ import annotations

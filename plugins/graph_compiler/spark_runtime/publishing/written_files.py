@@ -1,6 +1,6 @@
-"""Write rows as files of a format into an empty folder, and return exactly what was written.
+"""Write rows as files of a format into an empty folder, and return exactly which files were written.
 
-The files are compared with what was counted while writing: rows that went elsewhere are never published.
+The files are compared with the counts of the write, so rows that were written elsewhere are never published.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from graph_compiler.spark_runtime.spark_internals.executed_queries import Execut
 from graph_compiler.spark_runtime.spark_internals.hadoop_files import footer_rows, orc_rows
 from graph_compiler.staging.publications.listing import files_with_rows
 
-# part-00003-<uuid>-c000.snappy.parquet, part-00003-<uuid>.c000.csv.gz: the ending tells readers the format
+# part-00003-<uuid>-c000.snappy.parquet, part-00003-<uuid>.c000.csv.gz: the ending shows readers the format
 _ENDING = re.compile(r"[-.]c\d+(\..+)")
 _EMPTY = "empty"
 _ROWS_IN_FOOTERS: Mapping[str, Callable[[SparkSession], Callable[[str], int]]] = {
@@ -32,7 +32,7 @@ _PINNED = {"mapreduce.output.basename": "part"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFormat:
-    """How files are written: Spark's format name and its options, partition folders, and number of tasks."""
+    """How files are written: Spark's format name and its options, the partition columns, and the number of tasks."""
 
     name: str = "parquet"
     options: Mapping[str, str]
@@ -57,7 +57,7 @@ class WrittenFile:
 
     @property
     def suffix(self) -> str:
-        """Return the ending that tells readers its format and compression: `.csv.gz`."""
+        """Return the ending that shows readers its format and compression: `.csv.gz`."""
         name = Path(self.name).name
         found = _ENDING.search(name)
         return found[1] if found else "".join(name.partition(".")[1:])
@@ -68,12 +68,12 @@ def write_files(
 ) -> tuple[tuple[WrittenFile, ...], int]:
     """Write the rows; return the files, and the number of rows in them.
 
-    Spark's write counts the rows of exactly one attempt of each task (stage metrics count those of every attempt);
-    that is compared with the footers of Parquet and ORC. In other formats, reading files back could give a different
-    count: a line break in a CSV value makes two lines, a lone NULL an empty line that readers skip.
+    Spark's write counts the rows of exactly one attempt of each task (stage metrics count those of every attempt). This
+    is compared with the footers of Parquet and ORC. In other formats, reading files back could give a different count:
+    a line break in a CSV value makes two lines, and a lone NULL an empty line, which readers skip.
 
-    Raises PublicationError if the files do not hold the rows that were written, or if a folder's name cannot hold a
-    value.
+    Raises PublicationError if the files do not contain the rows that were written, or if a folder's name cannot
+    store a value.
     """
     if format.files is not None:
         rows = rows.repartition(format.files)
@@ -91,8 +91,8 @@ def write_files(
 def write_empty_file(
     spark: SparkSession, rows: DataFrame, folder: str, format: FileFormat
 ) -> tuple[WrittenFile, ...]:
-    """Write a file without rows into `folder`/empty: Spark writes no file if no row names a partition folder."""
-    # A text file has one column; others keep all, so that they can be read without partition folders.
+    """Write a file without rows into `folder`/empty: Spark writes no file if no row leads to a partition folder."""
+    # A text file has one column; other formats keep all columns, so that they can be read without partition folders.
     hidden = format.partition_by if format.name == "text" else ()
     nothing = spark.createDataFrame([], rows.schema).drop(*hidden).coalesce(1)
     writer = nothing.write.format(format.name).options(**{**format.options, **_PINNED})
@@ -110,7 +110,7 @@ def _list(folder: Path) -> tuple[WrittenFile, ...]:
 def _compare(
     spark: SparkSession, folder: str, files: tuple[WrittenFile, ...], format: FileFormat, rows: int
 ) -> None:
-    """Raise PublicationError if readers would not find in the files what the writer was given."""
+    """Raise PublicationError if readers would not find in the files the rows that the writer received."""
     depth = len(format.partition_by)
     if odd := [file for file in files if file.name.count("/") != depth]:
         raise PublicationError(

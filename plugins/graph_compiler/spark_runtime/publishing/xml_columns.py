@@ -1,4 +1,4 @@
-"""Columns that XML would not keep, by their names and types; Spark writes some of them as meaningless text.
+"""Columns whose names or types XML would not preserve; Spark writes some of them as meaningless text.
 
     a name that is not an element's         'a b', '1a', 'a:b'
     an attribute that is not a plain value  `_a` as a DATE is written as a number of days, as BINARY '[B@4b17'

@@ -1,1 +1,1 @@
-"""One region from its descriptor to its result: what runs, in which order, and what is recomputed."""
+"""Run one region, from its descriptor to its result: what runs, in which order, and what is recomputed."""

@@ -1,10 +1,11 @@
-"""Operator coordinators: what runs on the driver for an operator during an execution (Flink's term).
+"""Operator coordinators (Flink's term): the driver's work for an operator during an execution.
 
     start ─▶ attempt n started ─▶ rows move ─▶ commit ─▶ close
                                        └─▶ attempt n failed ─▶ close
 
-A source's coordinator enumerates its splits and assigns them to subtasks; a sink's is its committer: it claims the
-target's next publication, has the rows prepared beside it, and publishes them once every sink of the region is ready.
+A source's coordinator enumerates its splits and assigns them to subtasks. A sink's coordinator is its committer: it
+claims the target's next publication, prepares the rows beside the target, and publishes them once every sink of the
+region is ready.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ LOG = program_log.logger(__name__)
 
 
 class OperatorCoordinator:
-    """The lifecycle of a coordinator; each kind implements what it needs."""
+    """The lifecycle of a coordinator; each kind overrides the steps that it needs."""
 
     def start(self) -> None:
         """Start, before any data moves; finish what earlier executions left open."""
@@ -70,7 +71,7 @@ class SplitEnumerator(OperatorCoordinator):
         self.assigner: InputSplitAssigner | None = None
 
     def start(self) -> None:
-        """Ask the connector for its splits; its places are already rendered."""
+        """Enumerate the connector's splits; its places are already rendered."""
         source = self._operator.operator.input_split_source()
         splits = None if source is None else source.create_input_splits(self._parallelism)
         if splits is not None:
@@ -109,7 +110,7 @@ class SinkCommitter(OperatorCoordinator):
         )
 
     def check(self, rows: DataFrame) -> DataFrame:
-        """Return the rows as they will be written; refuse what the target cannot take."""
+        """Return the rows as they will be written; refuse those that the target cannot take."""
         assert self._opened is not None, "it was started"
         return self._opened.check(rows)
 
@@ -130,7 +131,7 @@ class SinkCommitter(OperatorCoordinator):
     def commit(self) -> tuple[Output, ...]:
         """Publish what was prepared; from now on only the publication's record has the outcome.
 
-        If another execution is known to have decided, nothing was decided here, and what was prepared is removed.
+        If another execution is known to have decided first, nothing was decided here: the prepared rows are removed.
         """
         assert self._prepared is not None, "its rows were prepared"
         self._is_decided = True
@@ -151,12 +152,12 @@ class SinkCommitter(OperatorCoordinator):
         )
 
     def execution_attempt_failed(self, attempt_number: int, reason: BaseException) -> None:  # noqa: ARG002  # as above
-        """Remove prepared rows, unless an intent may name them: then the next execution needs them to finish."""
+        """Remove prepared rows, unless an intent may name them: then the next execution needs them to finish it."""
         if self._opened is None or self._is_decided:
             return
         try:
             self._opened.discard()
-        except Exception as error:  # the failure's own reason must stay visible
+        except Exception as error:  # it must not hide the reason of the failure
             words = redact(str(error))
             LOG.warning("what sink %s has prepared is left: %s", self._operator.name, words)
         else:
@@ -190,7 +191,7 @@ class OperatorCoordinators:
 
     @contextmanager
     def attempt(self, number: int) -> Iterator[None]:
-        """Run an attempt at the region: start all coordinators, and notify all of its end."""
+        """Run an attempt at the region: start all coordinators, and notify all of them when it ends."""
         try:
             for operator, coordinator in self.members:
                 with self.blaming(operator):
@@ -209,7 +210,7 @@ class OperatorCoordinators:
                 coordinator.close()
 
     def _refuse_target_of_another(self, coordinator: OperatorCoordinator) -> None:
-        """Raise PublicationError if an earlier sink publishes to the same target, even if it is spelled differently."""
+        """Raise PublicationError if an earlier sink publishes to the same target, even in a different spelling."""
         target = coordinator.target() if isinstance(coordinator, SinkCommitter) else None
         if target is None:
             return

@@ -1,4 +1,4 @@
-"""The part of a region that computes one of its results: no sinks, no other results."""
+"""The part of a region that computes one of its results, without its sinks and other results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from graph_compiler.spark_runtime.region.region_graph import RegionGraph
 
 
 def lineage(region: RegionDescriptor, result: ResultDescriptor) -> RegionDescriptor:
-    """Return the region with the operators on the paths to a result, and nothing else."""
+    """Return the region with only the operators on the paths to a result."""
     graph = RegionGraph.of(region)
     chain = graph.chain_of(graph.operators[result.node_id])
     return region.only({operator.node_id for operator in chain}, (result,))

@@ -24,9 +24,9 @@ from graph_compiler.spark_runtime.spark_internals.hadoop_files import unmatched_
 from graph_compiler.staging.publications.mounts import preparation_folder
 
 Blaming = Callable[[OperatorDescriptor], AbstractContextManager[None]]
-"""Sets the current operator: errors raised within the block are its failure."""
+"""Sets the current operator: errors raised within the block are attributed to it."""
 Look = Callable[[str, SparkSession], str | None]
-"""Checks a path and returns the problem, or None."""
+"""Checks a path; returns the problem, or None."""
 
 
 def initialize_on_master(
@@ -57,7 +57,7 @@ def _target_can_be_made(path: str, _: SparkSession) -> str | None:
     target = _target(path)
     if wrong := why_no_folder(target):
         return f"its target {target} {wrong}; allowed: a folder, or a path that does not exist"
-    # Rows are prepared in a folder beside the target, so its parent must be writable even if the target exists.
+    # Rows are prepared in a folder beside the target, so the parent must be writable even if the target exists.
     nearest = next(folder for folder in preparation_folder(target).parents if folder.exists())
     if not nearest.is_dir():
         return f"its target {target} cannot be made: {nearest} is a file"

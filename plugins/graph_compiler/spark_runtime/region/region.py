@@ -61,7 +61,7 @@ def run_region(
     metrics: RegionMetrics,
     seams: Seams = PRODUCTION,
 ) -> RegionResult:
-    """Run everything; return what was staged, published and counted by contracts; `metrics` collects the rest.
+    """Run everything; return what was staged, published and counted by contracts; `metrics` collects the measurements.
 
     Raises InitializeOnMasterError before any data moves, OperatorFailedError after. A failure before the last sink is
     prepared leaves every target unchanged.
@@ -120,7 +120,7 @@ def _run(
     operators = evaluation.graph.operators.values()
     outputs: list[Output] = []
     with coordinators.attempt(attempt.attempt_number):
-        # After everything that was begun here: an execution deployed from now on finds it, or takes the same numbers.
+        # After everything that was begun here, so that a later execution finds it, or takes the same numbers.
         _check_current(task, store)
         for operator in operators:
             if not isinstance(operator.operator, Sink):
@@ -150,7 +150,7 @@ def _run(
 
 
 def _check_current(task: TaskDeploymentDescriptor, store: StagingStore) -> None:
-    """Raise SupersededError if a later attempt at the region has started: this one hung, and must not commit."""
+    """Raise SupersededError if a later attempt at the region has started: then this one hung, and must not commit."""
     region_id, execution_id = task.region.region_id, task.attempt.execution_id
     if is_superseded(store, task.layout, region_id, execution_id):
         raise SupersededError(

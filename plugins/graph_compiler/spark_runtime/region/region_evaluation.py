@@ -44,17 +44,17 @@ ReadSource = Callable[[Connector, int | None], DataFrame]
 ReadStaged = Callable[[StagedInput, int | None], DataFrame]
 """Reads a staged result, in a number of partitions or None."""
 Fix = Callable[[OperatorDescriptor, str, DataFrame, int | None], DataFrame]
-"""Makes all reads of an operator's rows the same; takes a name, the rows, and the number of partitions to keep."""
+"""Makes all reads of an operator's rows equal; takes a name, the rows, and the number of partitions to keep."""
 StopClock = Callable[[OperatorDescriptor, DataFrame], DataFrame]
-"""Replaces the current time in an operator's rows by the run's."""
+"""Replaces the current time in an operator's rows by that of the run."""
 
 
 @dataclass(slots=True, kw_only=True)
 class RegionEvaluation:
     """The outputs of a region's operators so far.
 
-    `mark` receives every output. `observed` are outputs that others read any number of times. `variations` has the
-    reasons why recomputing an output may change it. `pin` makes all reads of a source the same.
+    `mark` receives every output. `observed` are outputs that others may read repeatedly. `variations` has the reasons
+    why recomputing an output may change it. `pin` makes all reads of a source see the same rows.
     """
 
     region: RegionDescriptor
@@ -87,7 +87,7 @@ class RegionEvaluation:
         self._readers = Counter([*read, *self._results, *self.observed, *self.observed])
 
     def is_shared(self, output: Output) -> bool:
-        """Whether an output has several readers; staging counts as one."""
+        """Whether an output has several readers; staging it counts as one."""
         return self._readers[output] > 1
 
     def inputs(self, operator: OperatorDescriptor) -> dict[int, list[DataFrame]]:
@@ -100,7 +100,7 @@ class RegionEvaluation:
         return found
 
     def rows_into(self, sink: OperatorDescriptor) -> DataFrame:
-        """Return the rows a sink is to write."""
+        """Return the rows that a sink will write."""
         ((_, streams),) = self.inputs(sink).items()
         return with_exactly(union(streams), sink.settings.parallelism)
 
@@ -133,8 +133,8 @@ class RegionEvaluation:
         )
         inherited = self.variations.of(sources)
         if any(self._readers[operator.node_id, tag] for tag in operator.operator.output_tags()):
-            if inherited:  # its outputs are several readers of its inputs
-                self._say(operator, "its inputs are staged once for its outputs", inherited[0])
+            if inherited:  # each of its outputs reads its inputs
+                self._log(operator, "its inputs are staged once for its outputs", inherited[0])
                 inputs = {
                     number: [scope.materialize(f"input-{number}", union(rows))]
                     for number, rows in inputs.items()
@@ -152,7 +152,7 @@ class RegionEvaluation:
             self._keep(operator, tag, exact)
 
     def varies(self, output: Output) -> bool:
-        """Whether another execution may have different rows, though they are already fixed in this one."""
+        """Whether another execution may compute different rows, even if they are fixed in this one."""
         return self.variations.ever(output)
 
     def is_repeatable(self, output: Output) -> bool:
@@ -160,7 +160,7 @@ class RegionEvaluation:
         return self.variations.why_two_readers_differ(output) is None
 
     def replace_by_staged(self, output: Output, rows: DataFrame) -> None:
-        """Let all readers of an output here read its committed copy: one result for every reader (decision 9)."""
+        """Let all readers of an output here read its committed copy: the same result for every reader (decision 9)."""
         self.outputs[output] = rows
         self.variations.settle(output)
 
@@ -173,11 +173,11 @@ class RegionEvaluation:
                 raise OperatorFailedError((operator,), self.schemas, writes=False) from cause
 
     def _keep(self, operator: OperatorDescriptor, tag: str | None, rows: DataFrame) -> None:
-        """Keep an output for its readers: fixed if several readers could see different rows."""
+        """Keep an output for its readers; it is fixed first if several readers could see different rows."""
         output = (operator.node_id, tag)
         reason = self.variations.why_two_readers_differ(output)
         if reason is not None and self.is_shared(output) and output not in self._results:
-            self._say(operator, f"staged once for its {self._readers[output]} readers", reason)
+            self._log(operator, f"staged once for its {self._readers[output]} readers", reason)
             rows = self.materialize(
                 operator, f"shared-{tag or 'main'}", rows, operator.settings.parallelism
             )
@@ -185,7 +185,7 @@ class RegionEvaluation:
         self.outputs[output] = rows
         self.on_output(rows, output)
 
-    def _say(self, operator: OperatorDescriptor, what: str, reason: Variation) -> None:
+    def _log(self, operator: OperatorDescriptor, what: str, reason: Variation) -> None:
         if not self.is_dry:
             LOG.info("%s: %s, because %s", operator.name, what, reason)
 

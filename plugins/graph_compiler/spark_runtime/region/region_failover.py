@@ -2,14 +2,14 @@
 
     find the producer's descriptor  →  the vertices on the paths to the result  →  run them  →  commit the next epoch
 
-No sinks, no side outputs, no other results of the producer's region are computed. Inputs of these vertices from other
+Sinks, side outputs and other results of the producer's region are not computed. Inputs of these vertices from other
 tasks may also be lost: they are handled the same way.
 
 Recomputed rows may differ from those that other tasks have already read. Flink's restart set determines these tasks
-(`staging/results/restarts.py`). Before it is committed, the new copy is compared with the lost one, by row count and
-checksum; if it may differ, tasks that have finished from the lost copy must run again. If the task that started this
-application can clear them in Airflow, it does; else the new copy is not committed, and the failure message has the
-command.
+(`staging/results/restarts.py`). Before the new copy is committed, it is compared with the lost one, by row count and
+checksum; if they may differ, tasks that have finished after reading the lost copy must run again. If the task that
+started this application can clear them in Airflow, it does. Otherwise the new copy is not committed, and the failure
+message has the command.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class LostCopy:
 
     @property
     def can_be_compared(self) -> bool:
-        """Whether a new copy can be compared with it."""
+        """Whether a new copy can be compared with the lost one."""
         known = self.manifest
         return known is not None and (known.checksum is not None or known.deterministic)
 
@@ -85,13 +85,13 @@ class LostCopy:
 
     @property
     def words(self) -> str:
-        """Return a line that names what is lost."""
+        """Return one line that names the lost result."""
         return str(self.lost).splitlines()[0]
 
 
 @dataclass(slots=True, kw_only=True)
 class RegionFailover:
-    """Returns the staged results that an execution reads; `reads` and `recomputed` record them."""
+    """Provides the staged results that an execution reads; `reads` and `recomputed` record them."""
 
     task: TaskDeploymentDescriptor
     area: StagingArea
@@ -105,9 +105,9 @@ class RegionFailover:
         """Read a staged result; recompute it if it is lost.
 
         Raises PartitionNotFoundError if it cannot be recomputed here, ConsumersMustRerunError if tasks that have read
-        it would have to run again, UpstreamMustRerunError if this task has to wait for others first.
+        it would have to run again, UpstreamMustRerunError if this task must wait for others first.
         """
-        if known := self._manifests.get(staged.id):  # all reads are of one copy
+        if known := self._manifests.get(staged.id):  # all reads use the same copy
             return known, self._rows(known, partitions)
         try:
             manifest = self.area.find(staged)
@@ -140,7 +140,7 @@ class RegionFailover:
                 )
 
     def _rows(self, manifest: Manifest, partitions: int | None) -> DataFrame:
-        with origin(self.area.spark, STAGED, manifest.result_id):  # made by no operator here
+        with origin(self.area.spark, STAGED, manifest.result_id):  # no operator here computes it
             return self.area.read(manifest, partitions=partitions)
 
     def _recompute(self, copy: LostCopy) -> Manifest:
@@ -172,7 +172,7 @@ class RegionFailover:
         operators = list(evaluation.graph.operators.values())
         for operator in operators:
             run.evaluate(operator)
-        # Rows that differ each time can replace the lost ones if those were never read.
+        # Rows that differ each time can replace the lost ones only if those were never read.
         is_free = evaluation.is_repeatable((result.node_id, result.output_tag)) or (
             _leaves_nothing_else(producer.region) and not copy.restarts.readers(self.area.log)
         )
@@ -233,7 +233,7 @@ class RegionFailover:
             raise copy.cannot(f"that task reads with {secrets}, which this one is not given")
 
     def _check(self, manifest: Manifest, copy: LostCopy, *, is_free: bool) -> None:
-        """Raise if a new copy does not match the old one that others have read."""
+        """Raise an error if a new copy does not match the old one that others have read."""
         is_same = copy.manifest is not None and manifest.replaces(copy.manifest)
         if not is_free and not is_same:
             raise copy.cannot(_NOT_DETERMINISTIC)
@@ -250,7 +250,7 @@ class RegionFailover:
             )
 
     def _check_upstream(self, manifest: Manifest, copy: LostCopy) -> None:
-        """Raise UpstreamMustRerunError if a task upstream of this one has to run again first."""
+        """Raise UpstreamMustRerunError if a task upstream of this one must run again first."""
         verdicts = copy.restarts.verdicts(self.area.log, manifest)
         upstream = copy.restarts.upstream
         if found := [id for id, spared in verdicts.items() if spared is None and id in upstream]:
@@ -261,7 +261,7 @@ class RegionFailover:
 
 
 def _leaves_nothing_else(region: RegionDescriptor) -> bool:
-    """Whether a region has no output but one staged result."""
+    """Whether a region's only output is one staged result."""
     operators = (one.operator for one in region.operators)
     return len(region.results) == 1 and not any(isinstance(one, Sink) for one in operators)
 

@@ -59,12 +59,12 @@ class RegionGraph:
         return frozenset(found)
 
     def upstream(self, node_id: int) -> frozenset[int]:
-        """Return the nodes an operator reads, directly or not, without itself."""
+        """Return the nodes that an operator reads, directly or not, except itself."""
         outputs = self.outputs_read_by(self.operators[node_id])
         return frozenset(found for found, _ in outputs)
 
     def times_read(self, node_id: int, staged: Set[Output]) -> int:
-        """Return how often the region computes a node's output: a staged one is computed once, then read back."""
+        """Return how often the region computes a node's output: a staged output is computed once, then read back."""
         readers = Counter(
             ((edge.node_id, edge.output_tag), operator.node_id)
             for operator in self.operators.values()

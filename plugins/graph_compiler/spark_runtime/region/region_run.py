@@ -1,4 +1,4 @@
-"""Operators of a region, one after the other: evaluated, measured, results committed, failures attributed."""
+"""Run operators of a region, one after the other: evaluate, measure, commit results, attribute failures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RegionRun:
         try:
             with self.metrics.running(operator, phase):
                 yield
-        except OperatorFailedError:  # of an operator that this one needed recomputed
+        except OperatorFailedError:  # it is from an operator that was recomputed for this one
             raise
         except BaseException as cause:  # SystemExit is a failure of the operator, too
             chain = self.evaluation.graph.chain_of(operator)
@@ -64,7 +64,7 @@ class RegionRun:
     def _check_adopted(self, manifest: Manifest, *, varies: bool) -> None:
         """Raise StagingError if another execution's rows were committed and may differ from these.
 
-        This execution's other outputs would not match them.
+        Otherwise this execution's other outputs would not match them.
         """
         winner = manifest.attempt.execution_id
         if winner != self.area.attempt.execution_id and varies:

@@ -1,7 +1,7 @@
-"""What can be replaced at a region's ends: where rows come from and go to, who else reads them, who gets progress.
+"""What can be replaced at the ends of a region: the origin and destination of rows, their readers, and observers.
 
-In production these are connectors, and no observers. A test gives rows for a source and keeps a sink's rows; a preview
-reads one operator's rows. Everything in between is the same code.
+In production these are connectors, without observers. A test supplies rows for a source and keeps a sink's rows; a
+preview reads the rows of one operator. Everything in between is the same code.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ ReadSource = Callable[[Connector, SparkSession, int | None], DataFrame]
 Begins = Callable[[RegionDescriptor, OperatorDescriptor, Phase], None]
 """Receives each step before it begins."""
 Looks = Callable[[RegionRun], None]
-"""Receives a region whose operators are evaluated and whose sinks' rows are prepared but not yet published."""
+"""Receives a region when its operators are evaluated and its sinks' rows are prepared, but not yet published."""
 
 
-def _nobody(*_: object) -> None:
+def _ignore(*_: object) -> None:
     """Do nothing."""
 
 
@@ -41,8 +41,8 @@ class Seams:
     open_sink: SinkOpener = open_sink
     observed: Set[Output] = frozenset()
     pins: bool = True
-    on_begin: Begins = _nobody
-    looks: Looks = _nobody
+    on_begin: Begins = _ignore
+    looks: Looks = _ignore
 
 
 PRODUCTION = Seams()

@@ -1,8 +1,8 @@
 """Rows that several consumers read are one result (decision 9).
 
 Spark recomputes a plan for every action. If that can give different rows (`rand()`, a limit without an order, a
-function declared non-deterministic), two readers would see two results, and rows could be in both or in neither: so
-they are staged first. Caching does not help, since lost blocks are recomputed.
+function declared non-deterministic), two readers would see two results, and a row could be in both or in neither. So
+such rows are staged first. Caching does not help, since lost blocks are recomputed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from graph_compiler.spark_runtime.results.staging_area import StagingArea
 
 @dataclass(frozen=True, slots=True)
 class FixedRows:
-    """The results one execution staged for itself; no other execution reads them."""
+    """The results that one execution staged for itself; no other execution reads them."""
 
     area: StagingArea
     metrics: RegionMetrics
@@ -35,7 +35,7 @@ class FixedRows:
         rows: DataFrame,
         partitions: int | None = None,
     ) -> DataFrame:
-        """Return rows that are the same in every read; rows fixed earlier under the name are dropped.
+        """Return rows that are the same in every read; rows that were fixed earlier under this name are dropped.
 
         `partitions`: the number to keep; None leaves it to Spark.
         """

@@ -1,1 +1,1 @@
-"""Run a pipeline with given rows for its sources and without publishing: for tests and previews."""
+"""Run a pipeline with given rows for its sources, without publishing: for tests and previews."""

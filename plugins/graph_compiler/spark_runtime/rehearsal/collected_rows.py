@@ -1,7 +1,7 @@
-"""Rows as Python values, for a test that asserts on them: dicts by column, timestamps in UTC without a zone.
+"""Rows as Python values for assertions in tests: dicts by column, timestamps in UTC without a zone.
 
 Rows go through Arrow: PySpark's `collect` returns timestamps in the machine's zone. Types that Arrow does not have,
-for example intervals of months, come as Spark's text.
+such as intervals of months, are returned as Spark's text.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from graph_compiler.deployment.documents.session import SESSION
 MASTER = "local[2]"
 Frame: TypeAlias = DataFrame
 Session: TypeAlias = SparkSession
-"""For callers that do not import pyspark."""
+"""The type of a session, for callers that do not import pyspark."""
 _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "4",

@@ -1,4 +1,4 @@
-"""The first rows of one operator, as text that any program reads."""
+"""The first rows of one operator, as text that any program can read."""
 
 from __future__ import annotations
 

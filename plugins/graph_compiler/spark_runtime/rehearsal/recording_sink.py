@@ -1,4 +1,4 @@
-"""A sink that keeps its rows, and writes nothing unless it wraps a real one."""
+"""A sink that keeps its rows, and writes nothing unless it wraps a real sink."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graph_compiler.staging.publications.preparations import PreparedPlace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptSink:
-    """Hands rows to `keep`, which returns their number; `real` is the real sink if that is written, too."""
+    """Passes rows to `keep`, which returns their number; `real` is the real sink if that is written, too."""
 
     sink: Sink
     keep: Callable[[DataFrame], int]
@@ -29,9 +29,11 @@ class KeptSink:
         return None if self.real is None else self.real.prepares()
 
     def prepare(self, rows: DataFrame, /) -> PreparedSink:
-        """Keep the rows; a real sink then writes the kept rows, even if recomputing could differ."""
+        """Keep the rows; a real sink then writes the kept rows, since recomputed ones could differ."""
         if self.real is None:
-            return PreparedSink(location="", rows=self.keep(rows), bytes=0, publish=_nothing)
+            return PreparedSink(
+                location="", rows=self.keep(rows), bytes=0, publish=_publish_nothing
+            )
         rows = rows.localCheckpoint()
         self.keep(rows)
         return self.real.prepare(rows)
@@ -42,5 +44,5 @@ class KeptSink:
             self.real.discard()
 
 
-def _nothing() -> None:
+def _publish_nothing() -> None:
     """Publish nothing: kept rows have no readers."""

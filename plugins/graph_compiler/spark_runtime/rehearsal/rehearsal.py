@@ -1,8 +1,8 @@
 """Run a pipeline with given rows for its sources, and keep the rows of its sinks, for tests.
 
-Regions run one after the other in one session, by the code that runs them in production (`main.execute`), with
-a separate staging root. Every output may be read again, so nondeterministic rows are fixed, as for an output that
-several operators read.
+Regions run one after the other in one session, by the code that runs them in production (`main.execute`), with a
+separate staging root. Every output may be read again, so nondeterministic rows are fixed, as for an output with several
+readers.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from graph_compiler.spark_runtime.results.session_settings import pinned
 
 @dataclass(slots=True, weakref_slot=True, kw_only=True)
 class Rehearsal:
-    """What is known of a pipeline's regions so far.
+    """What is known about a pipeline's regions so far.
 
     `root` is a separate staging root. `given` holds the rows of sources by node id. `target` is an output whose rows
     are collected while its region runs.
@@ -61,7 +61,7 @@ class Rehearsal:
     _sink_rows: dict[OperatorId, list[Row]] = field(default_factory=dict)
 
     def run(self, tasks: Sequence[TaskDeploymentDescriptor]) -> Failure | None:
-        """Run regions in topological order; return why one failed, None if all succeeded."""
+        """Run regions in topological order; return the first failure, None if all succeeded."""
         for task in tasks:
             with pinned(self.spark, dict(task.region.session)):
                 report = execute(task, self.spark, self._surroundings(task.region))
@@ -79,7 +79,7 @@ class Rehearsal:
         return run.evaluation.outputs[output]
 
     def rows(self, output: Output) -> list[Row] | Failure:
-        """Return an output's rows, or why they cannot be computed; they are computed once."""
+        """Return an output's rows, or the failure that prevents it; they are computed once."""
         run = self._runs[output[0]]
         operator = run.evaluation.graph.operators[output[0]]
         if isinstance(operator.operator, Sink):

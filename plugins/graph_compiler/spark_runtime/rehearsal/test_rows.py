@@ -1,4 +1,4 @@
-"""Rows that a test gives for a source, as a DataFrame: typed by the source, by a given schema, or by Spark's guess.
+"""Rows that a test gives for a source, as a DataFrame, typed by the source, by a given schema, or by inference.
 
 [{"carrier": "AA", "delay": 40}]             columns that are left out are NULL
 "carrier STRING, delay INT"                  what a source without a declared schema holds
@@ -36,13 +36,13 @@ GivenRow: TypeAlias = Mapping[str, object] | Sequence[object]
 
 
 class GivenRowsError(GraphCompilerError):
-    """A test gives rows that the source cannot hold."""
+    """A test gives rows that the source cannot have."""
 
 
 def given_rows(
     source: str, rows: Iterable[GivenRow], schema: str | None, spark: SparkSession
 ) -> DataFrame:
-    """Return rows as a DataFrame; raises GivenRowsError naming the source and the row.
+    """Return rows as a DataFrame; raises GivenRowsError, which names the source and the row.
 
     `schema` is DDL; without it, rows are dicts, and Spark infers types from their values.
     """

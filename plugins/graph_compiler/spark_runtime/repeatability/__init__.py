@@ -1,1 +1,1 @@
-"""Rows that must be the same in every action, task and attempt of a run, and what is done if they might not be."""
+"""Rows must be the same in every action, task and attempt of a run; what is done if they might not be."""

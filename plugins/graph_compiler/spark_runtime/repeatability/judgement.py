@@ -1,4 +1,4 @@
-"""What is known of an operator's rows: why recomputing them may change them, and which files they come from."""
+"""What is known about an operator's rows: why recomputing may change them, and which files they come from."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from graph_compiler.spark_runtime.repeatability.variations import Variation, why
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What an operator adds to what is known of its inputs; `listings` are a source's."""
+    """What an operator adds to the knowledge about its inputs; `listings` are a source's."""
 
     variation: Variation | None
     listings: tuple[ListedFiles, ...] = ()
 
     @classmethod
     def of(cls, operator: OperatorDescriptor, rows: DataFrame) -> Judgement:
-        """Judge one output: by the declaration, by its source, by its plan.
+        """Judge one output: by its declaration, its source, and its plan.
 
-        An operator that is declared deterministic has only the variations that are certain.
+        For an operator that is declared deterministic, only the variations that are certain count.
         """
         if words := operator.operator.why_unrepeatable():
             return cls(Variation(DECLARED, words, is_certain=True))
@@ -46,13 +46,13 @@ def _source_rows(operator: OperatorDescriptor, rows: DataFrame) -> SourceRows | 
     stands = operator.operator.connector.when_read_twice
     if stands in (WhenReadTwice.SAME, WhenReadTwice.SNAPSHOT):
         return None
-    # No file reader of ours makes rows on the driver: a test gave them.
+    # None of our file readers makes rows on the driver: a test gave them.
     return SourceRows.of(rows, holds_given_rows=stands is WhenReadTwice.LISTED)
 
 
 @dataclass(slots=True)
 class Variations:
-    """Why recomputing each output may change it; a fixed output is read, so it no longer varies."""
+    """Why recomputing each output may change it; a fixed output is read back, so it no longer varies."""
 
     _open: dict[Output, tuple[Variation, ...]] = field(default_factory=dict)
     _ever: set[Output] = field(default_factory=set)
@@ -64,7 +64,7 @@ class Variations:
         inherited: tuple[Variation, ...],
         own: Variation | None,
     ) -> None:
-        """Record an output's variations: those of its sources that are not fixed, and its own."""
+        """Record an output's variations: its own, and those of its sources that are not fixed."""
         found = dict.fromkeys([*inherited, *([own] if own else [])])
         self._open[output] = tuple(sorted(found, key=lambda each: each.is_in_last_digits))
         is_other = not self._ever.isdisjoint(sources) or any(map(_is_other_rows, found))
@@ -85,7 +85,7 @@ class Variations:
         self._open[output] = ()
 
     def ever(self, output: Output) -> bool:
-        """Whether another execution may have different rows of an output, even if it is fixed in this one."""
+        """Whether another execution may compute different rows of an output, even if it is fixed in this one."""
         return output in self._ever
 
 

@@ -1,4 +1,4 @@
-"""The clock of a task's run: read once from the run's record, and only if an expression needs it."""
+"""The clock of a task's run, which is read once, from the run's record, and only if an expression needs it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _SPECIAL_TEXT = re.compile(r"""['"]\s*(now|today|tomorrow|yesterday)\b""", re.IG
 
 @dataclass(frozen=True, slots=True)
 class RunClock:
-    """The run's current time, instead of Spark's."""
+    """The run's current time, which replaces Spark's."""
 
     spark_clock: StoppedClock
 
     def stop_for(self, operator: OperatorDescriptor, rows: DataFrame) -> DataFrame:
         """Return an operator's rows with every current time replaced by the run's.
 
-        The strings 'now' and 'today' are searched for if its SQL text has them, or if its text is not known.
+        The strings 'now' and 'today' are only searched for if its SQL text contains them, or if its text is not known.
         """
         kind = operator.operator
         is_opaque = bool(kind.functions()) or isinstance(kind, Source)
@@ -54,5 +54,5 @@ def run_clock(store: StagingStore, task: TaskDeploymentDescriptor, spark: SparkS
 
 
 def mentions_special_strings(expressions: tuple[str, ...]) -> bool:
-    """Whether SQL text holds one of the strings that Spark casts to the current time: 'now', 'today'."""
+    """Whether SQL text contains one of the strings that Spark casts to the current time: 'now', 'today'."""
     return any(_SPECIAL_TEXT.search(expression) for expression in expressions)

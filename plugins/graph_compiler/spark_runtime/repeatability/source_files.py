@@ -1,8 +1,8 @@
 """The files that were listed for a source: one snapshot for a region, checked before the region commits anything.
 
 Spark lists a path when a DataFrame is made, and every action reads what was listed then. A file that arrives later is
-not read. A deleted file fails the action. A file that is overwritten in place is read as it is at that moment: half of
-the rows old, half new, or a different half in each sink. So its size and modification time are compared again.
+not read. A deleted file fails the action. A file that is overwritten in place is read in its current state: half of the
+rows old, half new, or a different half in each sink. So its size and modification time are compared again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from graph_compiler.spark_runtime.spark_internals.file_listings import (
 _IN_MEMORY = frozenset({"LocalRelation", "Range", "OneRowRelation"})
 """Leaf nodes of a plan whose rows are on the driver."""
 _RDD = frozenset({"LogicalRDD"})
-"""Rows from Python: a given list, or what a function fetches whenever they are computed."""
+"""Leaf nodes whose rows come from Python: a given list, or what a function returns whenever they are computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class ListedFiles:
             )
 
     def why_changed(self) -> str | None:
-        """Return what has changed since the listing; None if nothing has."""
+        """Return what has changed since the listing; None if nothing has changed."""
         now = {version.path: version for version in versions_again(self.spark, self.index)}
         changed = sorted(file for file in self.files if now.get(file.path) != file)
         if not changed:
@@ -62,7 +62,7 @@ class ListedFiles:
 
 @dataclass(frozen=True, slots=True)
 class SourceRows:
-    """What a source's rows come from. `is_held`: only from listings and from rows on the driver."""
+    """Where a source's rows come from. `is_held`: only from listings and from rows on the driver."""
 
     listings: tuple[ListedFiles, ...]
     is_held: bool

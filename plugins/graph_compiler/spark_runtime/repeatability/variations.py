@@ -1,6 +1,6 @@
-"""Why the rows of a plan may differ when Spark recomputes it: the one place that judges a plan (decision 9).
+"""Why the rows of a plan may differ when Spark recomputes it; only this module judges plans (decision 9).
 
-Catalyst's own flag comes first. It takes aggregates, windows and limits for deterministic, so the nodes that an
+Catalyst's own flag comes first. It treats aggregates, windows and limits as deterministic, so the nodes that an
 operator adds to its inputs' plans are searched for what `declaration/varying_rows.py` lists.
 """
 
@@ -40,9 +40,9 @@ _COLLECTS = ("CollectList", "CollectSet")
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """Why rows may differ: a row of the table, and what was found.
+    """Why rows may differ: a row of that table, and what was found in the plan.
 
-    `is_certain`: Catalyst or the declaration says so; else it depends on rows that are not known (are there ties?).
+    `is_certain`: Catalyst or the declaration shows it; otherwise it depends on unknown rows (are there ties?).
     """
 
     row: VaryingRows
@@ -64,8 +64,8 @@ class Variation:
 def why_rows_vary(rows: DataFrame) -> Variation | None:
     """Return why recomputing rows from the same inputs may change them; None if it gives the same rows.
 
-    Reasons for more than the last digits of a sum come first. The search ends at nodes that are another operator's
-    output: what is below them was judged with that operator.
+    Reasons that affect more than the last digits of a sum come first. The search ends at nodes that are the output of
+    another operator: what is below them was judged with that operator.
     """
     if not is_deterministic(rows):
         return Variation(
@@ -93,7 +93,7 @@ def _found(spark: SparkSession, plan: Any) -> Iterator[Variation]:
 
 
 def _keeps_all_columns(kind: str, node: Any) -> bool:
-    """Whether it is a DISTINCT: if rows are equal in all columns, it does not matter which one stays."""
+    """Whether it is a DISTINCT: if rows are equal in all columns, it does not matter which of them is kept."""
     return kind == "Deduplicate" and node.keys().size() == node.child().output().size()
 
 
@@ -123,7 +123,7 @@ def _in_expression(expression: Any, node: Any) -> Iterator[Variation]:
                 yield of_aggregate
             continue
         below = elements(current.children())
-        if kind in _SORTS:  # in the order in which they were collected
+        if kind in _SORTS:  # it keeps the order in which rows were collected
             below = [each for each in below if not _is_collected(each)]
         waiting += below
 

@@ -1,9 +1,9 @@
-"""Determine whether a failure came from a damaged staged file.
+"""Determine whether a damaged staged file caused a failure.
 
     ChecksumException, or a file that Parquet's reader cannot decode    damaged
     any other failure while a staged file was read                      damaged if the file differs from its checksums
 
-A file that Spark failed to read for another reason (a disk that did not respond) stays for the next attempt.
+A file that Spark could not read for another reason (a disk that did not respond) stays for the next attempt.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _PART = re.compile(r"part-(\d+)-.*\.parquet")
 def written_partitions(
     spark: SparkSession, store: StagingStore, folder: str, *, partitions: int | None
 ) -> tuple[ManifestPartition, ...]:
-    """List partitions 0 to n-1 with their files; n is what the files show, and at least `partitions`.
+    """List partitions 0 to n-1 with their files; n is at least `partitions`, and more if the files show it.
 
     Spark numbers a file by the task that wrote it. A partition without rows may have no file.
     """

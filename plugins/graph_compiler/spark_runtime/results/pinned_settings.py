@@ -1,8 +1,9 @@
-"""Every setting that can change the rows of files this project wrote, with a value that changes no rows.
+"""Every setting that can change the rows of files that this project wrote, with a value that changes no rows.
 
-A cluster may set them in `spark-defaults.conf`, `core-site.xml` or a session for its own sources: these keep them.
-What Spark accepts as an option of a read or write is one here; the rest is set in the session that plans the read.
-`tests/spark/results/test_pinned_settings.py` sets each to its worst, and checks all settings that Spark registers.
+A cluster may set them in `spark-defaults.conf`, in `core-site.xml` or in a session, for its own sources, which keep
+them. Settings that Spark accepts as options of a read or write are options here; the rest is set in the session that
+plans the read. `tests/spark/results/test_pinned_settings.py` sets each to its worst value, and checks all settings that
+Spark registers.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 
 _CHECKSUMS = {
     # The file system that writes checksum files and verifies what it reads. Hadoop caches one file system per scheme,
-    # with the settings of its first user: so the cache is not used here.
+    # with the settings of its first user, so the cache is not used here.
     "fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem",
     "fs.file.impl.disable.cache": "true",
     "fs.file.checksum.verify": "true",
@@ -21,7 +22,7 @@ _ANY_FILE = {
     "ignoreMissingFiles": "false",
     "ignoreInvalidPartitionPaths": "false",
     "ignoredPathSegmentRegex": "^[._]",
-    # Takes every file that Spark writes; there is no value for "no filter".
+    # Matches every file that Spark writes; no value means "no filter".
     "mapreduce.input.pathFilter.class": "org.apache.hadoop.mapred.OutputLogFilter",
 }
 READ_OPTIONS: Mapping[str, str] = {
@@ -37,7 +38,7 @@ WRITE_OPTIONS: Mapping[str, str] = {
     **_CHECKSUMS,
     "maxRecordsPerFile": "0",  # a partition is one file
     "mapreduce.output.basename": "part",
-    "parquet.page.write-checksum.enabled": "true",  # for readers without Hadoop
+    "parquet.page.write-checksum.enabled": "true",  # for readers that do not use Hadoop
 }
 """Options of a write of staged Parquet files."""
 TARGET_OPTIONS: Mapping[str, str] = {
@@ -46,7 +47,7 @@ TARGET_OPTIONS: Mapping[str, str] = {
     "orc.skip.corrupt.data": "false",
     "orc.force.positional.evolution": "false",
 }
-"""Options for reading a target's rows that a sink keeps: a merge replaces old rows by what it has read."""
+"""Options for reading the rows of a target that a sink keeps: a merge replaces old rows by those it has read."""
 
 READ_SESSION: Mapping[str, str] = {
     "spark.sql.sources.useV1SourceList": "avro,csv,json,kafka,orc,parquet,text",
@@ -66,4 +67,4 @@ WRITE_SESSION: Mapping[str, str] = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.writeLegacyFormat": "false",
 }
-"""Settings that are in effect while staged files are written."""
+"""Settings in effect while staged files are written."""

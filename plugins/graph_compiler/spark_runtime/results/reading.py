@@ -24,7 +24,7 @@ def read_staged_files(
 ) -> DataFrame:
     """Return the rows of some files of a manifest, at least one.
 
-    Raises PartitionNotFoundError if Spark does not list exactly these.
+    Raises PartitionNotFoundError if Spark lists any other files.
     """
     paths = [literal(f"{manifest.location}/{file.name}") for file in files]
     reader = pinned_reader(spark).options(**(options or {}))
@@ -39,7 +39,7 @@ def pinned_reader(spark: SparkSession) -> DataFrameReader:
 
 
 def pinned_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
-    """Return the session itself if it has these settings, else a copy with them."""
+    """Return the session itself if it has these settings, otherwise a copy with them."""
     wrong = {key: value for key, value in settings.items() if spark.conf.get(key, None) != value}
     if not wrong:
         return spark
@@ -53,7 +53,7 @@ def pinned_session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSes
 
 
 def _check_listing(rows: DataFrame, manifest: Manifest, files: Collection[DataFile]) -> None:
-    """Raise if Spark lists a file not at all (a filter of the cluster may hide it) or with a different size."""
+    """Raise PartitionNotFoundError if Spark lists other files or sizes (a filter of the cluster may hide a file)."""
     found = listed_files(rows)
     wanted = len(files), sum(file.bytes for file in files)
     if found != wanted:

@@ -1,9 +1,9 @@
 """A checksum of rows, independent of their order and files: the sum of 48 bits of each row's hash, modulo 2⁶⁴.
 
-Equal rows give equal checksums, so a recomputed result can be compared with the lost copy (decision 11). It is
-computed in the action that writes the rows (Spark's `observe`), from the tasks whose output counts.
+Equal rows give equal checksums, so a recomputed result can be compared with the lost copy (decision 11). The checksum
+is computed in the action that writes the rows (Spark's `observe`), from the tasks whose output counts.
 
-A row's hash distinguishes more than Spark's `xxhash64`, which skips NULL, takes −0.0 for 0.0, has one hash for
+A row's hash distinguishes more than Spark's `xxhash64`, which skips NULL, treats −0.0 as 0.0, has the same hash for
 [[1], []] and [[], [1]], and refuses maps:
 
     columns         their values, and a bit for each that may be NULL
@@ -12,8 +12,8 @@ A row's hash distinguishes more than Spark's `xxhash64`, which skips NULL, takes
     map             the hashes of its entries, sorted: a map has no order
     struct          the hash of its fields
 
-Types it cannot hash (variants, strings with a collation, user-defined types) give no checksum: rows with them cannot be
-compared.
+Types that it cannot hash (variants, strings with a collation, user-defined types) give no checksum: results with them
+cannot be compared.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from graph_compiler.spark_runtime.spark_internals.observations import observed_n
 
 _OPAQUE = (VariantType, UserDefinedType, GeographyType, GeometryType)
 _PART_BITS = 24
-"""A hash is summed in two parts: no sum overflows below 2³⁹ rows (in ANSI mode an overflow is an error)."""
+"""A hash is summed in two parts, so that no sum overflows below 2³⁹ rows (in ANSI mode an overflow is an error)."""
 _PARTS = ("low", "high")
 _BITS_OF_NULL = 60
-"""How many columns share a number with their NULL bits: one number is cheaper than a hash of each."""
+"""How many columns share one number for their NULL bits: one number costs less than a hash of each bit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ def _which_are_null(values: Sequence[tuple[str, DataType, bool]]) -> list[str]:
 
 
 def _parts(value: str, data_type: DataType, depth: int) -> str | None:
-    """Return SQL for what is hashed of a value that is not NULL; None if the type cannot be hashed."""
+    """Return SQL for the parts of a non-NULL value that are hashed; None if the type cannot be hashed."""
     if _is_opaque(data_type):
         return None
     if isinstance(data_type, FloatType | DoubleType):
@@ -136,7 +136,7 @@ def _parts(value: str, data_type: DataType, depth: int) -> str | None:
 
 
 def _is_opaque(data_type: DataType) -> bool:
-    """Whether Spark has no hash for a type, or one that is equal for values that differ."""
+    """Whether Spark has no hash for a type, or one that is equal for different values."""
     if isinstance(data_type, StringType):
         return not data_type.isUTF8BinaryCollation()  # equal strings have equal hashes
     return isinstance(data_type, _OPAQUE)

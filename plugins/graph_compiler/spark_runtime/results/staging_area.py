@@ -1,9 +1,9 @@
-"""Stage a result, and read one back (decision 10).
+"""Stage a result, and read it back (decision 10).
 
     write data  →  compare footers with what was written  →  put manifest, if this epoch has none (`ManifestLog`)
 
-Readers see only what a committed manifest names, so an execution that dies before leaves nothing but files that are
-never read.
+Readers see only what a committed manifest names, so an execution that dies earlier leaves only files that are never
+read.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def _any(_: Manifest) -> None:
 class StagingArea:
     """The staged results of one run, as one execution sees them.
 
-    `epochs` holds those that were next when the execution began. `contracts` returns the counts of data contracts, or
-    raises if they forbid a commit; `check` may raise for a manifest that is about to be committed; `inputs` returns
-    what has been read.
+    `epochs` holds the next epoch of each result when the execution began. `contracts` returns the counts of data
+    contracts, or raises if they forbid a commit; `check` may raise for a manifest that is about to be committed;
+    `inputs` returns what has been read.
     """
 
     spark: SparkSession
@@ -77,7 +77,7 @@ class StagingArea:
     """Manifests that were read, by location; every copy of this area adds to it."""
 
     def beginning(self, *result_ids: IntermediateDataSetId) -> StagingArea:
-        """Determine the next epoch of each of these results: an execution that begins now may commit only these."""
+        """Determine the next epoch of each of these results: an execution that starts now may commit only these."""
         return replace(self, epochs={id: self.log.next_epoch(id) for id in result_ids})
 
     @property
@@ -95,7 +95,7 @@ class StagingArea:
             raise
         winner = self.log.commit(manifest)
         if winner != manifest:
-            self.drop(manifest)  # not named by any manifest, so never read
+            self.drop(manifest)  # no manifest names it, so it is never read
         return winner
 
     def _write(self, result: ResultDescriptor, rows: DataFrame) -> Manifest:
@@ -162,7 +162,7 @@ class StagingArea:
     def read(self, manifest: Manifest, *, partitions: int | None = None) -> DataFrame:
         """Read an epoch in the number of partitions of a POINTWISE consumer; None leaves it to Spark.
 
-        Raises PartitionNotFoundError if files are not as committed, or were released.
+        Raises PartitionNotFoundError if the files are not as they were committed, or were released.
         """
         key = (self.log.store, self.layout, manifest.result_id, manifest.epoch)
         gone = find_release(*key) or find_damage(*key)
@@ -178,7 +178,7 @@ class StagingArea:
         return read_staged_files(self.spark, manifest, schema, manifest.files)
 
     def as_lost(self, error: BaseException) -> BaseException:
-        """Return a failure as the loss of its input, recorded for the next attempt, if that input is damaged."""
+        """Return a failure as the loss of its input if that is damaged, and record this for the next attempt."""
         if not self.read_manifests or isinstance(error, GraphCompilerError):
             return error
         read, execution_id = self.read_manifests.values(), self.attempt.execution_id
@@ -196,7 +196,7 @@ class StagingArea:
 
 
 def _schema(manifest: Manifest) -> StructType:
-    """Return the schema of a result; raises PartitionNotFoundError if its manifest has none that Spark can parse."""
+    """Return the schema of a result; raises PartitionNotFoundError if Spark cannot parse the manifest's."""
     try:
         return StructType.fromJson(json.loads(manifest.schema))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:

@@ -1,17 +1,17 @@
-"""Replace Spark's current time by the run's: `current_timestamp()` is a value in the plan before anything runs.
+"""Replace Spark's current time by the run's: `current_timestamp()` becomes a value in the plan before anything runs.
 
 Spark's optimizer computes the current time again for every action (`ComputeCurrentTime`), so two sinks of one operator
 would see two times, and a row could pass a filter in one action and its negation in the next. Here the expressions are
-replaced in the analyzed plan, each by the literal that Spark's own rule would put there at that time. The attributes of
-the plan stay, so what a function wrote as `rows["x"]` still means the same column.
+replaced in the analyzed plan, each by the literal that Spark's own rule would insert at that time. The attributes of
+the plan stay the same, so that `rows["x"]` in a function still refers to the same column.
 
-    current_timestamp() now() localtimestamp() current_date() curdate() current_time()     by class
-    unix_timestamp() date_diff(now(), x) (SELECT now()) VALUES (now())                      hold one of these
-    CAST(TIME '12:00' AS TIMESTAMP)                                                         is on the current day
+    current_timestamp() now() localtimestamp() current_date() curdate() current_time()     found by class
+    unix_timestamp() date_diff(now(), x) (SELECT now()) VALUES (now())                      contain one of these
+    CAST(TIME '12:00' AS TIMESTAMP)                                                         a time on the current day
     CAST('now' AS TIMESTAMP), to_date('today')                                              Spark's special strings
 
-A Scala Map of expressions to literals is a partial function, which is what Catalyst's `transform` takes: so no class of
-ours has to run in the JVM. The classes of Catalyst named here: 4.3; `CurrentTime` and TIME came in 4.1.
+Catalyst's `transform` takes a partial function. A Scala Map of expressions to literals is one, so no class of this
+project has to run in the JVM. The classes of Catalyst named here: 4.3; `CurrentTime` and TIME came in 4.1.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _DAYS = {"today": 0, "tomorrow": 1, "yesterday": -1}
 
 @dataclass(frozen=True, slots=True)
 class StoppedClock:
-    """Spark's clock, stopped. `now` is called when an expression needs it, and always returns the same value."""
+    """Spark's clock, stopped. `now` is called only if an expression needs it, and always returns the same value."""
 
     spark: SparkSession
     now: Callable[[], datetime]
@@ -115,7 +115,7 @@ class StoppedClock:
         return self._literal(start if is_local else start.atZone(cast.zoneId()).toInstant())
 
     def _time_of_day(self, cast: Any) -> Any:
-        """Return a time as a timestamp of the run's day; its operands may contain the current time."""
+        """Return a time as a timestamp on the run's day; its operands may contain the current time."""
         day = self._literal(self._local(cast.zoneId()).toLocalDate())
         expressions = f"{_CATALYST}.expressions"
         if cast.dataType().typeName() == "timestamp_ntz":
@@ -167,7 +167,7 @@ _VALUES: dict[str, Callable[[StoppedClock, Any], Any]] = {
 
 
 def _special_word(cast: Any) -> str | None:
-    """Return the special string that is cast; None for other strings and non-constants."""
+    """Return the special string that is cast; None for other strings, and for expressions that are not constant."""
     child = cast.child()
     if java_class_name(child) != "Literal" or child.dataType().typeName() != "string":
         return None
@@ -176,7 +176,7 @@ def _special_word(cast: Any) -> str | None:
 
 
 def _expressions(plan: Any, patterns: list[Any]) -> Iterator[Any]:
-    """Yield a plan's expressions with these patterns, subqueries included; Catalyst knows which nodes have none."""
+    """Yield a plan's expressions with these patterns, also in subqueries; Catalyst skips nodes without any."""
     waiting = [plan]
     while waiting:
         node = waiting.pop()

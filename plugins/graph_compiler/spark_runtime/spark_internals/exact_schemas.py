@@ -1,4 +1,4 @@
-"""Rows read from files, with the schema they were written with."""
+"""Rows read from files, with the schema of the rows that were written."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _SQL = "org.apache.spark.sql"
 
 
 def with_schema(rows: DataFrame, schema: StructType, spark: SparkSession) -> DataFrame:
-    """Return a file reader's rows, with nullability (nested too) and metadata as they were written.
+    """Return a file reader's rows, with nullability (also of nested fields) and metadata as they were written.
 
-    `rows` is a file source as `spark.read` gives it. Spark takes every column of files for nullable, since anybody may
-    have written them; these are ours. Only the relation's attributes change: pruning and pushed filters stay. `spark`
-    is the session they are rows of from now on. `LogicalRelation` with its `stream`: 4.3.
+    `rows` is a file source as `spark.read` returns it. Spark treats every column of a file as nullable, since anyone
+    may have written it; these files are ours. Only the relation's attributes change: pruning and pushed filters stay.
+    The result belongs to the session `spark`. `LogicalRelation` with its `stream`: 4.3.
     """
     relation = analyzed_plan(rows)
     kind = java_class(spark, f"{_SQL}.types.DataType").fromJson(schema.json())
@@ -34,9 +34,9 @@ def with_schema(rows: DataFrame, schema: StructType, spark: SparkSession) -> Dat
 
 
 def with_not_null(rows: DataFrame, schema: StructType) -> DataFrame:
-    """Return the same rows, NOT NULL and with metadata where the schema says so; it costs nothing, and checks nothing.
+    """Return the same rows, NOT NULL and with metadata as in the schema; this has no cost, and checks nothing.
 
-    For plans that are not a file source. A condition on a NOT NULL column is not pushed below this.
+    For plans that are not a file source. A condition on such a NOT NULL column is not pushed below this.
     `Alias` with six parameters, `KnownNotNull`: 4.3.
     """
     spark, plan = rows.sparkSession, analyzed_plan(rows)

@@ -1,18 +1,19 @@
 """Count operators' output rows in the plans that Spark executed.
 
-    Filter      ← late     late     what Filter gave
-      Join      ← joined   joined   what Join gave
-        Scan    ← flights  flights  what Scan gave, if no filter went into it
+    Filter      ← late     late     the output of Filter
+    Join      ← joined   joined   the output of Join
+     Scan    ← flights  flights  the output of Scan, if no filter was pushed into it
 
-The optimizer moves things, and the tag of an operator's output (see `origins`) moves with what equals it. Where `late`
-goes below the join, the join gives what `late` would have given, and nobody knows how many rows `joined` alone has:
+The optimizer moves nodes, and the tag of an operator's output (see `origins`) moves to the node with the same rows. If
+`late` is pushed below the join, the join returns the rows of `late`, and the number of rows of `joined` is unknown:
 
     Join        ← late     late     what Join gave
       Filter               joined   unknown
         Scan    ← flights
 
-A condition goes through a projection, a filter, an aggregation or a join by making it anew, without its tag. It goes
-through a sort, a window, a union and others that keep their tag: these are not counted.
+To push a condition through a projection, a filter, an aggregation or a join, the optimizer makes that node again,
+without its tag. A sort, a window, a union and others keep their tags when a condition is pushed through them, so they
+are not counted.
 
 The names of physical nodes and of their metrics: 4.3.
 """
@@ -30,7 +31,7 @@ from graph_compiler.spark_runtime.region.region_graph import Output
 from graph_compiler.spark_runtime.spark_internals.origins import outputs_at
 
 MOST_NODES = 400
-"""A larger plan is not read: each node costs some milliseconds."""
+"""Larger plans are not read: each node takes some milliseconds."""
 _COUNTS = ("numOutputRows", "pythonNumRowsReceived")
 # Physical nodes that return every input row.
 _KEEP_ROWS = frozenset(
@@ -42,7 +43,7 @@ _KEEP_ROWS = frozenset(
         "WindowExec",
     }
 )  # fmt: skip
-# Physical leaves, and where their pushed filters are.
+# Physical leaves, and the names of their pushed filters.
 _LEAVES = {
     "FileSourceScanExec": ("dataFilters", "partitionFilters"),
     "InMemoryTableScanExec": ("predicates",),
@@ -59,7 +60,7 @@ _MADE_ANEW = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanNode:
-    """One node of an executed plan: the outputs it returns, and their rows if Spark counts them."""
+    """One node of an executed plan: the outputs that it returns, and their number of rows if Spark counts them."""
 
     outputs: frozenset[Output]
     rows: int | None
@@ -75,7 +76,7 @@ def rows_by_output(plan: PlanNode) -> dict[Output, int]:
 
 
 def _counts(node: PlanNode, above: frozenset[Output]) -> Iterator[tuple[Output, int]]:
-    """Walk down the tree. Spark splits some steps in two (a partial aggregation): the upper one has the result."""
+    """Walk down the tree. Spark splits some steps in two (a partial aggregation): the upper node has the result."""
     if node.rows is not None:
         yield from ((output, node.rows) for output in node.outputs - above)
     for child in node.children:
@@ -88,7 +89,7 @@ def read_plan(spark: SparkSession, query: Any) -> PlanNode:
 
 
 def rows_written(query: Any) -> int:
-    """Return the number of rows in a file write's own metric: those of one attempt of each task."""
+    """Return the number of rows in a file write's own metric: that of one attempt of each task."""
     plan = query.executedPlan()
     while (kind := _kind(plan)) != _WRITE:
         (plan,) = _children(plan, kind)
@@ -101,7 +102,7 @@ class PlanTooLargeError(GraphCompilerError):
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads one plan, no more than `left` nodes."""
+    """Reads one plan, at most `left` nodes of it."""
 
     spark: SparkSession
     left: int
@@ -121,7 +122,7 @@ class _Reader:
 
 
 def _children(plan: Any, kind: str) -> list[Any]:
-    """Return a node's children; adaptive execution and reuse keep them where the tree's own walk does not look."""
+    """Return a node's children; adaptive execution and reuse keep them outside the tree's own list of children."""
     if kind == "AdaptiveSparkPlanExec":
         return [plan.executedPlan()]
     if kind.endswith("QueryStageExec"):
@@ -140,10 +141,10 @@ def _rows(plan: Any, kind: str, children: tuple[PlanNode, ...]) -> int | None:
 
 
 def _counterpart(plan: Any, kind: str) -> Any:
-    """Return the logical node whose rows a physical one returns; None if there is no reliable one.
+    """Return the logical node with the same rows as a physical one; None if there is none that is reliable.
 
     Spark plans the filters and columns over a file in one step, and links all of it to the topmost of them. A node that
-    gives what it gets is no counterpart: what is below it is.
+    returns its input unchanged has no counterpart: the node below it has.
     """
     if kind in _KEEP_ROWS and kind != "ProjectExec":
         return None
@@ -166,7 +167,7 @@ def _first(logical: Any, fits: Callable[[Any], bool]) -> Any:
 
 
 def _unwrapped(logical: Any) -> Any:
-    """Look into what adaptive execution puts around the stages that are done."""
+    """Return the logical node inside the one that adaptive execution puts around finished stages."""
     is_stage = _kind(logical) == "LogicalQueryStage"
     return _unwrapped(logical.logicalPlan()) if is_stage else logical
 

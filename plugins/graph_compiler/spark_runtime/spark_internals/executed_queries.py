@@ -1,8 +1,8 @@
-"""The queries that Spark has executed, as its listener interface hands them over.
+"""The queries that Spark has executed, as its listener interface reports them.
 
-A write makes a query of its own, so the DataFrame's own plan stays without counts; a listener gets what ran.
-`QueryExecutionListener` is a developer API of Spark's. A session's `listenerManager`, and pyspark's callback server:
-4.3 classic.
+A write makes a separate query, so the DataFrame's own plan has no counts; a listener receives the executed one.
+`QueryExecutionListener` is a developer API of Spark. A session's `listenerManager`, and pyspark's callback server: 4.3
+classic.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from graph_compiler.spark_runtime.spark_internals.origins import ACTION, named
 
 _DELIVERY_MILLISECONDS = 10_000
 _WRITE_DELIVERY_MILLISECONDS = 600_000
-"""A count that is only displayed is waited for less long than one that a publication depends on."""
+"""The wait for a count that is only displayed is shorter than for one that a publication depends on."""
 _WRITE = "InsertIntoHadoopFsRelationCommand"
 
 
@@ -31,8 +31,8 @@ _WRITE = "InsertIntoHadoopFsRelationCommand"
 class ExecutedQueries:
     """Collects the queries that actions run, in `listening`, and the writes that are waited for.
 
-    There is one for an application (`of`): Spark takes a listener away when it is given the same Java object, and py4j
-    makes another of it for each call.
+    There is one for each application (`of`): Spark removes a listener only if it gets the same Java object, and py4j
+    makes a new one for each call.
     """
 
     spark: SparkSession
@@ -40,18 +40,18 @@ class ExecutedQueries:
     _queries: list[tuple[str, Any]] = field(default_factory=list)
     _sessions: set[str] = field(default_factory=set)
     _writes: dict[str, Any] = field(default_factory=dict)
-    """The queries of writes, by their folder; None while one is waited for."""
+    """The queries of writes, by their folder; None while a write is waited for."""
 
     class Java:
-        """Names the interface, for py4j."""
+        """The Java interface, for py4j."""
 
         implements = ("org.apache.spark.sql.util.QueryExecutionListener",)
 
     @classmethod
     def of(cls, spark: SparkSession) -> ExecutedQueries:
-        """Return the application's, listening to this session.
+        """Return the application's collector, which listens to this session.
 
-        Spark calls back on a loopback port, with the secret its gateway has.
+        Spark calls back on a loopback port, with the secret of its gateway.
         """
         application_id = spark.sparkContext.applicationId
         if application_id not in _OF_APPLICATION:
@@ -78,8 +78,8 @@ class ExecutedQueries:
 
     @contextmanager
     def writing(self, folder: str) -> Iterator[Callable[[], int]]:
-        """Write files into a folder within the block, then ask for their rows; PublicationError if Spark lost them."""
-        path = posixpath.normpath(folder)  # as Hadoop's are: /data//x/ is /data/x
+        """Write files into a folder within the block, then read their row count; PublicationError if Spark lost it."""
+        path = posixpath.normpath(folder)  # as Hadoop does: /data//x/ is /data/x
         self._writes[path] = None
         try:
             yield lambda: rows_written(self._written(path))
@@ -87,7 +87,7 @@ class ExecutedQueries:
             del self._writes[path]
 
     def onSuccess(self, _function: str, query: Any, _nanoseconds: int) -> None:  # noqa: N802  # Spark's name
-        """Record a query that has ended, if an action ran it or its write is waited for."""
+        """Record a finished query if an action ran it, or its write is waited for."""
         if self._is_listening:
             action = named(query.logical().origin(), ACTION)
             if action is not None:
@@ -101,7 +101,7 @@ class ExecutedQueries:
         """Ignore a failed query: it has no row counts."""
 
     def of_action(self, name: str) -> tuple[Any, ...]:
-        """Return the queries of an action, once Spark has delivered all events."""
+        """Return the queries of an action, after Spark has delivered all events."""
         wait_for_listeners(self.spark, _DELIVERY_MILLISECONDS)
         mine = [query for action, query in self._queries if action == name]
         self._queries = [found for found in self._queries if found[0] != name]

@@ -1,6 +1,6 @@
-"""What Spark has listed of a source's files: `InMemoryFileIndex`, as a relation of files holds it.
+"""The files that Spark has listed for a source: `InMemoryFileIndex`, which a relation of files contains.
 
-`HadoopFsRelation` and its file index, classes of Spark's that it does not document: 4.3.
+`HadoopFsRelation` and its file index, undocumented classes of Spark: 4.3.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _STATUS = re.compile(
 
 @dataclass(frozen=True, slots=True, order=True)
 class FileVersion:
-    """A file as it was listed: its bytes, and when it was changed, in milliseconds since the epoch."""
+    """A file as it was listed: its size in bytes, and when it was changed, in milliseconds since the epoch."""
 
     path: str
     bytes: int
@@ -40,7 +40,7 @@ class FileVersion:
 
 @dataclass(frozen=True, slots=True)
 class PlanLeaf:
-    """A leaf of a plan by its class; `index` is Spark's own of files that were listed, None where a leaf has none."""
+    """A leaf of a plan by its class; `index` is Spark's index of the listed files, None if a leaf has none."""
 
     kind: str
     index: Any
@@ -53,7 +53,7 @@ def plan_leaves(rows: DataFrame) -> list[PlanLeaf]:
 
 
 def listed_files(rows: DataFrame) -> tuple[int, int]:
-    """Return how many files a read of files alone has listed, and their bytes."""
+    """Return the number of files that a read of files only has listed, and their bytes."""
     location = analyzed_plan(rows).relation().location()
     return len(location.inputFiles()), int(location.sizeInBytes())
 
@@ -66,13 +66,13 @@ def versions_again(spark: SparkSession, index: Any) -> Iterator[FileVersion]:
     again = java_class(spark, f"{_FILE_SOURCES}.InMemoryFileIndex")
     try:
         listed = again(spark._jsparkSession, index.rootPaths(), no_options, none, cache, none, none)
-    except (Py4JJavaError, PySparkException):  # what was listed is gone
+    except (Py4JJavaError, PySparkException):  # the listed files are gone
         return
     yield from versions(listed)
 
 
 def versions(index: Any) -> Iterator[FileVersion]:
-    """Yield the files of an index; their statuses come as one text, since each question to the JVM costs."""
+    """Yield the files of an index; their statuses are fetched as one text, since each call to the JVM takes time."""
     statuses = index.allFiles()
     found = [
         FileVersion(match["path"], int(match["bytes"]), int(match["modified"]))
@@ -81,13 +81,13 @@ def versions(index: Any) -> Iterator[FileVersion]:
     if len(found) == statuses.size():
         yield from found
         return
-    for status in elements(statuses.toSeq()):  # of a file system with a different format
+    for status in elements(statuses.toSeq()):  # a file system with a different format
         path = str(status.getPath().toString())
         yield FileVersion(path, int(status.getLen()), int(status.getModificationTime()))
 
 
 def _listing(leaf: Any) -> Any:
-    """Return the index of files that were listed when the plan was made, None where a leaf has none."""
+    """Return the index of the files that were listed when the plan was made, None if a leaf has none."""
     if java_class_name(leaf) != "LogicalRelation":
         return None
     relation = leaf.relation()

@@ -1,6 +1,6 @@
 """Files as the libraries in Spark's JVM see them: Hadoop's patterns, the footers of Parquet and ORC.
 
-Spark brings these libraries; their calls here are public API of each: 4.3, with Hadoop 3 and parquet-java.
+Spark includes these libraries. The calls here are public API of each: 4.3, with Hadoop 3 and parquet-java.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from graph_compiler.spark_runtime.spark_internals.java import hadoop_configurati
 
 
 def unmatched_path(spark: SparkSession, path: str) -> str | None:
-    """Return the qualified path or pattern if nothing on its file system matches it, else None."""
+    """Return the qualified path or pattern if nothing on its file system matches it, otherwise None."""
     pattern = java_class(spark, "org.apache.hadoop.fs.Path")(path)
     files = pattern.getFileSystem(hadoop_configuration(spark))
     if files.globStatus(
@@ -45,7 +45,7 @@ def orc_rows(spark: SparkSession) -> Callable[[str], int]:
     configuration = hadoop_configuration(spark)
 
     def rows(path: str) -> int:
-        # A reader leaves its file's footer in its options: each file has its own.
+        # A reader leaves its file's footer in its options, so each file has its own options.
         reader = orc.createReader(hadoop_path(path), orc.readerOptions(configuration))
         try:
             return int(reader.getNumberOfRows())
@@ -56,7 +56,7 @@ def orc_rows(spark: SparkSession) -> Callable[[str], int]:
 
 
 def required_columns(spark: SparkSession, files: list[str]) -> frozenset[str]:
-    """Return the top-level columns that every one of these Parquet files declares REQUIRED; reads all their footers."""
+    """Return the top-level columns that are REQUIRED in each of these Parquet files; reads all their footers."""
     open_file = _parquet_opener(spark)
     found: frozenset[str] | None = None
     for name in files:
@@ -71,7 +71,7 @@ def required_columns(spark: SparkSession, files: list[str]) -> frozenset[str]:
 
 
 def _parquet_opener(spark: SparkSession) -> Callable[[str], Any]:
-    """Return a function that opens a Parquet file where its footer is.
+    """Return a function that opens a Parquet file at its footer.
 
     Classes are looked up once: a result may have thousands of files.
     """

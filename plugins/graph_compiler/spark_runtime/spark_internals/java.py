@@ -1,6 +1,6 @@
-"""Spark's JVM: its classes and objects, what they throw, and what the Spark context alone keeps.
+"""Spark's JVM: its classes and objects, its exceptions, and what only the Spark context has.
 
-Calls go through py4j, which pyspark brings (0.10.9.9 in 4.3). Its errors, as they are raised by any call:
+Calls go through py4j, which is part of pyspark (0.10.9.9 in 4.3). Any call may raise its errors:
 
     Py4JError              the call did not work
       Py4JJavaError        a Java exception was thrown
@@ -40,7 +40,7 @@ _MOST_CAUSES = 20
 def java_class(
     spark: SparkSession, name: str
 ) -> Any:  # a class or a Scala object: py4j has no types for them
-    """Return a class by its full name in one call to the JVM; written with dots in Python, each dot is one.
+    """Return a class by its full name in one call to the JVM; dots in Python would need one call each.
 
     `SparkSession._jvm`: 4.x classic.
     """
@@ -49,7 +49,7 @@ def java_class(
 
 
 def scala_object(spark: SparkSession, name: str) -> Any:
-    """Return a Scala object as a value, or one of a class whose own methods hide the object's."""
+    """Return a Scala object as a value, even if its class has methods that hide the object's."""
     return getattr(java_class(spark, f"{name}$"), "MODULE$")
 
 

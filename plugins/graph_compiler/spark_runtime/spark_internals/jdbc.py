@@ -1,7 +1,7 @@
 """Spark's own JDBC connections and dialects, whose class path has the JDBC driver.
 
-`JdbcDialects` is a developer API of Spark's; `JDBCOptions` and `JdbcUtils` are not documented: 4.3. What they return
-are `java.sql.Connection` and its relatives, as every JDBC driver has them.
+`JdbcDialects` is a developer API of Spark; `JDBCOptions` and `JdbcUtils` are not documented: 4.3. They return
+`java.sql.Connection` and related interfaces, which every JDBC driver has.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ _JDBC = "org.apache.spark.sql.execution.datasources.jdbc"
 
 
 def jdbc_dialect(spark: SparkSession, url: str) -> Any:
-    """Return how Spark talks to the database of a URL."""
+    """Return Spark's dialect for the database of a URL."""
     return java_class(spark, "org.apache.spark.sql.jdbc.JdbcDialects").get(url)
 
 
 def open_jdbc_connection(spark: SparkSession, url: str, properties: Mapping[str, str]) -> Any:
-    """Open a connection as Spark does; raises Py4JJavaError with what the JDBC driver raises."""
+    """Open a connection as Spark does; raises Py4JJavaError with the JDBC driver's exception."""
     parameters = scala_map(spark, dict(properties))
     options = java_class(spark, f"{_JDBC}.JDBCOptions")(url, "no_table", parameters)
     return jdbc_dialect(spark, url).createConnectionFactory(options).apply(-1)
 
 
 def has_jdbc_type(spark: SparkSession, url: str, data_type: DataType) -> bool:
-    """Whether Spark can map this type of its own to one of the database."""
+    """Whether Spark can map this type to a type of the database."""
     java_type = java_class(spark, "org.apache.spark.sql.types.DataType").fromJson(data_type.json())
     own = jdbc_dialect(spark, url).getJDBCType(java_type)
     utils = java_class(spark, f"{_JDBC}.JdbcUtils")

@@ -1,6 +1,6 @@
-"""What Spark's `observe` counted; the one place that reads it.
+"""The numbers that Spark's `observe` counted; only this module reads them.
 
-`Observation._jo`, with `future` and `getAsJava` of the JVM's: 4.3 classic.
+`Observation._jo`, with the JVM's `future` and `getAsJava`: 4.3 classic.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pyspark.sql import Observation
 
 
 def is_complete(observation: Observation) -> bool:
-    """Whether an action has computed the rows, as far as Spark's listeners have told."""
+    """Whether an action has computed the rows, according to the events that Spark has delivered."""
     return bool(_in_jvm(observation).future().isCompleted())
 
 
@@ -23,8 +23,8 @@ def observed_count(observation: Observation, name: str) -> int:
 def observed_numbers(observation: Observation) -> dict[str, int | None]:
     """Return all numbers of an observation that is complete, or wait for its action to end.
 
-    An empty result means no rows: the optimizer saw that there are none, and removed the counting with them.
-    pyspark's own `get` fails there.
+    An empty result means no rows: the optimizer saw that there are none, and removed the counting, too. pyspark's own
+    `get` fails in this case.
     """
     found = dict(_in_jvm(observation).getAsJava())
     return {str(name): None if value is None else int(value) for name, value in found.items()}

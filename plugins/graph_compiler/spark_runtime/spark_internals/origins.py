@@ -1,13 +1,13 @@
-"""Write on the nodes of a plan which operator they are from, and which of them is its output.
+"""Mark the nodes of a plan with the operator they come from, and the node that is the operator's output.
 
-Catalyst gives each plan node and expression the origin that is current where it is made, and its rules hand origin and
-tags of what they replace on to what they put there. Origins are for error messages; with an operator's id they say
+Catalyst gives each plan node and expression the origin that is current when it is made, and its rules copy origin and
+tags of a node to its replacement. Origins are meant for error messages. With an operator's id in them, they show
 
-    of an error                   whose expression failed
-    of an executed plan's nodes   who has a part in them
+    of an error                   which operator's expression failed
+    of an executed plan's nodes   which operators contributed to them
 
-and a tag on the node an operator ends with says whose output comes out there. Spark does not promise any of this to
-programs outside of it: anyone who reads it must do without. `Origin` with eleven fields, `TreeNodeTag`: 4.3.
+and a tag on an operator's last node shows whose output it is. Spark does not promise any of this to other programs, so
+every reader of it must also work without it. `Origin` with eleven fields, `TreeNodeTag`: 4.3.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from graph_compiler.spark_runtime.spark_internals.plans import (
 )
 
 OPERATOR = "operator"
-"""An origin's object type where its object name is the node id of one of our operators."""
+"""The object type of an origin whose object name is the node id of one of our operators."""
 ACTION = "action"
-"""The same for what Spark runs: the name is the action's own."""
+"""The object type for what Spark runs: the name is that of the action."""
 
 
 STAGED = "staged"
-"""The same for what another task staged: the name is the result's id, and no operator of this application owns it."""
+"""The object type for another task's staged result: the name is the result's id, and no operator here has made it."""
 
 
 _SAME_ROWS = frozenset({"Project", "SubqueryAlias", "View"})
@@ -43,7 +43,7 @@ _SAME_ROWS = frozenset({"Project", "SubqueryAlias", "View"})
 
 @contextmanager
 def origin(spark: SparkSession, object_type: str, object_name: str) -> Iterator[None]:
-    """Let what this thread makes of plans in here have this origin."""
+    """Set the origin of all plan nodes that this thread makes within the block."""
     current = java_class(spark, "org.apache.spark.sql.catalyst.trees.CurrentOrigin")
     option = java_class(spark, "scala.Option")
     before, none, some = current.get(), option.empty(), option.apply
@@ -59,7 +59,7 @@ def origin(spark: SparkSession, object_type: str, object_name: str) -> Iterator[
 
 
 def named(java_origin: Any, object_type: str) -> str | None:
-    """Return the object name of an origin of this type; None where it has another, or none."""
+    """Return the object name of an origin of this type; None if it has another type, or none."""
     kind, name = java_origin.objectType(), java_origin.objectName()
     is_ours = kind.isDefined() and kind.get() == object_type and name.isDefined()
     return str(name.get()) if is_ours else None
@@ -80,9 +80,9 @@ def own_casts(rows: DataFrame, operator: str) -> Iterator[Any]:
 
 
 def mark_output(rows: DataFrame, output: Output) -> Output | None:
-    """Tag the nodes these rows come out of: the last one, and below it, past columns and names, the one that counts.
+    """Tag the nodes that return these rows: the last one, and the first one below its projections that counts rows.
 
-    Gives the output that has been marked there already, and so has as many rows.
+    Return the output that was already marked there, which therefore has as many rows.
     """
     plan, tag = analyzed_plan(rows), _tag(rows.sparkSession)
     while not (marked := _outputs(plan, tag)):
@@ -94,7 +94,7 @@ def mark_output(rows: DataFrame, output: Output) -> Output | None:
 
 
 def outputs_at(spark: SparkSession, plan: Any) -> frozenset[Output]:
-    """Return the outputs that come out of a logical node."""
+    """Return the outputs that a logical node returns."""
     return _outputs(plan, _tag(spark))
 
 

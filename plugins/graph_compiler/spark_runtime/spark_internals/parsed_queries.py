@@ -1,4 +1,4 @@
-"""A query's plan as Spark's parser makes it, with other plans where names of tables stand.
+"""A query's plan as Spark's parser makes it, with other plans in place of table names.
 
 Parameters are bound as `spark.sql(…, args=…)` binds them. `NamedParameterContext` and `parsePlanWithParameters`: 4.3.
 """
@@ -26,9 +26,9 @@ def rows_of_query(
     parameters: Mapping[str, ParameterValue],
     spark: SparkSession,
 ) -> DataFrame:
-    """Return what a query gives whose own FROM alone reads the tables.
+    """Return the rows of a query that reads tables only in its main FROM.
 
-    Raises Py4JError or TypeError, but no Java exception, where another Spark has other classes.
+    Raises Py4JError or TypeError, but no Java exception, if this version of Spark has other classes.
     """
     plans = {name: analyzed_plan(rows) for name, rows in tables.items()}
     plan = _with_tables(_parsed(query, parameters, spark), plans, spark)
@@ -52,7 +52,7 @@ def _parsed(query: str, parameters: Mapping[str, ParameterValue], spark: SparkSe
 
 
 def _with_tables(plan: Any, tables: Mapping[str, Any], spark: SparkSession) -> Any:
-    """Put the tables' plans into a parsed one."""
+    """Replace the tables in a parsed plan by their plans."""
     if plan.productPrefix() == "UnresolvedRelation":
         return tables.get(plan.tableName(), plan)
     children = plan.children()

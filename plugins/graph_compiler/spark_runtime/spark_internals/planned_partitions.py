@@ -1,18 +1,18 @@
-"""How many partitions rows will have, read from the plan before it runs (decision 8).
+"""The number of partitions that rows will have, read from the plan before it runs (decision 8).
 
-Adaptive execution joins and splits the partitions of an exchange unless it is a `repartition` with a number. So a plan
-has a known number of partitions where what feeds its last stage is such exchanges, or else fixed:
+Adaptive execution joins and splits the partitions of an exchange unless it is a `repartition` with a number. So the
+number is known if all inputs of a plan's last stage are such exchanges, or have a fixed number for another reason:
 
     HashAggregate ─ Exchange(k, 7, REPARTITION_BY_NUM)                 7
     SortMergeJoin ┬ Exchange(k, 200, REPARTITION_BY_NUM)               200: Spark raises 7 to its own number in joins
                   └ Exchange(k, 200, REPARTITION_BY_NUM)
     Filter ─ Exchange(k, 200, ENSURE_REQUIREMENTS)                     unknown: adaptive execution decides
     Filter ─ FileScan                                                  unknown: files are packed by size
-    GlobalLimit ─ …                                                    unknown: it goes, where there are fewer rows
+    GlobalLimit ─ …                                                    unknown: it is removed if there are fewer rows
 
-Anything not named here is unknown, which costs an exchange and never a partition too many. (Where adaptive execution
-finds a whole side of a union or join to be empty, it leaves it out, and fewer run.) Nothing is run: `DataFrame.rdd`
-would run the stages below. The names of physical nodes, and what each knows: 4.3.
+Anything not named here is unknown, which costs an exchange, but never gives too many partitions. (If adaptive execution
+finds one side of a union or join to be empty, it leaves that side out, and fewer run.) Nothing is run, unlike with
+`DataFrame.rdd`, which would run the stages below. The names of physical nodes, and their fields: 4.3.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _of_scan(plan: Any) -> int | None:
 
 
 def _of_union(plan: Any) -> int | None:
-    """Add up, unless Spark puts partition i of every child together, as it does where all are distributed alike."""
+    """Return the sum, unless Spark combines partition i of all children, as it does if all are distributed alike."""
     found = _counts(plan)
     if found is None:
         return None
@@ -83,7 +83,7 @@ def _of_union(plan: Any) -> int | None:
 
 
 def _of_zipped(plan: Any) -> int | None:
-    """Partition i of one child meets partition i of the other, so they have equally many."""
+    """Return the number that both children have: partition i of one is combined with partition i of the other."""
     found = _counts(plan)
     return found[0] if found is not None and len(set(found)) == 1 else None
 
@@ -94,7 +94,7 @@ def _of_product(plan: Any) -> int | None:
 
 
 def _of_streamed_child(plan: Any) -> int | None:
-    """The other child is sent whole to every partition of this one."""
+    """Return the number of the child that is not broadcast: the other child is sent whole to each of its partitions."""
     return _count(_children(plan)[0 if plan.buildSide().toString() == "BuildRight" else 1])
 
 
@@ -120,7 +120,7 @@ _COUNTS: dict[str, Callable[[Any], int | None]] = {
     "ShuffleExchangeExec": _of_exchange,
     "ShuffledHashJoinExec": _of_zipped,
     "SortMergeJoinExec": _of_zipped,
-    # Where there are fewer rows than it takes, adaptive execution may sort them instead: they fit into one partition.
+    # With fewer rows than it takes, adaptive execution may sort them instead: they fit into one partition.
     "TakeOrderedAndProjectExec": lambda _: 1,
     "UnionExec": _of_union,
 }

@@ -1,6 +1,6 @@
-"""The plans behind rows, the rows of a plan, and steps through one, from nodes to expressions and subqueries.
+"""The plans behind rows, the rows of a plan, and how to walk through one: nodes, expressions, subqueries.
 
-`QueryExecution` is a developer API of Spark's, "subject to change": 4.3. So is every class of Catalyst.
+`QueryExecution` is a developer API of Spark, "subject to change": 4.3. So is every class of Catalyst.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _CATALYST = "org.apache.spark.sql.catalyst"
 
 
 def analyzed_plan(rows: DataFrame) -> Any:
-    """Return the logical plan in which all names are resolved, and nothing is optimized. `_jdf`: 4.x classic."""
+    """Return the logical plan with all names resolved, before optimization. `_jdf`: 4.x classic."""
     return rows._jdf.queryExecution().analyzed()
 
 
 def executed_plan(rows: DataFrame) -> Any:
-    """Return the physical plan as it would run, before adaptive execution changes it. `_jdf`: 4.x classic."""
+    """Return the physical plan before adaptive execution changes it. `_jdf`: 4.x classic."""
     return rows._jdf.queryExecution().executedPlan()
 
 
@@ -35,7 +35,7 @@ def physical_plan_text(rows: DataFrame) -> str:
 
 
 def is_deterministic(rows: DataFrame) -> bool:
-    """Whether Catalyst takes every expression of the plan, down to its sources, for deterministic: 4.3."""
+    """Whether Catalyst treats every expression of the plan, down to its sources, as deterministic: 4.3."""
     return bool(analyzed_plan(rows).deterministic())
 
 
@@ -46,12 +46,12 @@ def rows_of_plan(spark: SparkSession, plan: Any) -> DataFrame:
 
 
 def pattern(spark: SparkSession, name: str) -> Any:
-    """Return one of Catalyst's tree patterns: what a node has of its own, or somewhere below it."""
+    """Return one of Catalyst's tree patterns: a property of a node, or of one anywhere below it."""
     return getattr(java_class(spark, f"{_CATALYST}.trees.TreePattern"), name)()
 
 
 def hold_any(spark: SparkSession, expressions: Any, patterns: list[Any]) -> bool:
-    """Whether any of these expressions holds one of the patterns, in a few calls however many columns there are."""
+    """Whether any of these expressions contains one of the patterns; a few calls, however many columns."""
     together = java_class(spark, f"{_CATALYST}.expressions.Coalesce")(expressions)
     return any(together.containsPattern(each) for each in patterns)
 
@@ -71,12 +71,12 @@ def elements(sequence: Any) -> list[Any]:
 
 
 def is_plan(node: Any) -> bool:
-    """Whether a tree node is one of a plan, and not an expression."""
+    """Whether a tree node belongs to a plan, not to an expression."""
     return is_java_instance(node, f"{_CATALYST}.plans.QueryPlan")
 
 
 def children_of(node: Any) -> list[Any]:
-    """Return what is directly below a plan's node or an expression: nodes, expressions, the plans of subqueries."""
+    """Return what is directly below a node of a plan or an expression: nodes, expressions, the plans of subqueries."""
     below = elements(node.children())
     if is_plan(node):
         return [*below, *elements(node.expressions())]

@@ -1,4 +1,4 @@
-"""What the stages of a job group did, from Spark's status store (which is there without its UI, too).
+"""What the stages of a job group did, from Spark's status store (which also exists without its UI).
 
 `SparkContext.statusStore`, `AppStatusStore.stageData` and `taskSummary`, private to Spark in Scala: 4.3.
 """
@@ -15,12 +15,12 @@ from graph_compiler.deployment.documents.report import SlowestTask
 from graph_compiler.spark_runtime.spark_internals.java import java_class
 
 LONG = 1_000
-"""Milliseconds that the tasks of a stage must have run, taken together, for its slowest to be looked for."""
+"""The total time in milliseconds that a stage's tasks must have run before its slowest task is looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageTotals:
-    """Sums over all attempts of all stages that ran. `repeated_stages` ran tasks again that had succeeded."""
+    """Sums over all attempts of all stages that ran. `repeated_stages` ran tasks again that had already succeeded."""
 
     stage_ids: tuple[int, ...]
     tasks: int
@@ -72,14 +72,14 @@ def _attempts(spark: SparkSession, store: Any, id: int) -> list[Any]:
 
 
 def _slowest_task(spark: SparkSession, store: Any, attempt: Any) -> SlowestTask | None:
-    """Compare a stage's successful tasks; Spark has to sort them, so not if all were short."""
+    """Return a stage's slowest successful task. Spark has to sort the tasks, so not if all were short."""
     tasks = int(attempt.numCompleteTasks())
     if tasks < 2 or attempt.executorRunTime() < LONG:
         return None
     gateway = spark.sparkContext._gateway
     assert gateway is not None
     quantiles = gateway.new_array(gateway.jvm.double, 2)
-    # Spark takes the task at quantile · tasks, which of two would be the longer: the median is to be the lower one.
+    # Spark takes the task at quantile · tasks, of two the longer one; the median should be the shorter.
     quantiles[0], quantiles[1] = ((tasks - 1) // 2 + 0.5) / tasks, 1.0
     found = store.taskSummary(attempt.stageId(), attempt.attemptId(), quantiles)
     if found.isEmpty():  # Spark has not kept its tasks (spark.ui.retainedTasks)

@@ -1,4 +1,4 @@
-"""One execution has one driver: a second one, started by a supervisor or a queue, commits nothing."""
+"""Each execution has one driver: a second one, started by a supervisor or a queue, commits nothing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def claim_execution(store: StagingStore, task: TaskDeploymentDescriptor) -> None
 
 
 def _claimed_by(store: StagingStore, key: str, mine: DriverClaim) -> str | None:
-    """Return who has written a claim, None if it is this process, whose answer was lost and which asked again."""
+    """Return who wrote a claim; None if this process did, and wrote again because the first answer was lost."""
     try:
         other = get_document(store, key, DriverClaim)
     except (DamagedDocumentError, OtherVersionError) as error:

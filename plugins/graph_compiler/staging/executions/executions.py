@@ -54,7 +54,7 @@ from graph_compiler.staging.store.staging_store import StagingStore
 Document = TypeVar("Document")
 
 ALL = 10_000
-"""More attempts than a strategy looks back at."""
+"""More attempts than any restart strategy considers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +62,8 @@ class RegionExecution:
     """One attempt at a region.
 
     Times are seconds since the epoch; `ended` None while it runs. `host` is the worker's, None before spark-submit.
-    `reason` says why it did not finish. `report` is the driver's, None while it runs, or if it died; `progress` is the
-    driver's last, None if there is a report, which has more. `logical_date` is the run's, None where it has
-    none.
+    `reason` says why it did not finish. `report` is the driver's, None while it runs, or if it died. `progress` is the
+    driver's last, None if there is a report, which has more details. `logical_date` is the run's, None if it has none.
     """
 
     execution_id: str
@@ -119,7 +118,7 @@ def identity_of(store: StagingStore, run: str) -> RunIdentity | None:
 
 
 def regions_of(store: StagingStore, layout: StagingLayout) -> tuple[RegionId, ...]:
-    """Return the regions of which a run has attempts, by the start of their first attempts according to clocks."""
+    """Return the regions that a run has attempts of, in the order in which their first attempts started, by clocks."""
     begun: dict[RegionId, float] = {}
     for name in store.folders(layout.tasks):
         region_id = RegionId(name_of_segment(name) or name)
@@ -145,7 +144,7 @@ def executions(
 
 
 def logical_date_of(attempts: Iterable[RegionExecution]) -> str | None:
-    """Return the logical date of the run whose attempts these are, None where it has none."""
+    """Return the logical date of the run that these attempts belong to, None if it has none."""
     return next((one.logical_date for one in attempts if one.logical_date), None)
 
 
@@ -172,7 +171,7 @@ def last_descriptor(
 ) -> TaskDeploymentDescriptor | None:
     """Return the descriptor of a region's last attempt, None if there is none.
 
-    Raises DamagedDocumentError where nobody can read it any more.
+    Raises DamagedDocumentError if it is no longer readable.
     """
     begun = in_order(store, layout, region_id)
     return told(store, f"{begun[-1]}/{DESCRIPTOR}") if begun else None
@@ -200,7 +199,7 @@ def is_superseded(
 def failure_times(
     store: StagingStore, layout: StagingLayout, region_id: RegionId, *, but: str
 ) -> tuple[float, ...]:
-    """Return when a region's attempts failed, in order, without one execution; for one that died, when it started."""
+    """Return when a region's attempts failed, in order, except one execution; for one that died, when it started."""
     return tuple(
         one.ended or one.started
         for one in executions(store, layout, region_id, size=ALL)
@@ -226,7 +225,7 @@ def _execution(store: StagingStore, folder: str, *, is_last: bool) -> RegionExec
     told_report = None if isinstance(report, Unreadable) else report
     known = None if isinstance(submission, Unreadable) else submission
     if ends and told_outcome is None and told_report is None:
-        folded = FoldedState(ExecutionState.FAILED, ends[0].reason)  # whatever it was, it is over
+        folded = FoldedState(ExecutionState.FAILED, ends[0].reason)  # it has ended in any case
     else:
         folded = folded_state(
             told_report, told_outcome, was_submitted=known is not None, is_last=is_last

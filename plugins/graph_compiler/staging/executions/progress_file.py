@@ -1,4 +1,4 @@
-"""Write an execution's progress beside its descriptor, with about a second of delay.
+"""Write an execution's progress beside its descriptor, about a second later.
 
 A separate thread writes it: a slow or full staging root delays nothing, and causes no failure.
 """
@@ -21,14 +21,14 @@ LOG = program_log.logger(__name__)
 EVERY = 1.0
 """Seconds between two looks at whether there is anything to write."""
 RARITY = 20
-"""It is written more rarely where that takes long: a thousand vertices, a slow disk."""
+"""Writes become rarer if one takes long: a thousand vertices, a slow disk."""
 
 Tells = Callable[[ExecutionProgress], None]
 
 
 @contextmanager
 def told_in(store: StagingStore, key: str, *, every: float = EVERY) -> Iterator[Tells]:
-    """Yield a function that takes an execution's progress; of frequent updates only the last is written."""
+    """Yield a function that records an execution's progress; of frequent updates only the last is written."""
     file = _ProgressFile(store, key)
     writer = threading.Thread(target=file.write_on, args=(every,), name="progress", daemon=True)
     writer.start()

@@ -1,8 +1,8 @@
 """The marker of a run's first task in its folder; a worker that does not see it does not share the staging root.
 
-A task that reads no staged result may be the first: it writes the marker if there is none. One that reads some is never
-the first: the marker and the documents of its producers must exist. Data may be lost, and is recomputed; documents are
-kept apart from it.
+A task that reads no staged result may be the first: it writes the marker if there is none. A task that reads some is
+never the first: the marker and its producers' documents must exist. Lost data are recomputed, but their documents are
+kept in other folders.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The one "now" of a run (decision 22): the time in the marker that the run's first task writes.
 
-Clocks of hosts differ, and Spark reads its own for every action. `run.json` is put if absent, so one clock is read
-once; every task has to see it before it starts, every retry, cleared task and recomputation finds it in the same place,
-and a replay copies it. A separate document could be lost separately, and would contain no more.
+The clocks of hosts differ, and Spark reads its own for every action. `run.json` is put if absent, so only one clock is
+read, once. Every task must see the file before it starts; every retry, cleared task and recomputation finds it in the
+same place, and a replay copies it. A separate document could be lost separately, without any gain.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Reading:
 def run_time(store: StagingStore, task: TaskDeploymentDescriptor, mine: Reading) -> datetime:
     """Return the run's now, to the microsecond, in UTC.
 
-    `mine` counts only if the run has no marker yet, as in a test or a preview: then this task is its first.
+    `mine` is used only if the run has no marker yet, as in a test or a preview: then this task is its first.
     """
     marker = find_marker(store, task.layout)
     if marker is None:
@@ -39,5 +39,5 @@ def run_time(store: StagingStore, task: TaskDeploymentDescriptor, mine: Reading)
 
 
 def moment(seconds: float) -> datetime:
-    """Return seconds since the epoch as a time, the same on every host."""
+    """Return seconds since the epoch as a UTC time."""
     return _EPOCH + timedelta(microseconds=round(seconds * 1_000_000))

@@ -1,12 +1,12 @@
 """Decide what `graph-compiler staging gc` removes; nothing is changed here.
 
     a run that is not live and old enough      all of it, once nothing outside its folder is left
-    any other run that is not live             what nobody reads: losers' data, superseded epochs, prepared rows
+    any other run that is not live             what is not read: data of losers, superseded epochs, prepared rows
     a live run                                 nothing
 
-Always kept: the ledgers of targets; and of every run the rows of unfinished publications, since the next execution that
-writes the target carries them out. A table can only be dropped by someone with access to the database: its run is kept,
-without its rows.
+Always kept: the ledgers of targets, and the rows of unfinished publications, since the next execution that writes the
+target finishes them. A table can only be dropped by someone with access to the database: its run is kept, without its
+rows.
 """
 
 from __future__ import annotations
@@ -115,13 +115,13 @@ class Policy:
 
 
 def verdict(run: StagedRun, policy: Policy) -> Verdict:
-    """Return whether a run is live, and why, by the rule in `liveness`."""
+    """Return whether a run is live, and why, by the rules of `liveness`."""
     word = policy.airflow.get(run.identity)
     return judge(run.facts, word, silent=policy.now - run.changed, ttl=run.ttl)
 
 
 def collect(inventory: StagingInventory, policy: Policy) -> Collection:
-    """Decide what to remove of everything in a staging root."""
+    """Decide what to remove from a staging root."""
     removals = [Removal(waste=Waste.TRASH, path=path, bytes=0) for path in inventory.trash]
     removals += [
         Removal(waste=Waste.STRAY, path=document.path, bytes=document.bytes)
@@ -161,7 +161,7 @@ def _collect_run(run: StagedRun, undone: frozenset[str], policy: Policy) -> Coll
     prepared = tuple(_prepared_folders(run, undone))
     if is_old and not undone and not tables:
         whole = _removal(run, Waste.RUN, run.path, run.bytes)
-        # Records of places outside the root go last: an interrupted collection finds them again.
+        # Records of places outside the root go last, so that the next collection finds them if this one is interrupted.
         return Collection(removals=(*prepared, whole), tables=(), kept=())
     reason = found.reason
     if is_old:

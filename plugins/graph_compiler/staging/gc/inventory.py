@@ -78,7 +78,7 @@ class StrayDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedRun:
-    """A run's folder. `logical_date` is what its attempts were told, None where they were told none."""
+    """A run's folder. `logical_date` is that of its attempts, None if they have none."""
 
     identity: RunIdentity
     path: str
@@ -98,8 +98,8 @@ class StagedRun:
 class StagingInventory:
     """A staging root.
 
-    `undone` are publications that were decided and not carried out. `trash` is what an earlier collection has not
-    finished removing; `stray` are temporary files of ledgers.
+    `undone` are publications that were decided and not finished. `trash` is what an earlier collection did not finish
+    removing; `stray` are temporary files of ledgers.
     """
 
     root: str

@@ -1,4 +1,4 @@
-"""Whether a run may still read or write its staged results: the only rule.
+"""Whether a run may still read or write its staged results. These rules hold everywhere.
 
     Airflow has it queued or running                          LIVE, whatever its age
     Airflow says it ended, and an attempt has no end          LIVE until silent for an hour: its driver may still write
@@ -21,7 +21,7 @@ from enum import StrEnum
 from graph_compiler.identifiers import RegionId, listing
 
 MINIMUM_SILENCE = 3600.0
-"""Seconds. What nobody can ask about is left alone for so long, whatever is asked for."""
+"""Seconds. A run whose state cannot be found out is kept at least this long, whatever limit is requested."""
 
 
 class RunState(StrEnum):
@@ -70,7 +70,7 @@ class Verdict:
 def judge(
     facts: RunFacts, airflow: AirflowRunState | None, *, silent: float, ttl: float
 ) -> Verdict:
-    """Apply the rule; `airflow` None means that Airflow could not be asked, or does not know the run."""
+    """Apply the rules; `airflow` None means that Airflow did not answer, or does not know the run."""
     if airflow is not None and airflow.is_live:
         return Verdict(state=RunState.LIVE, reason=f"Airflow has it {airflow}")
     if airflow is not None:

@@ -1,8 +1,8 @@
 """Carry out a collection: a run's folder is first renamed into `.trash`, in one step, and removed there.
 
 If it is killed in between, the next collection finds the trash. Of two concurrent collections, the second finds nothing
-to rename. A run that has changed since the survey is kept, and so is one of which another part could not be removed.
-Prepared rows are kept if their publication was decided in the meantime: ledgers are read again before each run.
+to rename. A run is kept if it has changed since the survey, or if another part of it could not be removed. Prepared
+rows are kept if their publication was decided in the meantime: the ledgers are read again before each run.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _remove(store: StagingStore, removal: Removal, root: str) -> bool:
     path = removal.path
     if removal.waste is Waste.RUN:
         path = f"{root}/{TRASH}/{uuid.uuid4().hex}"
-        if not store.move(removal.path, path):  # another was first with the run
+        if not store.move(removal.path, path):  # another collection has taken the run
             return False
     is_gone = store.delete(path)
     around = PurePosixPath(path).parent

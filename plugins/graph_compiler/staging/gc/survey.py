@@ -1,6 +1,6 @@
 """Read a staging root into an inventory; nothing is changed.
 
-Only folders with a run's documents count as runs: a root that is named by mistake has none.
+Only folders with a run's documents count as runs, so a root that was named by mistake has none.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from graph_compiler.staging.store.read_document import get_document
 from graph_compiler.staging.store.staging_store import StagingStore, StoredFile
 
 _UNREADABLE = (GraphCompilerError, ValueError, KeyError, OSError)
-"""What documents of another version, or half a disk, raise."""
+"""The errors that documents of another version, or an incomplete disk, cause."""
 
 
 class _Task(NamedTuple):
@@ -188,7 +188,7 @@ def _epoch(store: StagingStore, layout: StagingLayout, manifest: Manifest) -> St
     return StagedEpoch(
         epoch=manifest.epoch,
         execution_id=manifest.attempt.execution_id,
-        # Only by its name: the root may have another path here than where it was written.
+        # Matched only by name: the root may have another path here than where the manifest was written.
         folder=PurePosixPath(manifest.location).name,
         location=manifest.location,
         rows=manifest.rows,

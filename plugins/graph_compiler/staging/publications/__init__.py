@@ -1,1 +1,1 @@
-"""Publications to targets: ledger, intents, moving files into place, and places that must not overlap."""
+"""Publications to targets: ledgers, intents, moving files into place, and checks that places do not overlap."""

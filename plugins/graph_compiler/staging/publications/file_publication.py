@@ -1,15 +1,15 @@
-"""Move an execution's prepared files into their target, whichever execution does it, however often it was started.
+"""Move an execution's prepared files into their target; any execution may do it, and it may be repeated.
 
-    claim      rename the folder with the files to a name of this carrier's own; of several carriers one succeeds
-    bring in   exchange it for the folder it replaces, in one step; where the target's store does not promise that, or
+    claim      rename the folder with the files to a name that belongs to this carrier; of several carriers one succeeds
+    bring in   exchange it for the folder it replaces, in one step; if the target's store does not promise that, or
                cannot do it with these two, move its files one by one
-    clear      a claimed folder without new files is what came out of the target: delete it
+    clear      a claimed folder without new files holds what came out of the target: delete it
 
-Files that go to another mount are copied there (`moves`). A carrier that dies leaves its claim, which the next
-one claims in turn. One that wakes and finds its claim gone looks again at what there is. Nothing is done to a folder
-but by the name under which it was claimed, and old files are never brought back: names of new ones hold the
-execution's id. What cannot be deleted (other users' files) gets a name that no carrier claims, and waits there for
-`staging gc`.
+Files that go to another mount are copied there (`moves`). A carrier is the process that does this. If it dies, its
+claim remains, and the next carrier claims that. A carrier that wakes and finds its claim gone starts again with what
+exists. A folder is only changed under the name under which it was claimed. Old files are never brought back: the names
+of new ones contain the execution's id. What cannot be deleted (other users' files) gets a name that no carrier claims,
+and stays there until `staging gc`.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _LEFT = "left-"  # before the name of what came out of the target and could not 
 
 
 def carry_out(intent: Intent) -> None:
-    """Bring the files in, and take away what goes.
+    """Bring the new files in, and take the removed ones out.
 
-    Raises PublicationConflictError where the files are neither prepared nor in the target, PublicationPendingError
-    where the system refuses a step: doing it again goes on from there.
+    Raises PublicationConflictError if the files are neither prepared nor in the target, PublicationPendingError
+    if the system refuses a step: a repetition continues from there.
     """
     try:
         for _ in steps(intent, carrier=uuid.uuid4().hex):
@@ -59,11 +59,11 @@ def carry_out(intent: Intent) -> None:
 
 
 def steps(intent: Intent, carrier: str) -> Iterator[None]:
-    """Do the same step by step: at each yield the carrier may die, and others may have their turn."""
+    """Do the same step by step: at each yield the carrier may die, and other carriers may run."""
     target, prepared = Path(intent.target), Path(intent.prepared)
     store, rooms = target_store(intent.target), _rooms(intent)
     for number in count():
-        # What is prepared first, then what was copied of it: see `folders.moves`.
+        # First the prepared files, then their copies: see `folders.moves`.
         folder = next((found for room in rooms for found in _folders(room)), None)
         if folder is None:
             break
@@ -75,7 +75,7 @@ def steps(intent: Intent, carrier: str) -> Iterator[None]:
     if lost := [name for name in intent.add if not (target / name).exists()]:
         raise PublicationConflictError(
             f"{lost[0]} is gone from {prepared}, and is not in {target}: "
-            "another execution has published since, or somebody has removed it"
+            "another execution has published since, or it was removed by hand"
         )
     yield
     for name in intent.remove:
@@ -104,7 +104,7 @@ def remove_empty(prepared: Path) -> None:
 
 
 def _folders(room: Path) -> Iterator[Path]:
-    # A folder that is renamed while names are listed may be in no list: it is looked for again.
+    # A folder that is renamed while names are listed may be missing from every list, so it is looked for again.
     for _ in range(3):
         with suppress(FileNotFoundError, NotADirectoryError):
             yield from sorted(
@@ -136,14 +136,14 @@ def _empty(store: StagingStore, claimed: Path, target: Path, intent: Intent) -> 
             yield
             mine = room_in((target / name).parent, claimed.parent.name) / claimed.name
             yield from move(claimed / name, target / name, mine)
-    # What came out is deleted after this: a reader who has just opened the old folder has time to list it.
+    # What came out is deleted later, so that a reader who has just opened the old folder has time to list it.
     _sync(target, intent)
 
 
 def _clear(claimed: Path, target: Path, intent: Intent) -> Iterator[None]:
-    """Delete what came out of the target, but for what readers do not see: that goes back.
+    """Delete what came out of the target. Files that readers do not see are moved back.
 
-    Of what was behind a link only the link came out.
+    If a link came out, only the link is deleted, not what it leads to.
     """
     for folder in intent.replaces:
         if not (target / folder).is_dir() or (claimed / folder).is_symlink():
@@ -164,9 +164,9 @@ def _clear(claimed: Path, target: Path, intent: Intent) -> Iterator[None]:
 
 
 def _put_in_place(store: StagingStore, new: Path, place: Path, *, is_target: bool) -> None:
-    """Put a folder in the place of another, or of none; leave both unchanged if that fails.
+    """Put a folder in the place of another, or in a free place; if that fails, leave both unchanged.
 
-    A target that is a link stays one; in the place of a link inside it comes the folder.
+    A target that is a link stays a link; a link inside the target is replaced by the folder.
     """
     if place.is_symlink():
         if is_target or _exchange(store, new, place):
@@ -188,7 +188,7 @@ def _exchange(store: StagingStore, new: Path, place: Path) -> bool:
 
 
 def _clear_the_way(target: Path, name: str, remove: tuple[str, ...]) -> None:
-    """Remove a link or a file in the place of a folder, if it is to be removed anyway."""
+    """Remove a link or a file where a folder must go, if the intent removes it anyway."""
     for folder in list(reversed(Path(name).parents))[1:]:
         if str(folder) in remove:
             _unlink(target / folder)
@@ -233,7 +233,7 @@ def _is_in(folder: str, name: str) -> bool:
 def _remove_empty_folders(target: Path, folder: Path) -> None:
     """Remove a partition's folder, and those around it, that hold no data; checksums may be left in them.
 
-    File by file, for others may bring new ones in meanwhile. Behind a link nothing is removed.
+    File by file, since others may bring new ones in meanwhile. Nothing behind a link is removed.
     """
     if first_link(target, str(folder.relative_to(target) / "_")):
         return

@@ -1,16 +1,15 @@
 """The publications of a target, in order, from all runs and pipelines.
 
-    settle    carry out what others decided about this target and did not finish, or give up what cannot be; give
-              the next number
-    decide    put, under that number, what will be done; from here on the outcome is certain
-    finish    put: it has been done
+    settle    finish what others decided about this target, or give it up if that is impossible; return the next number
+    decide    put, under that number, what will be done; from now on the outcome is certain
+    finish    put the record that it is done
 
-Two executions that took the same number cannot both decide: the loser changes nothing, and is tried again. Where what
-it would do does not depend on what others did, it takes the next number instead.
+Of two executions that took the same number, only one can decide: the other changes nothing, and is tried again. If
+its change does not depend on what others did, it takes the next number instead.
 
-An unreadable intent (empty, truncated, of another kind) blocks nobody forever. Once it is done, its order no longer
-matters, but only whose it was. Before that no successful task needs it, so it is given up, but not while an attempt
-lives that may have it in memory. In both cases a run that may have published it itself gets an error.
+An unreadable intent (empty, truncated, of another kind) does not block the target forever. Once it is done, its order
+no longer matters, only which run it belongs to. Before that, no successful task depends on it, so it is given up,
+unless a live attempt may have it in memory. In both cases, a run that may have published it gets an error.
 """
 
 from __future__ import annotations
@@ -49,9 +48,9 @@ Decided = TypeVar("Decided", bound=Publication)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ledger:
-    """The publications of all targets, as one run sees them, by the plan its task has.
+    """The publications of all targets, as one run sees them, with the plan of its task.
 
-    A sink of the run is known by its operator's id only within a plan: a change of the pipeline may move that.
+    A sink of the run has the same operator id only within a plan: a change of the pipeline may move the id.
     """
 
     store: StagingStore
@@ -73,11 +72,11 @@ class Ledger:
     ) -> int:
         """Finish the target's unfinished publications, and return the next number; `mine` is the calling execution.
 
-        Raises PublicationError for a target that another sink of this run and plan wrote last, and where a publication
-        cannot be read that this run may have made; PublicationConflictError while an attempt lives that may have.
+        Raises PublicationError for a target that another sink of this run and plan wrote last, and if a publication
+        that this run may have made is unreadable; PublicationConflictError while a live attempt may have made it.
         """
         intents, ended = self.records.numbers(target)
-        # After all known numbers: one whose intent was removed is not reused.
+        # After all known numbers: the number of a removed intent is not reused.
         number = max(intents | ended, default=-1) + 1
         for earlier in sorted(intents - ended):
             self._settle(target, earlier, carry_out, mine)
@@ -97,8 +96,8 @@ class Ledger:
     ) -> tuple[Publication, ...]:
         """Return the publications of this run's attempts to the target, in order, by this plan or an earlier one.
 
-        With `given_up` also what they decided and was given up, of which parts may be there. Raises
-        PublicationError where another sink of this plan has.
+        With `given_up`, also those that were decided and given up, whose files or rows may be there in part. Raises
+        PublicationError if another sink of this plan has published to it.
         """
         found: list[Publication] = []
         for number in range(since, before):
@@ -107,7 +106,7 @@ class Ledger:
             except DamagedDocumentError as error:
                 self._refuse_what_may_be_own(target, error, before)
                 continue
-            # A target that has been written for years has thousands: only those of this run are decoded.
+            # A target that has been written for years has thousands of records: only those of this run are decoded.
             if self._is_of_this_run(document) and (
                 given_up
                 or ending(self.store, self.layout.done(target, number)) is not Ending.GIVEN_UP
@@ -117,7 +116,7 @@ class Ledger:
         return tuple(found)
 
     def others_since(self, target: str, own: Publication, before: int) -> bool:
-        """Whether other runs have published to the target after this one, or may have, if a record is unreadable."""
+        """Whether other runs have published to the target after this one, or may have: a record may be unreadable."""
         since = own.number + 1 if own.target == target else 0
         for number in range(since, before):
             try:
@@ -140,8 +139,8 @@ class Ledger:
     def decide(self, publication: Publication) -> None:
         """Record a publication that will be made.
 
-        Raises DecisionLostError if another execution was first, StagingRootNotSharedError where the record is not in
-        the staging root that this execution began in: then nobody else would ever see it.
+        Raises DecisionLostError if another execution was first, StagingRootNotSharedError if the record would not be
+        in the staging root of this execution's start: then no other execution would see it.
         """
         key = self.layout.intent(publication.target, publication.number)
         content = to_json(publication).encode()
@@ -164,12 +163,12 @@ class Ledger:
         self,
         publication: Decided,
         carry_out: Callable[[Publication], None],
-        renew: Callable[[Decided, tuple[Publication, ...]], Decided] = lambda own, others: own,  # noqa: ARG005  # most need no look
+        renew: Callable[[Decided, tuple[Publication, ...]], Decided] = lambda own, others: own,  # noqa: ARG005  # most do not change
     ) -> Decided:
         """Decide, with the next number if other runs were first; return the decided publication.
 
-        `renew` gives the publication as it must be behind what others have decided meanwhile. Raises
-        DecisionLostError where an execution of this run was first: that one counts.
+        `renew` returns the publication as it must be after what others have decided meanwhile. Raises
+        DecisionLostError if an execution of this run was first: that one counts.
         """
         while True:
             try:
@@ -211,7 +210,7 @@ class Ledger:
         try:
             carry_out(publication)
         except PublicationConflictError as error:
-            # Nobody publishes after an unfinished intent: without its record, the rows were removed by hand.
+            # Nothing is published after an unfinished intent: without its record, the rows were removed by hand.
             key = self.layout.done(publication.target, publication.number)
             if ending(self.store, key) is Ending.OPEN:
                 LOG.warning(
@@ -233,9 +232,7 @@ class Ledger:
         try:
             publication = self.records.publication(target, number)
         except DamagedDocumentError as error:
-            if (
-                error.why == GONE
-            ):  # it was listed: somebody is removing it, or the root goes away just now
+            if error.why == GONE:  # it was listed: it is being removed, or the root unmounted
                 raise PublicationConflictError(f"{error.path} was there, and {GONE}") from None
             self._give_up_unreadable(target, number, error, mine)
         else:
@@ -255,7 +252,7 @@ class Ledger:
                 f"out\n  found: {error.path} {error.why}\n  hint: try again when it has ended; if its driver is dead "
                 f"and nothing of it is in the target: {found[0].way_out}"
             )
-        words = "gave up a publication to %s that nobody can read: %s %s"
+        words = "gave up a publication to %s that cannot be read: %s %s"
         LOG.warning(words, target, error.path, error.why)
         self.store.put_if_absent(self.layout.done(target, number), GIVEN_UP)
 

@@ -28,15 +28,15 @@ _COMMON: Mapping[str, type] = {"identity": dict} | dict.fromkeys(
 class LedgerRecords:
     """The decided publications of targets, by number.
 
-    Reading a record raises DamagedDocumentError where nobody can read it any more (`why` is GONE where it is not
-    there), OtherVersionError where another version of this program can.
+    Reading a record raises DamagedDocumentError if it is no longer readable (`why` is GONE if it does not exist),
+    OtherVersionError if another version of this program can read it.
     """
 
     store: StagingStore
     layout: StagingLayout
 
     def numbers(self, target: str) -> tuple[frozenset[int], frozenset[int]]:
-        """Return the numbers of decided publications, and those of ended ones."""
+        """Return the numbers of decided publications, and those of finished or given-up ones."""
         names = [PurePath(key).name for key in self.store.keys(self.layout.publications(target))]
         return _numbered(names, INTENT), _numbered(names, DONE)
 

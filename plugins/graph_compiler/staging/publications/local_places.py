@@ -1,9 +1,10 @@
 """Folders on disk: whether two are equal, or one contains the other, under any name.
 
-    /out/a   /out//a/   file:/out/a   /out/link-to-a   /mnt/bound-to-out/a   and, where case does not count, /out/A
+    /out/a   /out//a/   file:/out/a   /out/link-to-a   /mnt/bound-to-out/a   and, if case is ignored, /out/A
 
-Existing folders are compared by device and inode, so links, bind mounts and case cost nothing; of what does not exist
-yet, the nearest folder that does, and then the names as they are written. A `%` is a `%`, as Hadoop's Path takes it.
+Existing folders are compared by device and inode, which covers links, bind mounts and case. For a path that does not
+exist yet, the nearest existing folder is compared, and then the remaining names as written. A `%` is literal, as in
+Hadoop's Path.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _GLOB = re.compile(r"[*?\[{]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalPlace:
-    """A path without links; `inodes` are those of its existing folders, from the root, `rest` is the missing part.
+    """A path without links; `inodes` are those of its existing folders from the root, `rest` is the missing part.
 
     For a pattern, it is the folder above the first name with a wildcard, and `pattern` are the names from there.
     """

@@ -1,4 +1,4 @@
-"""Mounts: nothing can be renamed from one to another, and a folder that holds one must stay where it is."""
+"""Mounts: nothing can be renamed from one to another, and a folder that contains one must not be moved."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 
 def preparation_folder(target: Path) -> Path:
-    """Return the folder for prepared rows of a target: beside it, or in it if the target is on a mount of its own.
+    """Return the folder for prepared rows of a target: beside it, or in it if the target is a mount point.
 
     A target may be a mount point, or a link to another disk; nothing can be renamed from one mount to another.
     """
@@ -24,7 +24,7 @@ def preparation_folder(target: Path) -> Path:
 
 def has_mount_inside(folder: Path) -> bool:
     """Whether something is mounted below a folder; the mount would move with the folder."""
-    if not _MOUNTS.exists():  # not Linux, which alone can exchange folders
+    if not _MOUNTS.exists():  # not Linux, and only Linux can exchange folders
         return False
     below = os.fsencode(os.path.realpath(folder)) + b"/"
     points = (line.split(b" ")[4] for line in _MOUNTS.read_bytes().splitlines())

@@ -1,12 +1,13 @@
 """Move a file to its place, even from one mount to another.
 
-    mine/                  a folder of this carrier's own, in the room beside the file's place
+    mine/                  a folder only of this carrier, in the room beside the file's place
     look for the file      in the folder this carrier has claimed: if another has claimed it since, it is not there
     copy, flush            into mine/, where no reader looks
     rename                 to its place, in one step
 
-Who claims the file claims what is in the room after that. So a carrier that sleeps at any point before the last finds
-its folder gone when it wakes, or has not found the file: a copy never comes after another carrier has finished.
+A carrier that claims the file then also claims everything in the room. So a carrier that sleeps at any point before
+the last finds its folder gone when it wakes, or did not find the file: a copy never appears after another carrier has
+finished.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def room_in(folder: Path, execution: str) -> Path:
 
 
 def move(file: Path, place: Path, mine: Path) -> Iterator[None]:
-    """Rename a file, or copy it if that fails; `mine` has the name of the claim, and is created only then.
+    """Rename a file, or copy it if that fails; the folder `mine`, named after the claim, is created only for a copy.
 
     Each yield is a step. Raises FileNotFoundError if another carrier has claimed the file.
     """

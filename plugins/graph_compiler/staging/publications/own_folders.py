@@ -1,7 +1,7 @@
 """Folders that no sink may overwrite: the staging root, those of the project, and system folders.
 
-A sink replaces files, and creates a folder beside its target: a target that is or contains such a folder removes it
-with its first overwrite; one inside the staging root overwrites what other pipelines staged.
+A sink replaces files, and creates a folder beside its target. If the target is or contains one of these folders, the
+first overwrite removes it; a target inside the staging root overwrites what other pipelines staged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from graph_compiler.staging.publications.local_places import LocalPlace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnFolder:
-    """A folder, and its description. `takes_targets`: a target may be inside it, but may not be it or contain it."""
+    """A folder, and its description. `takes_targets`: a target may be inside it, but must not be it or contain it."""
 
     path: str
     what: str

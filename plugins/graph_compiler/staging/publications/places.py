@@ -1,4 +1,4 @@
-"""Checks of the rendered places of a run's tasks, before any row moves."""
+"""Check the rendered places of a run's tasks, before any row is moved."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from graph_compiler.staging.store.stores import store_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """A rendered source or sink; `region_id` None if it belongs to the checking task."""
+    """A rendered source or sink; `region_id` is None if it belongs to the task that is checked."""
 
     operator: OperatorDescriptor
     region_id: RegionId | None
@@ -62,7 +62,7 @@ def recorded_endpoints(
 ) -> tuple[Endpoint, ...]:
     """Return the places of the last attempts at other tasks of a run with the same plan as this task.
 
-    A task of another plan may write elsewhere, and is cleared with the next deployment; an unreadable one is skipped.
+    A task of another plan may write elsewhere, and is cleared with the next deployment; unreadable ones are skipped.
     """
     found: list[Endpoint] = []
     for region_id in others:

@@ -1,9 +1,9 @@
-"""What sinks prepare outside their run's folder: recorded before it is created, and again when it is removed.
+"""What sinks prepare outside their run's folder: recorded before it is created, and again when it has been removed.
 
     tasks/<region>/<execution>/prepared/<operator>.json           about to be created
     tasks/<region>/<execution>/prepared/<operator>.removed.json   published, or removed
 
-Without the second record something may be left, and `graph-compiler staging gc` checks.
+Without the second record something may be left, and `graph-compiler staging gc` looks for it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def beside(target: Path) -> Path:
 
 
 def inside(folder: Path) -> Path:
-    """Return the folder in which executions prepare rows inside a target that is on a mount of its own."""
+    """Return the folder in which executions prepare rows inside a target that is a mount point."""
     return folder / _ENDING
 
 
@@ -69,7 +69,7 @@ def is_folder_beside(folder: PurePath) -> bool:
 
 
 def is_beside(preparation: Preparation) -> bool:
-    """Whether a record has a folder that belongs only to its execution: nothing else may be removed for it."""
+    """Whether a record names a folder that belongs only to its execution: nothing else may be removed because of it."""
     prepared = preparation.prepared
     execution, target = path_segment(preparation.execution_id), Path(prepared.target)
     allowed = (beside(target) / execution, inside(target) / execution)

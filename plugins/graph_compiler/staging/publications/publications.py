@@ -1,6 +1,6 @@
 """Publications to targets of any kind, and their records in the ledgers below `.targets`.
 
-`staging/publications/ledger.py` writes them. Each kind of target has a subclass, which only its sink knows.
+`staging/publications/ledger.py` writes them. Each kind of target has a subclass, which only its sink uses.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from graph_compiler.staging.store.read_document import decode, decode_object
 from graph_compiler.staging.store.staging_store import StagingStore
 
 GIVEN_UP = b'{"given_up": true}'
-"""What is recorded as done where the target has refused it, or its rows are lost."""
+"""The record of an end if the target refused the publication, or its rows are lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,14 +41,14 @@ class Publication:
 class Confirmation(Publication):
     """A record that the publication of execution `earlier` of the same run stays.
 
-    The target is not changed. Its number is taken, so that no attempt that started earlier publishes after it.
+    The target is not changed. It takes a number, so that no attempt that started earlier publishes after it.
     """
 
     earlier: str
 
     @classmethod
     def of(cls, earlier: Publication, instead_of: Publication) -> Self:
-        """Return the confirmation of the run's publication, instead of what an execution was about to do."""
+        """Return the confirmation of the run's publication, in place of what an execution was about to do."""
         common = {field.name: getattr(instead_of, field.name) for field in fields(Publication)}
         kept = {"rows": earlier.rows, "bytes": earlier.bytes}
         first = earlier.earlier if isinstance(earlier, Confirmation) else earlier.execution_id

@@ -1,8 +1,8 @@
 """Attempts that may have decided a publication whose record is unreadable.
 
-A sink records its target before it prepares anything, and so before anything is decided. So an unreadable publication
-was decided by one of the attempts that recorded its target, and whose publications are not among the readable ones; or
-by one whose run has been removed since.
+A sink records its target before it prepares anything, and therefore before anything is decided. So an unreadable
+publication was decided by an attempt that recorded its target and whose publications are not among the readable ones,
+or by one whose run has been removed since.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from graph_compiler.staging.store.read_document import decode_object, get_docume
 from graph_compiler.staging.store.staging_store import StagingStore
 
 PUBLISHED, TAKEN_AWAY = '{"published": true}', '{"published": false}'
-"""What is recorded where nothing of what a sink prepared is left."""
+"""The record that nothing is left of what a sink prepared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,14 +44,14 @@ class UnexplainedAttempt:
 def of_run(
     store: StagingStore, layout: StagingLayout, target: str, explained: Collection[str]
 ) -> tuple[UnexplainedAttempt, ...]:
-    """Return the attempts of a run that may have published to a target, without the `explained` ones."""
+    """Return the attempts of a run that may have published to a target, except the `explained` ones."""
     return tuple(_in_run(store, layout.run, target, explained))
 
 
 def alive(
     store: StagingStore, root: str, target: str, explained: Collection[str]
 ) -> tuple[UnexplainedAttempt, ...]:
-    """Return the attempts of any run that may currently carry out a publication to a target."""
+    """Return the attempts of any run that may be carrying out a publication to a target now."""
     runs = (
         f"{root}/{pipeline}/{run}"
         for pipeline in store.folders(root)

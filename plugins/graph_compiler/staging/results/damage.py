@@ -1,4 +1,4 @@
-"""The record that the data of a committed epoch is damaged: from then on the epoch counts as lost (decision 11).
+"""The record that the data of a committed epoch are damaged: from then on the epoch counts as lost (decision 11).
 
 Missing files, and files of another size, are found before Spark reads them. Changed bytes are found during an action,
 on an executor: that attempt fails and leaves this record, and the next one recomputes the result.

@@ -4,11 +4,11 @@
     write    it writes its data, in its own folder
     commit   its manifest is put under that epoch, if there is none
 
-An execution that hangs and wakes after a later one was begun therefore has the same epoch as that one, or an earlier
-one that is taken: it can win it or lose it, and never adds an epoch behind the back of who has read the other.
+If an execution hangs, and wakes after a later one has begun, it has the same epoch as the later one, or an earlier
+epoch that is taken. It can win that epoch or lose it, but it never adds one after another that has been read.
 
-A manifest that nobody can read any more (empty, torn, of another kind) counts as lost, and so do its data: they are
-computed again as the next epoch. One of another version of this program is refused.
+An unreadable manifest (empty, torn, of another kind) counts as lost, and so do its data: they are recomputed as the
+next epoch. One of another version of this program is refused.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class ManifestLog:
         key = self.layout.manifest(manifest.result_id, manifest.epoch)
         if self.store.put_if_absent(key, to_json(manifest).encode()):
             return manifest
-        # Not always lost: where the answer to a put got lost and it was sent again, the winner is this one.
+        # Not always lost: if the answer to a put was lost and it was sent again, the winner is this one.
         try:
             winner = self.manifest(manifest.result_id, manifest.epoch)
         except DamagedDocumentError as error:

@@ -1,7 +1,7 @@
 """Every plan that ran a task of a run is recorded in the run's folder.
 
-A pipeline may be edited, and deployed, during a run. A task of the new plan continues if its inputs have the
-fingerprints it was compiled for. Otherwise both plans are compared, and the changes are reported.
+A pipeline may be edited and deployed during a run. A task of the new plan continues if its inputs have the fingerprints
+it was compiled for. Otherwise both plans are compared, and the changes are reported.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def check_inputs(log: ManifestLog, task: TaskDeploymentDescriptor, plan: PlanRec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """The existing copy of a staged result: its plan and its attempt."""
+    """The existing copy of a staged result: the plan and the attempt that wrote it."""
 
     plan_id: str
     attempt_number: int
@@ -69,9 +69,9 @@ class _Found:
 
 
 def _found(log: ManifestLog, staged: StagedInput) -> _Found | None:
-    """Return the latest commit of a result; if there is none, what its producer's descriptor has.
+    """Return the latest commit of a result; if there is none, the plan and attempt in its producer's descriptor.
 
-    Flink's automatic ids change with operators that are added before them: the same result may have had another id.
+    Flink's automatic ids change if operators are added before them: the same result may have had another id.
     """
     if manifest := log.latest(staged.id):
         return _Found(

@@ -2,10 +2,10 @@
 
     report.json of this execution  →  have all its readers finished?   →  record  →  data is removed
 
-Every reader's report is written before it asks, so of two that finish at once at least one sees both. A reader counts
-if what it has left is of the last epoch: one that was cleared, and has not begun again, has finished from one before.
-Nothing of it can fail a task, and what a crash leaves on the way `graph-compiler staging gc` finds: data whose release
-is recorded is not read again, but computed anew by anyone who needs it.
+A reader writes its report before it checks the others, so if two finish at once, at least one sees both. A reader
+counts if its outputs come from the last epoch: one that was cleared, and has not started again, finished from an
+earlier one. Nothing here can fail a task, and `graph-compiler staging gc` finds what a crash leaves. Once a release is
+recorded, the data are not read again: a task that needs them recomputes them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from graph_compiler.staging.store.staging_store import StagingStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedResult:
-    """The record of a release: which epoch, by whom, and when (seconds since the epoch). `bytes` was its size."""
+    """The record of a release: which epoch, by which task, and when (seconds since the epoch). `bytes` was its size."""
 
     result_id: IntermediateDataSetId
     epoch: int
@@ -86,7 +86,7 @@ def find_release(
 
 
 def _remove_fixed_rows(task: TaskDeploymentDescriptor, store: StagingStore) -> None:
-    """Remove what this execution staged for itself (decision 9): no other reads it, and this one has ended."""
+    """Remove what this execution staged for itself (decision 9): only this execution read it, and it has ended."""
     for name in store.folders(task.layout.results):
         if name.endswith(f"-{task.attempt.execution_id}"):
             store.delete(f"{task.layout.results}/{name}")
@@ -95,9 +95,9 @@ def _remove_fixed_rows(task: TaskDeploymentDescriptor, store: StagingStore) -> N
 def _releasable(
     log: ManifestLog, task: TaskDeploymentDescriptor, recomputed: tuple[RecomputedResult, ...]
 ) -> tuple[IntermediateDataSetId, ...]:
-    """Return the results that this region has read or recomputed and that nobody needs any more, by Flink's rule.
+    """Return the results that this region has read or recomputed and that no task needs any more, by Flink's rule.
 
-    An execution that recomputed a result ran as its producer, so it has finished as that, too.
+    An execution that recomputed a result also ran as its producer, so that producer counts as finished, too.
     """
     own = task.region
     told = (last_descriptor(log.store, task.layout, again.producer) for again in recomputed)

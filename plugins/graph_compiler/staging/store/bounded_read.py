@@ -28,8 +28,8 @@ _KINDS = (
 def read_bytes(path: str, *, most: int = MOST_BYTES) -> bytes | None:
     """Return the content of a regular file, None if it does not exist.
 
-    Raises DamagedDocumentError for anything but a regular file of at most so many bytes, OSError where it cannot be
-    told.
+    Raises DamagedDocumentError for anything but a regular file of at most `most` bytes, OSError if that cannot be
+    found out.
     """
     opened = open_regular(path, most=most)
     if opened is None:
@@ -42,9 +42,9 @@ def read_bytes(path: str, *, most: int = MOST_BYTES) -> bytes | None:
 
 
 def open_regular(path: str, *, most: int) -> int | None:
-    """Return a file descriptor to read a regular file by; the rest is as `read_bytes` says.
+    """Return a file descriptor to read a regular file; the rest as in `read_bytes`.
 
-    The checked file is the opened one: a name that is replaced in between is refused, and opening never blocks.
+    The file that is checked is the opened one: a name that is replaced in between is refused. Opening never blocks.
     """
     try:
         _check(path, os.lstat(path), most)
@@ -60,16 +60,16 @@ def open_regular(path: str, *, most: int) -> int | None:
 
 
 def names_in(folder: str, *, most: int = MOST_ENTRIES) -> list[str]:
-    """Return the names in a folder, none where there is no such folder, without those that begin with a dot.
+    """Return the names in a folder, except those that begin with a dot; none if the folder does not exist.
 
-    Raises DamagedDocumentError if there are too many, OSError if it is unknown.
+    Raises DamagedDocumentError if there are too many, OSError if the folder cannot be read.
     """
     names = (entry.name for entry in _entries(folder, most))
     return [name for name in names if not name.startswith(".")]
 
 
 def folders_in(folder: str, *, most: int = MOST_ENTRIES) -> list[str]:
-    """Return the names of the folders in a folder, with hidden ones and without links; otherwise like `names_in`."""
+    """Return the names of the folders in a folder, including hidden ones, without links; otherwise like `names_in`."""
     return sorted(
         entry.name for entry in _entries(folder, most) if entry.is_dir(follow_symlinks=False)
     )

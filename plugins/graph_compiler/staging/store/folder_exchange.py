@@ -1,4 +1,4 @@
-"""Exchange two folders in one step: a path is never missing, nor a mixture of both."""
+"""Exchange two folders in one step: neither path is ever missing, or a mixture of both."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@ r"""The checksum file that Hadoop's local file system writes beside each file: `
 
     "crc\0"    size of a piece, 4 bytes   CRC-32 of each piece of the file, 4 bytes each; the last piece may be shorter
 
-That file system compares every piece that is read through it, and nothing where the checksum file is missing or
-does not begin as above. So a manifest holds the digest of the checksum file: 1/128 of the data vouches for all of it.
+Hadoop compares every piece that is read through it. It compares nothing if the checksum file is missing or does not
+begin as above. So a manifest holds the digest of the checksum file: 1/128 of the data protects all of it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from graph_compiler.staging.store.bounded_read import open_regular
 
 _MAGIC = b"crc\0"
 _LEAST = 4096
-"""Bytes of a checksum file that a file of any size may have; beside that it is smaller than its file."""
+"""Bytes that the checksum file of a small file may have; otherwise it is smaller than its file."""
 _HEADER = struct.Struct(">4sI")
 
 
@@ -35,7 +35,7 @@ def checksums_digest(path: Path) -> str | None:
     except (
         DamagedDocumentError,
         FileNotFoundError,
-    ):  # no file, a pipe for one, vouches for nothing
+    ):  # anything but a file proves nothing
         return None
     if opened is None:
         return None

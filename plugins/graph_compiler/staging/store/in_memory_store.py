@@ -1,4 +1,4 @@
-"""A store of one process, for tests; a subclass may make every call fail."""
+"""A store in one process, for tests; a subclass may make every call fail."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Answer = TypeVar("Answer")
 
 
 class InMemoryStore:
-    """Contents by key. Listings are never in the expected order, so that nobody relies on it."""
+    """Contents by key. Listings are deliberately in an unexpected order, so that no caller relies on one."""
 
     promises = Promises(conditional_put=True, atomic_move=True, atomic_exchange=True)
 
@@ -82,7 +82,7 @@ class InMemoryStore:
         """Return None: there are no checksums."""
 
     def make_folder(self, folder: str) -> None:
-        """Do nothing: a folder is a common prefix of keys."""
+        """Do nothing: a folder is only a common prefix of keys."""
 
     def is_there(self, key: str) -> bool:
         """Whether a key, or one below it, exists."""

@@ -24,7 +24,7 @@ from graph_compiler.staging.store.staging_store import MOST_BYTES, Promises, Sto
 
 @dataclass(frozen=True)
 class LocalStore:
-    """A complete file is linked to its name, which the file system grants to one writer only."""
+    """Documents as files: a complete file is linked to its name, which the file system allows only one writer to do."""
 
     promises = Promises(
         conditional_put=True, atomic_move=True, atomic_exchange=can_exchange_folders()
@@ -73,7 +73,7 @@ class LocalStore:
     def files(self, folder: str, *, most: int | None = None) -> Iterator[StoredFile]:
         """Yield every file below a folder, including links, which are not followed."""
         waiting, seen = [folder], 0
-        while waiting:  # one open folder at a time, however deep and however many names it has
+        while waiting:  # only one folder is open at a time, whatever the depth and number of names
             try:
                 entries = os.scandir(waiting.pop())
             except FileNotFoundError:
@@ -142,9 +142,9 @@ class LocalStore:
             os.rmdir(folder)
 
     def _written_aside(self, key: str, content: bytes, *, lasts: bool) -> Path:
-        """Return a file beside the key, under a name nobody else has: containers often share process ids.
+        """Write a file beside the key, under a name that no other process has: containers often share process ids.
 
-        Its mode is 0600. `lasts`: it is on the disk.
+        Its mode is 0600. `lasts`: it is flushed to the disk.
         """
         path = Path(key)
         make_private_folder(path.parent)

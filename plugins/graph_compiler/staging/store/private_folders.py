@@ -9,7 +9,7 @@ from pathlib import Path
 def make_private_folder(folder: Path) -> None:
     """Create a folder with mode 0700, and its missing parents, too.
 
-    `Path.mkdir` gives its mode to the last one only. Folders that Spark creates below have Hadoop's mode, and are
+    `Path.mkdir` sets its mode only on the last one. Folders that Spark creates below have Hadoop's mode, and are
     protected by these.
     """
     missing = []

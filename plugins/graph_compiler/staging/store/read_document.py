@@ -1,7 +1,7 @@
 """Documents of the staging root as values: absent, readable, damaged, or of another version of this program.
 
     absent                                               None
-    empty, torn, not JSON, another type, out of range    DamagedDocumentError: nobody can read it any more
+    empty, torn, not JSON, another type, out of range    DamagedDocumentError: it is not readable any more
     another version, or fields that we do not know       OtherVersionError: another installation can read it
     a kind of a package that is not installed            PackageNotInstalledError, which is one
     denied, I/O error                                    OSError: nothing is known
@@ -29,10 +29,10 @@ Document = TypeVar("Document")
 
 
 Upgrade = Callable[[dict[str, Json]], dict[str, Json]]
-"""Returns a document of an earlier version as one of this version."""
+"""A function that returns a document of an earlier version as one of this version."""
 
 
-def _as_it_is(document: dict[str, Json]) -> dict[str, Json]:
+def _unchanged(document: dict[str, Json]) -> dict[str, Json]:
     return document
 
 
@@ -42,7 +42,7 @@ def get_document(
     kind: type[Document],
     *,
     version: int | None = None,
-    upgrade: Upgrade = _as_it_is,
+    upgrade: Upgrade = _unchanged,
     most: int = MOST_BYTES,
 ) -> Document | None:
     """Return the document under a key of a store, None if there is none; raises according to the table above."""
@@ -56,7 +56,7 @@ def decode(
     where: str,
     *,
     version: int | None = None,
-    upgrade: Upgrade = _as_it_is,
+    upgrade: Upgrade = _unchanged,
 ) -> Document:
     """Return the value of a document's content; raises DamagedDocumentError and OtherVersionError."""
     document = upgrade(decode_object(content, where))
@@ -72,7 +72,8 @@ def decode(
     except ExtensionError as error:
         raise PackageNotInstalledError(where, str(error)) from None
     except DescriptorError as error:
-        # Of our version, the form is known. Of no version, what has a type is somebody's document.
+        # A document of our version has a known form. One of another version, or of none, is another installation's
+        # if it has a `type`.
         is_ours = version is not None and found == version
         if not is_ours and isinstance(document.get("type"), str):
             raise OtherVersionError(where, str(error)) from None

@@ -3,8 +3,8 @@
     documents   small, put by at most one writer under a key; commits depend on this (decision 10)
     data        files that Spark writes and reads by itself; here they are listed, moved and deleted
 
-Keys and folders are absolute paths or URIs, as `StagingLayout` gives them. Every call raises OSError where the store
-does not answer, or denies: that is never the same as "not there".
+Keys and folders are absolute paths or URIs, as `StagingLayout` makes them. Every call raises OSError if the store does
+not answer, or denies access: this never means "not there".
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from dataclasses import dataclass
 from typing import Protocol
 
 MOST_BYTES = 64_000_000
-"""Of one document; that of 1,000 vertices has half a million."""
+"""The size of one document; that of 1,000 vertices has half a million bytes."""
 MOST_ENTRIES = 100_000
-"""Names in one folder."""
+"""The number of names in one folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promises:
-    """What a store can do in one step; a publication chooses its protocol by these, and not by a scheme.
+    """What a store can do in one step; a publication chooses its protocol by these, not by the scheme.
 
-    `conditional_put`: of several writers of a key one wins; no staging root is without it. `atomic_move`: a folder is
-    under one name or the other; nothing is published to files without it. `atomic_exchange`: two folders take each
-    other's place; without it files come one by one, and readers see a mixture for a while.
+    `conditional_put`: of several writers of a key one wins; every staging root needs it. `atomic_move`: a folder has
+    one name or the other; every publication of files needs it. `atomic_exchange`: two folders take each other's place;
+    without it, files are moved one by one, and readers see a mixture for a while.
     """
 
     conditional_put: bool
@@ -53,7 +53,7 @@ class StagingStore(Protocol):
         """Write all of `content` or nothing; False when the key already exists."""
 
     def put(self, key: str, content: bytes) -> None:
-        """Replace a document, so that readers see one of both completely; a power failure may lose it."""
+        """Replace a document, so that readers see either the old or the new one; a power failure may lose it."""
 
     def get(self, key: str, *, most: int = MOST_BYTES) -> bytes | None:
         """Return the content, None if there is none.
@@ -67,7 +67,7 @@ class StagingStore(Protocol):
     def keys(self, folder: str) -> list[str]:
         """Return the keys directly below a folder, in any order, without hidden ones.
 
-        On a disk folders are among them: anyone who reads one as a document finds it damaged.
+        On a disk, folders are among them: reading one as a document finds it damaged.
         """
 
     def folders(self, folder: str) -> list[str]:
@@ -83,10 +83,10 @@ class StagingStore(Protocol):
         """Return the digest that the store keeps for a file's bytes, None if it has none; no data are read."""
 
     def why_differs(self, key: str, digest: str) -> str | None:
-        """Return how a file's kept checksums differ from this digest, None if they do not; no data are read."""
+        """Return how a file's recorded checksums differ from this digest, None if they do not; no data are read."""
 
     def why_damaged(self, key: str) -> str | None:
-        """Return where a file differs from its kept checksums, None if it does not; all of it is read."""
+        """Return where a file differs from its recorded checksums, None if it does not; the whole file is read."""
 
     def make_folder(self, folder: str) -> None:
         """Create a folder that only its owner may access, if the store has real folders."""
@@ -98,13 +98,14 @@ class StagingStore(Protocol):
         """Rename a folder, in one step if promised; False if it is missing."""
 
     def exchange(self, one: str, other: str) -> bool:
-        """Exchange two folders in one step; called only if that is promised.
+        """Exchange two folders in one step; only called if that is promised.
 
-        Return False without a change if these two cannot be exchanged: they are on two mounts, or another user's.
+        Return False without a change if these two cannot be exchanged: they are on two mounts, or another user owns
+        one.
         """
 
     def delete(self, key: str) -> bool:
-        """Delete a document, or a folder with everything in it; False if a part of it could not be deleted."""
+        """Delete a document, or a folder with everything in it; False if some of it could not be deleted."""
 
     def discard_empty(self, folder: str) -> None:
         """Remove a folder if it is empty, if the store has real folders."""

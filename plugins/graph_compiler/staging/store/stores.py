@@ -1,6 +1,6 @@
 """The store of a staging root, and of a target: the only module that creates stores.
 
-`declaration/connectors/file_uris.py` has the places with a store: a declaration is checked against it, too.
+`declaration/connectors/file_uris.py` lists the places with a store: declarations are also checked against it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from graph_compiler.staging.store.staging_store import StagingStore
 
 
 def store_of(place: str) -> StagingStore:
-    """Return the store of a root, or of anything below one.
+    """Return the store of a root, or of a place below one.
 
     Raises StagingError for a scheme without one, and for a store without put-if-absent.
     """

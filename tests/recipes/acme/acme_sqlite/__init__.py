@@ -1,1 +1,1 @@
-"""Tables of SQLite files, for pipelines: an example of a connector that is a package of its own."""
+"""Tables of SQLite files, for pipelines: an example of a connector in a separate package."""

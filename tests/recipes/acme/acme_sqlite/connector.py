@@ -1,4 +1,4 @@
-"""What a person writes down: nothing here imports pyspark."""
+"""What users declare: nothing here imports pyspark."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Sqlite(Connector):
 
     @property
     def place(self) -> str | None:
-        """Name the table and its file."""
+        """Return the table and its file."""
         return f"{self.table} in {self.path}"
 
     def asset_uri(self, fill: Callable[[str], str]) -> str | None:
-        """Return the table's, below its file."""
+        """Return the URI of the table, below that of its file."""
         path = lasting(fill(self.path))
         return f"sqlite://{path}/{self.table}" if path else None
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse what is not the name of a table, and rows whose columns nobody knows."""
+        """Yield an invalid table name, and a missing schema."""
         if not self.table.isidentifier():
             yield Problem(message=f"its table is '{self.table}'", allowed="letters, digits and '_'")

@@ -1,4 +1,4 @@
-"""How Spark reads and writes it; Spark's driver alone imports this."""
+"""How Spark reads and writes it; only Spark's driver imports this."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SqliteSink:
         return conform_to_target(rows, self.connector, nothing)
 
     def prepares(self) -> None:
-        """Return nothing: what is left behind lies in the user's own file."""
+        """Return nothing: leftovers are in the user's own file."""
 
     def prepare(self, rows: DataFrame, /) -> PreparedSink:
         """Write the rows beside the target."""

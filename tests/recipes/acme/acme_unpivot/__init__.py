@@ -1,1 +1,1 @@
-"""An operator that is a package of its own: columns become rows."""
+"""An operator in a separate package: columns become rows."""

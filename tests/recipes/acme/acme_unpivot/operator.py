@@ -1,4 +1,4 @@
-"""What a person writes down: nothing here imports pyspark."""
+"""What users declare: nothing here imports pyspark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graph_compiler.errors import Problem
 
 @dataclass(frozen=True, slots=True)
 class Unpivot(Operator):
-    """Gives a row for each of `columns`: its name in `names`, its value in `values`, beside the other columns."""
+    """Returns a row for each of `columns`: its name in `names`, its value in `values`, beside the other columns."""
 
     spark_modules: ClassVar[tuple[str, ...]] = ("acme_unpivot.spark",)
     default_name: ClassVar[str] = "Unpivot"
@@ -21,6 +21,6 @@ class Unpivot(Operator):
     values: str = "value"
 
     def problems(self) -> Iterator[Problem]:
-        """Refuse no columns."""
+        """Yield missing columns."""
         if not self.columns:
             yield Problem(message="it names no columns", allowed="names of columns, at least one")

@@ -1,4 +1,4 @@
-"""How Spark evaluates it; Spark's driver alone imports this."""
+"""How Spark evaluates it; only Spark's driver imports this."""
 
 from __future__ import annotations
 

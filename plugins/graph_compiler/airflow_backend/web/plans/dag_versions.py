@@ -1,4 +1,4 @@
-"""The plans in Airflow's Dag versions, from its database. Each process reads a version's plan once."""
+"""The plans in Airflow's Dag versions, from its database. Each process reads the plan of a version once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graph_compiler.airflow_backend.dag.plan_document import TAG, PlanDocument, 
 from graph_compiler.errors import DescriptorError
 
 VersionKey: TypeAlias = tuple[UUID, str]
-"""A Dag version, and the hash of its content: Airflow rewrites a version in which no task has run."""
+"""A Dag version, and the hash of its content: Airflow may replace the content of a version without task runs."""
 _KEPT = 5_000
 
 
@@ -51,7 +51,7 @@ def is_ours(session: Session, dag_id: str) -> bool:
 def read_plan(session: Session, dag_id: str, *, version: int | None = None) -> PlanDocument | None:
     """Return the plan of a Dag version, by default the latest; None if it is not a compiled pipeline.
 
-    Raises DescriptorError if a different version of this program wrote it.
+    Raises DescriptorError if another version of this program wrote it.
     """
     wanted = (
         select(SerializedDagModel)
@@ -114,7 +114,7 @@ class PlanCards:
     def of(
         self, session: Session, keys: Iterable[VersionKey]
     ) -> Mapping[VersionKey, PlanCard | None]:
-        """Return the card of each version; None if it has no plan that this version can read."""
+        """Return the card of each version; None if it has no plan that this version of the program can read."""
         known, wanted = self._known, list(dict.fromkeys(keys))
         if unknown := {id: (id, hash) for id, hash in wanted if (id, hash) not in known}:
             rows = session.scalars(
@@ -123,7 +123,7 @@ class PlanCards:
                 )
             )
             read = {unknown[row.dag_version_id]: _card(row) for row in rows}
-            # Keep this request's cards even if the cache drops them: other requests run in parallel.
+            # Keep this request's cards even if the cache drops them, since other requests run in parallel.
             self._known = read if len(known) + len(read) > _KEPT else known | read
             known = known | read
         return {key: known.get(key) for key in wanted}
@@ -134,7 +134,7 @@ def _card(row: SerializedDagModel) -> PlanCard | None:
         found = find_plan(row.data)
         return None if found is None else _card_of(found.view)
     except (DescriptorError, LookupError, TypeError):
-        return None  # any Dag may hold anything: one must not hide the others
+        return None  # a Dag may contain anything, and must not hide the others
 
 
 def _card_of(view: Mapping[str, Any]) -> PlanCard:

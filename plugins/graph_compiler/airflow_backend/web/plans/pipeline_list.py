@@ -18,14 +18,14 @@ from graph_compiler.explain.documents.view_answers import PipelineList, Pipeline
 
 
 def may_see_runs(user: BaseUser) -> bool:
-    """Ask Airflow's auth manager for the right to read runs at all, as Airflow's own list of Dags does."""
+    """Whether Airflow's auth manager allows the user to read runs at all, as in Airflow's own list of Dags."""
     return get_auth_manager().is_authorized_dag(
         method="GET", access_entity=DagAccessEntity.RUN, details=DagDetails(), user=user
     )
 
 
 def pipeline_list(session: Session, user: BaseUser, cards: PlanCards) -> PipelineList:
-    """Return the pipelines by name; those whose plan cannot be read here are left out."""
+    """Return the pipelines by name, except those whose plan cannot be read here."""
     permitted = get_auth_manager().get_authorized_dag_ids(user=user, method="GET", session=session)
     tags: dict[str, list[str]] = defaultdict(list)
     ours = select(DagTag.dag_id).where(DagTag.name == TAG)

@@ -1,4 +1,4 @@
-"""What the routes have in common: permissions, sources of answers, and their form."""
+"""What the routes share: permissions, sources of answers, and the form of answers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Server:
     cards: PlanCards
     reads: StagingReads = field(default_factory=StagingReads)
     row_reads: StagingReads = field(default_factory=lambda: StagingReads(running=1, waiting=4))
-    """Rows are read one request at a time: a page may decompress to more than its file declares, up to 2 GB."""
+    """Only one request at a time reads rows: a page may decompress to more than its file declares, up to 2 GB."""
 
     def layout(self, identity: RunIdentity) -> StagingLayout:
         """Return the paths of a run."""
@@ -61,14 +61,14 @@ ServerDep = Annotated[Server, Depends(_server)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedRun:
-    """The run that a path and its query name; `found` is the Dag run in Airflow's database."""
+    """The requested run; `found` is the Dag run in Airflow's database."""
 
     identity: RunIdentity
     found: RunWithTries
     card: PlanCard | None
 
 
-def _asked_run(
+def _requested_run(
     dag_id: str,
     run_id: str,
     server: ServerDep,
@@ -76,7 +76,7 @@ def _asked_run(
     group: str = "",
     map_index: int = NOT_MAPPED,
 ) -> AskedRun:
-    """Find a run, also by task group or map index if the pipeline has one; 404 if there is none."""
+    """Find a run, also by task group or map index if the pipeline has one; 404 if it does not exist."""
     found = find_run(session, dag_id, run_id)
     if found is None:
         refuse(f"there is no run '{run_id}' of '{dag_id}'")
@@ -86,7 +86,7 @@ def _asked_run(
     return AskedRun(identity=identity, found=found, card=card)
 
 
-AskedRunDep = Annotated[AskedRun, Depends(_asked_run)]
+AskedRunDep = Annotated[AskedRun, Depends(_requested_run)]
 
 
 def may_read(entity: DagAccessEntity) -> Dependency:
@@ -107,14 +107,14 @@ def may_also_read(user: BaseUser, dag_id: str, entity: DagAccessEntity, session:
 
 
 def refuse(words: str) -> NoReturn:
-    """Answer 404, with a message."""
+    """Answer 404 with a message."""
     raise HTTPException(404, words)
 
 
 def answer(document: Json, known: str | None = None) -> Response:
-    """Return a document; only its ETag if the browser already has this version."""
+    """Return a document, or only its ETag if the browser already has this version."""
     text = _json(document)
-    # Python writes half a surrogate pair for bytes of a file's name that are not text. UTF-8 cannot encode it, but
+    # Python represents bytes of a file name that are not text as half a surrogate pair. UTF-8 cannot encode it, but
     # escaped it is valid JSON.
     body = text.encode(errors="backslashreplace")
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
@@ -122,7 +122,7 @@ def answer(document: Json, known: str | None = None) -> Response:
 
 
 def _json(document: Json) -> str:
-    """Write a document as JSON that every browser reads; numbers that JSON does not have are null."""
+    """Return a document as JSON that every browser can read; numbers that JSON does not have are null."""
     try:
         return json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Headers of every answer of the view, errors included: where scripts may come from, and who may frame it."""
+"""Headers of every answer of the view, errors included: where scripts may come from, and which pages may frame it."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ HEADERS = {
     "X-Frame-Options": "SAMEORIGIN",
 }
 UNCACHED = "private, no-cache"
-"""Lets a browser keep an answer if it revalidates it each time."""
+"""Lets a browser keep an answer if it revalidates it for every use."""
 
 
 class SafeHeaders:
-    """Wraps an application: Starlette's middleware does not see the answers to unhandled errors."""
+    """Wraps an application, since Starlette's middleware does not see the answers to unhandled errors."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -23,7 +23,7 @@ _NOT_BUILT = """<!doctype html>
 <p>This installation has the view's data, and not its page: the files of the page are missing. Packages of
 graph_compiler carry them; in a checkout, <code>make web</code> builds them.</p></body></html>
 """
-# A system's table may lack them, or call a script text/plain, which browsers refuse.
+# The system's table of media types may not have them, or may call a script text/plain, which browsers refuse.
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 

@@ -24,7 +24,7 @@ from graph_compiler.explain.documents.view_answers import PlanVersion, VersionLi
 
 _NEWEST = 50
 Number = Annotated[int, Query(ge=1, le=2**31 - 1)]
-"""A Dag version's number, within the range of databases' integers."""
+"""A Dag version's number, in the range of the databases' integers."""
 router = APIRouter()
 
 
@@ -38,7 +38,7 @@ def pipelines(user: GetUserDep, server: ServerDep, session: SessionDep) -> Respo
 def plan(
     dag_id: str, session: SessionDep, run_id: str | None = None, version: Number | None = None
 ) -> Response:
-    """Return the plan of a run, of a Dag version, or the latest."""
+    """Return the plan of a run or of a Dag version, by default the latest."""
     if run_id is not None:
         found = find_run(session, dag_id, run_id)
         if found is None:

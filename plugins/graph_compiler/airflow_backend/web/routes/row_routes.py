@@ -1,4 +1,4 @@
-"""The first rows of a staged result, if the installation shows rows, for users who may see them."""
+"""The first rows of a staged result, for users who may see rows, if the installation shows them."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def run(  # FastAPI passes these
 
 @router.get("/api/dags/{dag_id}/result", dependencies=[may_read(DagAccessEntity.TASK_INSTANCE)])
 def result(asked: AskedRunDep, result: str, server: ServerDep, user: GetUserDep) -> Response:
-    """Return schema and size of a staged result as of its last commit, and whether this user may ask for rows."""
+    """Return schema and size of a staged result's last commit, and whether this user may ask for rows."""
     are_shown = server.settings.row_samples > 0 and may_see_rows(user)
     try:
         layout = server.layout(asked.identity)

@@ -1,10 +1,10 @@
-"""Reads of the staging root by the API server: few at once, and no request waits for one forever.
+"""The API server's reads of the staging root: few at once, and no request waits forever.
 
     request ─▶ one of RUNNING threads reads ─▶ answer
-            └▶ WAITING others may wait for a turn; any more, or one that waits too long, gets 503
+            └▶ WAITING others may wait for a turn; more of them, and those that wait too long, get 503
 
 A disk that hangs blocks only the threads that read it: each read has a separate thread, which a request abandons after
-PATIENCE. While all these threads hang, no request waits, so that Airflow's own routes keep their threads.
+PATIENCE. While all these threads hang, requests do not wait, so that Airflow's own routes keep their threads.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from fastapi import HTTPException
 Found = TypeVar("Found")
 
 RUNNING = 4
-"""Reads at once, in one process."""
+"""The number of simultaneous reads in one process."""
 WAITING = 12
-"""Requests that may wait for a read; Airflow serves 40 at once in each process."""
+"""The number of requests that may wait for a read; Airflow serves 40 at once in each process."""
 PATIENCE = 10.0
-"""Seconds that a request waits, for its turn and for its read together."""
+"""The seconds that a request waits in total, for its turn and for its read."""
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class StagingReads:
         self._places = BoundedSemaphore(self.running + self.waiting)
 
     def __call__(self, read: Callable[[], Found]) -> Found:
-        """Return what is read, or raise the read's error; HTTPException 503 if the root does not respond."""
+        """Return the result of the read, or raise its error; HTTPException 503 if the root does not respond."""
         if not self._places.acquire(blocking=False):
             raise _no_answer("too many requests read it")
         try:
@@ -63,7 +63,7 @@ class StagingReads:
         try:
             return answer.result(timeout=max(0.0, until - time.monotonic()))
         except StillRunningError:
-            if answer.done():  # the read itself has raised it
+            if answer.done():  # the read itself raised the error
                 raise
             raise _no_answer("a read of it does not return") from None
 

@@ -1,1 +1,1 @@
-"""Rows and files of a staged result for the web view, for those who may see them."""
+"""Rows and files of a staged result for the web view, for users who may see them."""

@@ -13,10 +13,10 @@ ROW_SAMPLES = "Graph Compiler Row Samples"
 
 
 def may_see_rows(user: BaseUser) -> bool:
-    """Ask Airflow's auth manager."""
+    """Whether Airflow's auth manager allows this user to see rows."""
     manager = get_auth_manager()
-    # It has roles but no permissions, and shows every view of a plugin to every viewer: there it takes the role that
-    # may read connections, and so the data.
+    # The simple auth manager has roles without permissions, and shows every view of a plugin to every viewer. With it,
+    # the user needs the role that may read connections, and so could read the data anyway.
     has_roles_only = isinstance(manager, SimpleAuthManager)
     return manager.is_authorized_custom_view(
         method="GET", resource_name=ROW_SAMPLES, user=user
@@ -24,6 +24,6 @@ def may_see_rows(user: BaseUser) -> bool:
 
 
 def requires_rows(user: GetUserDep) -> None:
-    """Let pass who may see rows; 403 for others."""
+    """Allow the request for users who may see rows; answer 403 for others."""
     if not may_see_rows(user):
         raise HTTPException(403, f"you do not have permission to read '{ROW_SAMPLES}'")

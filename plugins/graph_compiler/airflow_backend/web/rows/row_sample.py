@@ -4,9 +4,9 @@
     finds the manifest, opens and checks files ──▶  reads pages, with limits of memory and time
     answers, or returns the reason             ◀──  rows as text, or the reason why there are none
 
-A crafted page of a few kilobytes takes gigabytes, and a crafted file may crash the process that reads it. So no page is
-read here, and pyarrow is not imported. The server opens the files and passes descriptors: only `staged_files.py`
-decides what may be opened, and the other process gives up its right to open anything.
+A crafted page of a few kilobytes may decompress to gigabytes, and a crafted file may crash the process that reads it.
+So no page is read here, and pyarrow is not imported. The server opens the files and passes descriptors: only
+`staged_files.py` decides what may be opened, and the other process gives up its right to open anything.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from graph_compiler.row_reader.messages import (
 )
 
 UNREADABLE = (OSError, MemoryError, RecursionError, ValueError, LookupError, TypeError)
-"""Raised for documents that are damaged, or not readable for this user."""
+"""The errors of documents that are damaged, or not readable for this user."""
 Reader: TypeAlias = Callable[[RowsWanted], Answer]
 _MOST_COLUMNS = 200
 _MOST_SAID = 3_000_000
-"""Bytes of an answer: a megabyte of rows, or one larger row."""
+"""The maximum bytes of an answer: a megabyte of rows, or one larger row."""
 _NO_PYARROW = "the Python of this API server has no pyarrow: pip install 'pyarrow>=18'"
 _START = (
     "import sys; sys.path.append(sys.argv[1]); "
     "from graph_compiler.row_reader.reading_process import main; main()"
 )
-"""Airflow's plugins folder is only on this process's path. It comes last, as here: its files hide no package."""
+"""Airflow's plugins folder is only on this process's path. It comes last, so that its files hide no package."""
 _ENVIRONMENT = {
-    # One pool and one arena: more would reserve unused address space, which is what is limited.
+    # One pool and one arena: more would reserve unused address space, which counts toward the limit.
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "MALLOC_ARENA_MAX": "1",
     "ARROW_IO_THREADS": "1",
@@ -57,7 +57,7 @@ _ENVIRONMENT = {
 
 
 def read_in_a_process(wanted: RowsWanted) -> Answer:
-    """Return the answer of a separate process; raises UnreadableRowsError if there is none, OSError."""
+    """Return the answer of a separate process; raises UnreadableRowsError if there is none, or OSError."""
     folder = str(Path(graph_compiler.__file__).parents[1])
     process = BoundedProcess(
         command=(sys.executable, "-P", "-B", "-c", _START, folder),
@@ -69,7 +69,7 @@ def read_in_a_process(wanted: RowsWanted) -> Answer:
     try:
         return from_json(Answer, answer)
     except (DescriptorError, ValueError, RecursionError):
-        raise _nonsense() from None
+        raise _unreadable_answer() from None
 
 
 def read_sample(found: StagedFiles, most: int, read: Reader = read_in_a_process) -> RowSample:
@@ -78,7 +78,7 @@ def read_sample(found: StagedFiles, most: int, read: Reader = read_in_a_process)
     fields = fields_of(manifest)
     answer = _rows(found, json.dumps(fields[:_MOST_COLUMNS]), most, read)
     if not _fits(answer, min(len(fields), _MOST_COLUMNS), most):
-        raise _nonsense()
+        raise _unreadable_answer()
     shown = [fields[number] for number in answer.shown]
     names = [
         field["name"]
@@ -110,7 +110,7 @@ def _rows(found: StagedFiles, fields: str, most: int, read: Reader) -> RowsRead:
         case RowsRefused(message=message):
             raise UnreadableRowsError(message)
         case _:
-            raise _nonsense()
+            raise _unreadable_answer()
 
 
 def _fits(answer: RowsRead, columns: int, most: int) -> bool:
@@ -122,7 +122,7 @@ def _fits(answer: RowsRead, columns: int, most: int) -> bool:
     )
 
 
-def _nonsense() -> UnreadableRowsError:
+def _unreadable_answer() -> UnreadableRowsError:
     return UnreadableRowsError("the process that reads them returned an unreadable answer")
 
 

@@ -1,4 +1,4 @@
-"""The files of a staged result that its last manifest names: no other file is ever opened for its rows."""
+"""The files of a staged result that its last manifest names: the rows of other files are never read."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from graph_compiler.staging.store.bounded_read import open_regular
 from graph_compiler.staging.store.hadoop_checksums import why_checksums_differ
 from graph_compiler.staging.store.stores import store_of
 
-_MOST = 2**62  # only its pages are read, not the whole file
+_MOST = 2**62  # no limit: only some pages are read, not the whole file
 
 _MOST_VOUCHED_FOR = 1 << 30
-"""Up to this size of a file all its checksums (1/128 of it) are read; in larger ones only shown pages are checked."""
+"""Files up to this size have all their checksums (1/128 of them) checked; in larger ones, only the shown pages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +34,9 @@ class StagedFiles:
 
     @contextmanager
     def opened_for(self, rows: int) -> Iterator[tuple[tuple[BinaryIO, ...], str | None]]:
-        """Yield the files that hold the first rows, in the order of partitions, and why the next cannot be read.
+        """Yield the files that contain the first rows, in the order of partitions, and why the next one cannot be read.
 
-        They are open within the block.
+        The files are open within the block.
         """
         opened: list[BinaryIO] = []
         gone = None
@@ -53,7 +53,7 @@ class StagedFiles:
             yield tuple(opened), gone
 
     def _open(self, file: DataFile) -> BinaryIO:
-        """Open a file directly in this folder that is not a link: the file that is checked is the file that is read."""
+        """Open a file in this folder that is not a link, so that the checked file is the one that is read."""
         if Path(file.name).name != file.name:
             raise PartitionNotFoundError(f"'{file.name}' is not a file of a staged result")
         try:
@@ -81,7 +81,7 @@ class StagedFiles:
 def find_rows(layout: StagingLayout, result: str) -> StagedFiles | None:
     """Return the last committed epoch of a result; None if there is none.
 
-    Raises StagingError if it was released or cannot be read, OSError.
+    Raises StagingError if it was released or cannot be read, and OSError.
     """
     manifest = find_manifest(layout, result)
     if manifest is None:

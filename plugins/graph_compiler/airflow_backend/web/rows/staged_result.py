@@ -1,4 +1,4 @@
-"""A staged result as the view shows it, from its last committed manifest. No rows."""
+"""A staged result as the view shows it, from its last committed manifest, without rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graph_compiler.identifiers import IntermediateDataSetId
 from graph_compiler.staging.results.manifest_log import ManifestLog
 from graph_compiler.staging.store.stores import store_of
 
-# The requested id becomes a part of a path.
+# The requested id becomes part of a path.
 _RESULT_ID = re.compile(r"[0-9a-f]{32}-[0-9]{1,9}")
 
 
@@ -26,7 +26,7 @@ def find_result(layout: StagingLayout, result: str, *, rows_are_shown: bool) -> 
 
 
 def find_manifest(layout: StagingLayout, result: str) -> Manifest | None:
-    """Return the last committed manifest of a result; raises StagingError for one that cannot be read, OSError."""
+    """Return the last committed manifest of a result; raises StagingError if it cannot be read, and OSError."""
     if _RESULT_ID.fullmatch(result) is None:
         return None
     log = ManifestLog(store=store_of(layout.root), layout=layout)
@@ -68,7 +68,7 @@ def fields_of(manifest: Manifest) -> list[Mapping[str, Any]]:
 
 
 def view_column(field: Mapping[str, Any]) -> Column:
-    """Return a field of Spark's schema JSON; nullable unless it says otherwise."""
+    """Return a column from a field of Spark's schema JSON; nullable unless it says otherwise."""
     nullable = field.get("nullable") is not False
     return Column(name=field["name"], type=_words(field["type"]), nullable=nullable)
 

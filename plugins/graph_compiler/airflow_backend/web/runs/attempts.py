@@ -14,24 +14,24 @@ from graph_compiler.staging.store.staging_store import StagingStore
 from graph_compiler.staging.store.stores import store_of
 
 _KEPT = 4_000
-"""Regions whose attempts are cached; in a run with fewer, only what has changed is read again."""
+"""The number of regions whose attempts are cached; up to this many, only documents that have changed are read again."""
 _MOST_BYTES = 16_000_000
-"""Bytes of one document; one with 1,000 vertices has half a million."""
+"""The maximum bytes of one document; one with 1,000 vertices has half a million."""
 _MOST_OF_RUN = 128_000_000
-"""Bytes of all documents of a run that are read for one request."""
+"""The maximum bytes of all documents of a run that one request reads."""
 _MOST_ENTRIES = 10_000
-"""Tasks of a run."""
+"""The maximum number of tasks of a run."""
 _MOST_FILES = 100_000
-"""Documents of a task's attempts."""
+"""The maximum number of documents of a task's attempts."""
 Signature = tuple[tuple[str, float, int], ...]
-"""Key, time and size of every document of a region: cached attempts are valid until one differs."""
+"""Key, time and size of every document of a region: cached attempts are valid until one of them differs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Documents:
-    """The attempts at each region; `are_there` is false if the folder of the run is not visible.
+    """The attempts at each region; `are_there` is false if this server does not see the folder of the run.
 
-    `tasks` have a folder, and `tasks_read` of these were looked into; the rest is more than one request may read.
+    `tasks` have a folder, and `tasks_read` of them were read; one request may not read more.
     """
 
     are_there: bool
@@ -74,7 +74,7 @@ def _attempts(
     try:
         return () if signature is None else _read(layout, region_id, signature)
     except (OSError, GraphCompilerError):
-        return ()  # of another user or version, not a document at all, or just being removed
+        return ()  # it belongs to another user or version, is not a document, or is being removed
 
 
 @lru_cache(maxsize=_KEPT)

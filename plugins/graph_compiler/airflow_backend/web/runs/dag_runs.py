@@ -36,7 +36,7 @@ class RunWithTries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TryRow:
-    """A try of a task; `is_current` marks the task's present row, also while it waits for the next try."""
+    """A try of a task; `is_current` marks the task's current row, also while it waits for the next try."""
 
     task_id: TaskId
     map_index: int
@@ -50,7 +50,7 @@ class TryRow:
 
 
 def newest_runs(session: Session, dag_id: str, *, limit: int) -> list[RunSummary]:
-    """Return the runs of a Dag, newest first; two queries."""
+    """Return the runs of a Dag, newest first, with two queries."""
     wanted = (
         select(DagRun, DagVersion.version_number)
         .join(DagVersion, DagVersion.id == DagRun.created_dag_version_id, isouter=True)
@@ -64,7 +64,7 @@ def newest_runs(session: Session, dag_id: str, *, limit: int) -> list[RunSummary
 
 
 def find_run(session: Session, dag_id: str, run_id: str) -> RunWithTries | None:
-    """Return one run of a compiled pipeline; None if there is none; three queries."""
+    """Return one run of a compiled pipeline, None if it does not exist, with three queries."""
     tagged = select(DagTag.dag_id).where(DagTag.dag_id == dag_id, DagTag.name == TAG)
     found = session.execute(
         select(DagRun, *_VERSION)
@@ -99,7 +99,7 @@ def find_run(session: Session, dag_id: str, run_id: str) -> RunWithTries | None:
 
 
 def last_runs(session: Session, dag_ids: Collection[str]) -> dict[str, LastRun]:
-    """Return the newest run of each Dag that has one; one query."""
+    """Return the newest run of each Dag that has one, with one query."""
     newest = (
         select(func.max(DagRun.id).label("id"))
         .where(DagRun.dag_id.in_(dag_ids))
@@ -157,7 +157,7 @@ def _try(  # noqa: PLR0913, PLR0917  # a row of `_columns`
 
 
 def _versions(session: Session, dag_id: str, run_ids: Collection[str]) -> Mapping[str, int]:
-    """Return the newest Dag version of each run's tasks: a cleared task takes the current version."""
+    """Return the newest Dag version among each run's tasks: a cleared task gets the current version."""
     wanted = (
         select(TaskInstance.run_id, func.max(DagVersion.version_number))
         .join(DagVersion, DagVersion.id == TaskInstance.dag_version_id)

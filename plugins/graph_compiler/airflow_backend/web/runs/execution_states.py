@@ -1,6 +1,6 @@
-"""Airflow's task states as Flink's states of an Execution: the one table.
+"""Airflow's task states as Flink's states of an Execution, in one table.
 
-A retry is a new Execution: if a task is up for retry, its last attempt has failed.
+A retry is a new Execution: if a task waits for a retry, its last attempt has failed.
 """
 
 from __future__ import annotations

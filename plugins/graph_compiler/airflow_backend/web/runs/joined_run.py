@@ -1,6 +1,6 @@
-"""Join a run's tries with the documents of its attempts. Pure.
+"""Join a run's tries with the documents of its attempts, as pure functions.
 
-Documents have reasons and metrics; Airflow knows the outcome of a worker that died without a report.
+The documents have reasons and metrics; Airflow knows the outcome of a worker that died without a report.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from graph_compiler.staging.executions.executions import RegionExecution
 _WAITING = (None, "scheduled", "up_for_retry")
 """States in which a task's current row may not be a separate try."""
 _STATES = {None if key is None else key.value: state for key, state in EXECUTION_STATES.items()}
-"""By their names in Airflow's database."""
+"""The states, by their names in Airflow's database."""
 
 
 def joined_run(
@@ -90,7 +90,7 @@ def joined_run(
 
 
 def without_reasons(run: ViewRun) -> ViewRun:
-    """Return the run without the failure reasons, which quote the tasks' logs, for users who may not read those."""
+    """Return the run without failure reasons, which quote the tasks' logs, for users who may not read those."""
     regions = (
         replace(
             region,
@@ -128,7 +128,7 @@ def _region(
 
 
 def _is_begun(row: TryRow, tries: Sequence[TryRow], left: Container[str]) -> bool:
-    """Whether a row is a try that has begun: while a task waits, its row repeats the previous try's number."""
+    """Whether a row is a try that has begun: while a task waits, its row repeats the number of the previous try."""
     if not row.is_current or row.execution_id in left:
         return True
     is_repeated = any(other.try_number == row.try_number for other in tries if other is not row)
@@ -156,7 +156,7 @@ def _airflow_state(row: TryRow) -> ExecutionState:
 
 
 def _state(row: TryRow | None, attempt: RegionExecution | None) -> ExecutionState:
-    """Return the state of the source that says it has ended; if neither does, the documents', which are more direct."""
+    """Return the state of the source that reports an end; if neither does, the documents', which are more direct."""
     if row is None:
         return attempt.state if attempt else ExecutionState.CREATED
     of_airflow = _airflow_state(row)

@@ -11,7 +11,7 @@ from graph_compiler.identifiers import RegionId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Links:
-    """Links to the attempts of a run. Airflow's pages are relative to where Airflow is served."""
+    """Links to the attempts of a run. Airflow's pages are relative to the address at which Airflow is served."""
 
     history_server: str | None
 
@@ -24,7 +24,7 @@ class Links:
         return f"{dag_run}/{task}?try_number={try_number}"
 
     def spark(self, application_id: str | None, live: str | None) -> str | None:
-        """Return Spark's UI while there is one; else its history server's page, if one is configured."""
+        """Return Spark's UI while it runs, then its page of the history server, if one is configured."""
         if live is not None and live.startswith(("http://", "https://")):
             return live
         if self.history_server is None or application_id is None:
@@ -33,5 +33,5 @@ class Links:
 
 
 def _quoted(name: str) -> str:
-    """Quote a name for a URL, whatever characters a document has in it."""
+    """Return a name quoted for a URL, whatever characters it has."""
     return quote(name, safe="", errors="replace")

@@ -1,4 +1,4 @@
-"""The value of a plain YAML scalar, by the core schema of YAML 1.2: null, true, false, numbers, else text."""
+"""The value of a plain YAML scalar by the core schema of YAML 1.2: null, true, false, a number, otherwise text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
 
 
 def scalar(text: str) -> Scalar:
-    """Return the value of an unquoted scalar. Infinities and NaN stay text: no parameter or option can be one."""
+    """Return the value of an unquoted scalar. Infinities and NaN stay text, since no parameter or option may be one."""
     if text in _NULL:
         return None
     if text in _BOOL:

@@ -1,4 +1,4 @@
-"""Read a text file by a user's path: a regular file of limited size, and optionally below a folder."""
+"""Read a text file by a user's path: a regular file of limited size, optionally only below a folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def read_bytes(path: Path, *, most: int) -> bytes:
 
     A FIFO or a device does not block.
     """
-    if not stat.S_ISREG(os.stat(path).st_mode):  # opening a device may have effects
+    if not stat.S_ISREG(os.stat(path).st_mode):  # opening a device may have side effects
         raise ValueError("it is not a regular file")
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         content = file.read(most + 1)
@@ -24,7 +24,7 @@ def read_bytes(path: Path, *, most: int) -> bytes:
 
 
 def file_below(folder: Path, name: str) -> Path:
-    """Return the path of a name in a file of declarations; raises ValueError for one in another place.
+    """Return the path for a name in a file of declarations; raises ValueError if it is in another place.
 
     It must be in the folder of that file, or anywhere in its pipelines folder, after following links.
     """

@@ -2,8 +2,8 @@
 
     read_tree("name: sales…", "pipelines/sales.yaml")   →   Node
 
-Scalars are those of YAML 1.2 (`on`, `no` and `2013-01-31` are text), and nothing is made of a tag. `<<` merges. What
-aliases stand for is counted before it is expanded, so a small file cannot become a large one.
+Scalars are those of YAML 1.2 (`on`, `no` and `2013-01-31` are text), and tags are refused. `<<` merges. Aliases count
+with their full content before they are expanded, so that a small file cannot become a large one.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from graph_compiler.projects.yaml.syntax.scalars import Scalar, scalar
 MAX_CHARACTERS = 1_000_000
 MAX_DEPTH = 40
 MAX_NODES = 50_000
-"""What a file may hold once each alias is replaced by what it stands for."""
+"""The maximum number of nodes in a file after each alias is replaced by its content."""
 MAX_PROBLEMS = 100
-"""How many are told of one file; anyone who has more has one mistake in many places."""
+"""The number of problems reported for one file: more of them are usually one mistake in many places."""
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MERGE = "<<"
 
@@ -49,7 +49,7 @@ class Node:
 
 @dataclass(slots=True)
 class _Open:
-    """A collection whose end is still to come."""
+    """A collection that has not ended yet."""
 
     node: Node
     anchor: str | None
@@ -84,7 +84,7 @@ class _Builder:
                 self.stop("the file has a second document", place, allowed="one pipeline in a file")
 
     def stop(self, message: str, place: Place, **words: str | None) -> None:
-        """Refuse the file at once: the rest could not be understood, or would cost too much."""
+        """Refuse the file at once, since the rest could not be understood, or would cost too much."""
         self.note(message, place, **words)
         raise self.refusal()
 

@@ -1,1 +1,1 @@
-"""A pipeline written as YAML: the calls that would declare it again."""
+"""Write a pipeline as YAML: the calls that would declare it again."""

@@ -2,8 +2,8 @@
 
     export_pipeline(flights.env.pipeline())   →   "name: flights …"
 
-Each transformation becomes the step whose call creates it; those that a call creates besides its operator (a join's two
-partitions) are skipped. So the steps are in the order of the ids, and reading them gives the same ids again.
+Each transformation becomes the step whose call creates it. Those that a call creates besides its operator (the two
+partitions of a join) are skipped. So the steps are in the order of the ids, and reading them gives the same ids again.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ def export_pipeline(pipeline: Pipeline, project: Path | None = None) -> str:
 class _Export:
     pipeline: Pipeline
     first: set[int]
-    """The sources of their own section, which keep their names."""
+    """The sources of the `sources` section, which keep their names."""
     last: set[int]
-    """The sinks of their own section, whose names are read by nobody."""
+    """The sinks of the `sinks` section, whose names no step reads."""
     by_id: dict[int, Transformation] = field(init=False)
     labels: dict[int, str] = field(init=False)
     made_by_others: set[int] = field(init=False)
@@ -107,7 +107,7 @@ class _Export:
             self.labels[t.id] = label
 
     def steps(self, listed: Sequence[Transformation]) -> list[Step]:
-        """Return steps without redundant keys: the previous step in `from`, names that are never read."""
+        """Return steps without redundant keys: `from` with the previous step, and names that no step reads."""
         kept = [t for t in self.pipeline.transformations if t.id not in self.made_by_others]
         inputs = {t.id: [self._made_from(id) for id in t.inputs] for t in kept}
         own = [t for t in listed if t.id in inputs]
@@ -202,7 +202,7 @@ def _from(read: Any) -> Step:
 
 
 def _made_with(transformation: Transformation, by_id: dict[int, Transformation]) -> list[int]:
-    """Return the partitions that the call of an operator creates before it: their ids end just below its own."""
+    """Return the partitions that the call of an operator creates before it: their ids are just below its own."""
     if not isinstance(transformation, PhysicalTransformation):
         return []
     operator = transformation.operator

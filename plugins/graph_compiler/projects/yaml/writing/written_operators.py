@@ -1,9 +1,9 @@
-"""Operators as the calls that create them: the inverse of `calls.py`, by the same signatures.
+"""Operators as the calls that create them: the inverse of `calls.py`, from the same signatures.
 
     filter(condition, *, rejects=None)     Filter("a > 1", "rest")     →   {filter: a > 1, rejects: rest}
 
-A parameter is the operator's field of the same name; default values are left out. The tables below list the differences
-between operator and call: a new operator whose fields are named like its parameters needs no line here.
+A parameter is the operator's field with the same name; default values are left out. The tables below list the
+differences between operator and call: a new operator whose fields are named like its parameters needs no line here.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from graph_compiler.projects.yaml.places import OPERATORS, snake
 from graph_compiler.projects.yaml.writing.written_values import Step, written_value
 
 CALLS: Mapping[type[Operator], str] = {
-    # One call for rows by key (Aggregate), all rows and rows in windows.
+    # One call for rows by key (Aggregate), for all rows, and for rows in windows.
     AggregateAll: "aggregate",
     WindowAggregate: "aggregate",
     # Flink's name for the call; the operator is its noun.
     Sink: "sink_to",
 }
-"""Calls that are not named as their operator."""
+"""Calls that are not named after their operator."""
 FIELDS: Mapping[str, str] = {
     "outputs": "tags",  # the outputs of `process` are the tags of its side outputs
     "sink": "connector",  # PyFlink's name of the parameter
@@ -93,7 +93,7 @@ def written_operator(operator: Operator, others: list[Any]) -> Step:
         if word not in operation.keys:  # a setting: written with the others
             continue
         value = _argument(operator, parameter, others)
-        if not number or not _goes_without_saying(value, parameter):
+        if not number or not _can_be_omitted(value, parameter):
             step[word] = value
     return {word: written_value(value) for word, value in step.items()}
 
@@ -119,7 +119,7 @@ def _argument(operator: Operator, parameter: Parameter, others: list[Any]) -> ob
     return value
 
 
-def _goes_without_saying(value: object, parameter: Parameter) -> bool:
+def _can_be_omitted(value: object, parameter: Parameter) -> bool:
     return value is None or value == parameter.default or value in ((), [], {})
 
 

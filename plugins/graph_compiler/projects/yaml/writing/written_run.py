@@ -1,4 +1,4 @@
-"""How a pipeline is run, written for YAML: its description, tags, schedule and parameters."""
+"""How a pipeline is run, as YAML: its description, tags, schedule and parameters."""
 
 from __future__ import annotations
 

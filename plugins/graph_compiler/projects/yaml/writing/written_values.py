@@ -74,14 +74,14 @@ _SETTINGS: Mapping[str, Callable[[PhysicalTransformation], object]] = {
     "disable_chaining": lambda t: _chaining(t) is ChainingStrategy.NEVER,
     "start_new_chain": lambda t: _chaining(t) is ChainingStrategy.HEAD,
 }
-"""Settings that are not the field of their name."""
+"""Settings that are not the field with their name."""
 _DEFINED = [
     name.removeprefix("set_") for kind in reversed(DataStream.__mro__) for name in vars(kind)
 ]
 
 
 def written_settings(transformation: PhysicalTransformation) -> Step:
-    """Return the settings of an operator without its name, in the order in which the API defines them."""
+    """Return the settings of an operator except its name, in the order in which the API defines them."""
     settings = transformation.settings
     found = {
         key: _SETTINGS[key](transformation) if key in _SETTINGS else getattr(settings, key)

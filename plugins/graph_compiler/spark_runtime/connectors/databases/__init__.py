@@ -1,1 +1,1 @@
-"""Databases on the driver: errors, names, marks, transactions, snapshots."""
+"""What the driver does in databases: errors, names, marks, transactions, snapshots."""

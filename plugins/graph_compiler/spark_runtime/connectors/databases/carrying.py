@@ -1,14 +1,14 @@
-"""Carry out a decision: its rows and its mark in one transaction. Only the mark shows whether it was done.
+"""Carry out a decision: its rows and its mark are written in one transaction. Only the mark shows that it was done.
 
-    staged?  mark?                                    (asked in this order: the mark is put before staged is dropped)
+    staged?  mark?                                    (in this order: the mark is inserted before staged is dropped)
       any    published     done: another execution has carried it out
       any    given up      PublicationConflictError
       no     none          the rows are lost: given up, PublicationConflictError
       yes    none          mark + rows [+ DROP staged], committed together
-                             └─ an error, the answer to COMMIT lost: ask for the mark again, on a new connection
+                             └─ an error, or the answer to COMMIT is lost: look for the mark on a new connection
 
-If the database commits definitions at once (MySQL, Oracle), a new table is first created empty, and the staged one is
-dropped afterwards: neither shows whether the rows are there.
+If the database commits definitions immediately (MySQL, Oracle), a new table is first created empty, and the staged
+table is dropped afterwards: neither step shows whether the rows are there.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ LOG = program_log.logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TablePublication(Publication):
-    """What one execution is about to do to a table: from the table beside it, named `staged`. Names are SQL.
+    """What one execution is about to do to a table. The rows come from the table beside it, `staged`. Names are SQL.
 
-    Decisions had this form before there were marks: the staged table was dropped in the transaction of the rows.
+    Decisions had this form before marks were introduced: the staged table was dropped in the transaction of the rows.
     """
 
     table: str
@@ -68,10 +68,10 @@ def marks_of(to: TablePublication, database: Database) -> Marks:
 
 
 def carry_out(to: TablePublication, database: Database) -> Refusal | None:
-    """Carry out a decision, unless it is done; return why the database permanently refuses it, else None.
+    """Carry out a decision, unless it is done; return why the database permanently refuses it, None if it does not.
 
-    Raises PublicationConflictError if the rows are lost, or if others have given it up; and the driver's errors if
-    the outcome is unknown: the decision stands.
+    Raises PublicationConflictError if the rows are lost or another execution has given the decision up, and the
+    driver's errors if the outcome is unknown: the decision stands.
     """
     is_staged = is_there(database, to.staged)
     if not isinstance(to, MarkedPublication):
@@ -98,7 +98,7 @@ def carry_out(to: TablePublication, database: Database) -> Refusal | None:
 
 
 def give_up(to: TablePublication, database: Database) -> bool:
-    """Decide that it will not be done; return False if another execution has done it already."""
+    """Decide that it will not be done; return False if another execution has already done it."""
     if isinstance(to, MarkedPublication):
         outcome = marks_of(to, database).give_up(to, to.mark)
         if outcome is MarkOutcome.PUBLISHED:
@@ -117,7 +117,7 @@ def drop_staged(to: TablePublication, database: Database) -> None:
 
 
 def discard_staged(to: TablePublication, database: Database) -> None:
-    """Drop the table beside the target if it exists; raises what the driver raises."""
+    """Drop the table beside the target if it exists; raises the driver's errors."""
     if is_there(database, to.staged):
         database.execute([f"DROP TABLE {to.staged}"])
 
@@ -137,7 +137,7 @@ def _refusal(error: Py4JJavaError) -> Refusal:
 
 
 def _run(to: TablePublication, mark: list[str], database: Database) -> Refusal | None:
-    """Run what was decided, with the mark first: a second execution waits for it before it changes anything."""
+    """Run what was decided, with the mark first, so that a second execution waits for it before it changes anything."""
     columns = ", ".join(map(database.quote, to.columns))
     drop = f"DROP TABLE {to.staged}"
     insert = f"INSERT INTO {to.table} ({columns}) SELECT {columns} FROM {to.staged}"
@@ -171,7 +171,7 @@ def _create_empty(to: TablePublication, database: Database) -> bool:
 
 
 def _merge(to: TablePublication, database: Database) -> str:
-    """Write standard SQL's MERGE; its aliases are names that no database keeps for itself."""
+    """Return standard SQL's MERGE; no database reserves the names of its aliases."""
     quote = database.quote
     on = " AND ".join(f"t_old.{quote(key)} = t_new.{quote(key)}" for key in to.keys)
     others = [quote(name) for name in to.columns if name not in to.keys]

@@ -1,12 +1,13 @@
-"""The record of carried out decisions, written in the transaction of the rows, so that both exist or neither.
+"""The record of finished decisions, written in the transaction of the rows, so that both exist or neither.
 
     graph_compiler_publications     in the schema of the target
     mark          outcome      target  pipeline  run_id  execution_id  marked_at
     5f0c…         published    …
     91ab…         given up     …
 
-A mark can be inserted once (it is the key): if an execution tries to carry out the same decision again, or to give it
-up, the database refuses and it reads the outcome. Publication numbers would not do: every staging root has its own.
+A mark is a primary key, so it can be inserted only once: if an execution tries to carry out the same decision again, or
+to give it up, the database refuses, and the execution reads the outcome. Publication numbers cannot be used instead:
+every staging root has its own.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ class Marks:
     table: str
 
     def make_ready(self) -> None:
-        """Create the table if needed, and try a mark: missing privileges are reported before any row moves.
+        """Create the table if needed, and test a mark: missing privileges are reported before any row is moved.
 
-        Raises PublicationError if the database refuses, and the driver's error for anything else.
+        Raises PublicationError if the database refuses, and the driver's error for any other problem.
         """
         try:
             if not self._is_there():
@@ -67,19 +68,19 @@ class Marks:
             ) from None
 
     def outcome(self, mark: str) -> MarkOutcome | None:
-        """Return the outcome of a decision, None if it is not carried out; raises what the driver raises."""
+        """Return the outcome of a decision, None if it is not finished; raises the driver's errors."""
         found = self.database.texts(f"SELECT outcome FROM {self.table} WHERE mark = '{mark}'")
         return MarkOutcome(found[0]) if found else None
 
     def statement(self, publication: Publication, mark: str, outcome: MarkOutcome) -> str:
-        """Return the statement that inserts a mark; it fails if there is one."""
+        """Return the statement that inserts a mark; it fails if the mark exists."""
         target = hashlib.sha256(publication.target.encode()).hexdigest()
         run = publication.identity
         whose = (run.owner, run.run_id, publication.execution_id)
         return _insert(self.table, mark, outcome, (target, *whose))
 
     def give_up(self, publication: Publication, mark: str) -> MarkOutcome:
-        """Decide that it will not be carried out; return PUBLISHED if another execution has done it already."""
+        """Decide that it will not be carried out; return PUBLISHED if another execution has already done it."""
         try:
             self.database.execute([self.statement(publication, mark, MarkOutcome.GIVEN_UP)])
         except Py4JJavaError:
@@ -93,7 +94,7 @@ class Marks:
         try:
             self.database.execute([f"CREATE TABLE {self.table} ({_COLUMNS})"])
         except Py4JJavaError:
-            if not self._is_there():  # else another driver has created it in the meantime
+            if not self._is_there():  # otherwise, another driver has created it in the meantime
                 raise
 
     def _is_there(self) -> bool:

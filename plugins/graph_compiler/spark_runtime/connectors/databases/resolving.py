@@ -1,4 +1,4 @@
-"""Find the table of a name by asking the database: an error is never taken for a missing table.
+"""Find the table of a name in the database itself: an error is never mistaken for a missing table.
 
 orders         ┐
 public.orders  ├─▶  "public"."orders" of shop, existing or not  one table, one place in the ledger
@@ -30,7 +30,7 @@ _NO_SUCH_TABLE = frozenset({"42P01", "42S02", "42704", "42X05", "42000", "S0002"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedTable:
-    """A table as one database knows it. `name` and `schema` are SQL; `place` is the same for all its spellings."""
+    """A table as its database names it. `name` and `schema` are SQL; `place` is the same for all its spellings."""
 
     name: str
     schema: str
@@ -43,7 +43,7 @@ class ResolvedTable:
 
 
 def resolve(database: Database) -> ResolvedTable:
-    """Return the table a sink's connector names.
+    """Return the table that a sink's connector names.
 
     Raises PublicationError if the name is not that of a table we may write, and the driver's errors.
     """
@@ -69,7 +69,7 @@ def resolve(database: Database) -> ResolvedTable:
 
 
 def is_there(database: Database, name: str) -> bool:
-    """Whether a table of ours exists, by its SQL name; raises what the driver raises."""
+    """Whether a table of ours exists, by its SQL name; raises the driver's errors."""
     with database.connection() as connection:
         about = connection.getMetaData()
         if str(about.getDatabaseProductName()) == "PostgreSQL":
@@ -149,7 +149,7 @@ _Kept = tuple[str | None, str | None, str]
 
 def _kept(connection: Any, parts: tuple[NamePart, ...]) -> _Kept:
     about = connection.getMetaData()
-    *qualifiers, last = (_as_kept(part, about) for part in parts)
+    *qualifiers, last = (_in_stored_case(part, about) for part in parts)
     catalog, schema = connection.getCatalog(), connection.getSchema()
     if qualifiers and about.supportsSchemasInTableDefinitions():
         catalog = qualifiers[-2] if qualifiers[1:] else catalog
@@ -178,7 +178,7 @@ def _answers(database: Database, connection: Any, name: str) -> bool:
     return True
 
 
-def _as_kept(part: NamePart, about: Any) -> str:
+def _in_stored_case(part: NamePart, about: Any) -> str:
     if not part.is_plain:
         return part.text
     if about.storesUpperCaseIdentifiers():

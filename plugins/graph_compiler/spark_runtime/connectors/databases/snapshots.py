@@ -1,10 +1,10 @@
-"""One snapshot for everything a region reads from a database, in any number of reads and splits.
+"""One snapshot for everything that a region reads from a database, in any number of reads and splits.
 
     driver      BEGIN REPEATABLE READ; SELECT pg_export_snapshot()     stays open until the region has ended
     each task   SET TRANSACTION SNAPSHOT '…'; SELECT … FROM orders      by Spark's sessionInitStatement
 
-PostgreSQL can share a snapshot between connections. In other databases two queries may see two states: a source that
-is read more than once is refused, unless its declaration accepts that.
+PostgreSQL can share a snapshot between connections. In other databases, two queries may see two states, so a source
+that is read more than once is refused, unless its declaration accepts that.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from graph_compiler.spark_runtime.connectors.databases.sql_errors import databas
 from graph_compiler.spark_runtime.spark_internals.java import Py4JError, Py4JJavaError
 
 Pin = Callable[[Connector, int, int | None], Connector]
-"""Makes all reads of a source the same; takes the source, the number of reads, and its parallelism."""
+"""Makes all reads of a source see the same rows; takes the source, the number of reads, and its parallelism."""
 _INIT = "sessioninitstatement"
 _TRANSACTION = re.compile(
     r"(^|;)\s*(begin|start|commit|end|rollback|abort|prepare\s+transaction|set\s+transaction)\b",
@@ -39,7 +39,7 @@ _WAYS_OUT = (
 
 
 def as_it_is(connector: Connector, _times: int, _parallelism: int | None) -> Connector:
-    """Return a source unchanged: its rows are given, or read only once."""
+    """Return a source unchanged: its rows are given, or it is read only once."""
     return connector
 
 
@@ -55,7 +55,7 @@ def shared_snapshots(spark: SparkSession) -> Iterator[Pin]:
 
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
-    """The snapshot of an open transaction, by its exported name; or why there is none."""
+    """The snapshot of an open transaction, by its exported name; or the reason why there is none."""
 
     id: str | None
     why_not: str = ""
@@ -115,7 +115,7 @@ class _Snapshots:
             connection.setAutoCommit(False)
             for statement in (
                 "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
-                # The connection is idle, and must stay open: as long as a long task, not forever.
+                # The connection is idle and must stay open: as long as a long task, but not forever.
                 f"SET LOCAL idle_in_transaction_session_timeout = '{_LONGEST_IDLE}'",
             ):
                 database.run(connection, statement)
@@ -132,7 +132,7 @@ class _Snapshots:
 
 
 def _reading(connector: Jdbc, snapshot: str) -> Jdbc:
-    """Return the source with sessions that begin in a snapshot, then run the declared sessionInitStatement."""
+    """Return the source with sessions that start in a snapshot, then run the declared sessionInitStatement."""
     options = as_pairs(connector.options)
     own = next((str(value) for key, value in options if key.lower() == _INIT), "")
     if found := _TRANSACTION.search(own):
@@ -143,7 +143,7 @@ def _reading(connector: Jdbc, snapshot: str) -> Jdbc:
         )
     fetched = dict(connector.connection_properties()).get("fetchsize") or "0"
     size = next((value for key, value in options if key.lower() == "fetchsize"), fetched)
-    # If rows are fetched in parts, Spark has switched autocommit off, and the driver begins the transaction.
+    # If rows are fetched in batches, Spark has turned autocommit off, and the driver begins the transaction.
     begins = "BEGIN" if str(size) == "0" else "SET TRANSACTION"
     statement = f"{begins} ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '{snapshot}'"
     rest = tuple((key, value) for key, value in options if key.lower() != _INIT)

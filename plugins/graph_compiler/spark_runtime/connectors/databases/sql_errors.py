@@ -13,13 +13,13 @@ from graph_compiler.spark_runtime.spark_internals.java import Py4JJavaError, is_
 
 _MOST_LINKS = 50
 _FINAL = re.compile(r"0A|21|22|23|27|2F|38|39|42|44|54|55000|P0")
-"""Errors that the same statement on the same rows gets again: the statement or the rows were refused.
+"""Errors that the same statement would get again with the same rows: the statement or the rows were refused.
 
 0A not supported · 21 too many rows for one (merge) · 22 data · 23 constraints · 27, 2F, 38, 39 and P0 of triggers and
 functions · 42 names, types and rights · 44 a view's check · 54 beyond a limit (a key too long for its index) ·
-55000 a table that cannot take rows as it is (a view). Anything else may pass: 08 connection, 25006 read only (a
-standby), 28 login, 40 deadlock and serialization, 53 resources, 55P03 lock timeout, 57 shutdown and statement timeout,
-58 system, XX internal, and whatever has no SQLSTATE.
+55000 a table that cannot take rows in its state (a view). Other errors may be temporary: 08 connection, 25006 read
+only (a standby), 28 login, 40 deadlock and serialization, 53 resources, 55P03 lock timeout, 57 shutdown and statement
+timeout, 58 system, XX internal, and any error without an SQLSTATE.
 """
 _CHANGED = frozenset({"42P01", "42S02", "42703", "42S22", "42804"})
 """The table or a column is gone, or its type differs: it has changed since it was checked."""
@@ -44,7 +44,7 @@ def database_words(error: Py4JJavaError) -> str:
 
 
 def is_refusal(error: Py4JJavaError) -> bool:
-    """Whether a statement would be refused again, because of its text or the rows."""
+    """Whether a statement would be refused again, because of its text or its rows."""
     return _FINAL.match(sql_state(error)) is not None
 
 
@@ -58,7 +58,7 @@ def _sql_exceptions(java: Any) -> Iterator[Any]:
 
 
 def _links(java: Any) -> Iterator[Any]:
-    """Return an exception, its causes and those that came with it, each once; a chain may lead back into itself."""
+    """Return an exception, its causes and its suppressed or next exceptions, each once; a chain may contain a cycle."""
     waiting, seen = [java], 0
     while waiting and seen < _MOST_LINKS:
         current = waiting.pop(0)
