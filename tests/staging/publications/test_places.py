@@ -99,7 +99,7 @@ def test_a_templated_password_is_refused() -> None:
 
 def test_secrets_are_found_wherever_they_are_in_the_order_of_the_declaration() -> None:
     source = Jdbc(Secret("c", "url"), table="t", password=Secret("c"))
-    sink = Parquet("/out", options={"key": Secret("d", "k")})
+    sink = Parquet("/out", options={"parquet.encryption.key": Secret("d", "k")})
     secrets = list(values_within(region(source, sink), Secret))
     assert secrets == [Secret("c", "url"), Secret("c"), Secret("d", "k")]
 
