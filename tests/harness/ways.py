@@ -1,18 +1,22 @@
-"""The four ways an operator can run: in one task with the next or not, its parallelism set or left to Spark.
-
-Two of them cover both values of each factor, and always run; the other two complete the square in `make test-long`.
-"""
+"""The four ways an operator can run: in one task or cut from the next, its parallelism set or left to Spark."""
 
 import pytest
 
 FUSED, STAGED = "ALL_EXCHANGES_PIPELINED", "ALL_EXCHANGES_BLOCKING"
+_WAYS = {
+    "fused-unset": (FUSED, None),
+    "staged-set": (STAGED, 3),
+    "fused-set": (FUSED, 3),
+    "staged-unset": (STAGED, None),
+}
 
-every_way = pytest.mark.parametrize(
-    ("mode", "parallelism"),
-    [
-        pytest.param(FUSED, None, id="fused-unset"),
-        pytest.param(STAGED, 3, id="staged-set"),
-        pytest.param(FUSED, 3, id="fused-set", marks=pytest.mark.long),
-        pytest.param(STAGED, None, id="staged-unset", marks=pytest.mark.long),
-    ],
-)
+
+def ways(*always: str) -> pytest.MarkDecorator:
+    """Run a test in all four ways, with `mode` and `parallelism`; but for `always`, in `make test-long` only."""
+    return pytest.mark.parametrize(
+        ("mode", "parallelism"),
+        [
+            pytest.param(*way, id=name, marks=[] if name in always else [pytest.mark.long])
+            for name, way in _WAYS.items()
+        ],
+    )

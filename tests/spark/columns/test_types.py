@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler import FunctionSource, Parquet, StreamExecutionEnvironment
 from graph_compiler.deployment.documents.report import ThrowableType
 from tests.conftest import with_options
-from tests.harness.ways import every_way
+from tests.harness.ways import ways
 from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark
@@ -78,7 +78,7 @@ def texts(rows: DataFrame) -> list[str]:
     return sorted(row.json for row in as_json.collect())
 
 
-@every_way
+@ways("fused-unset", "staged-set")
 def test_schema_and_rows_survive_staging(
     mode: str,
     parallelism: int | None,

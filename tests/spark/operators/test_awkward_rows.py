@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from graph_compiler import DataStream, Parquet, StreamExecutionEnvironment
 from tests.conftest import with_options
 from tests.harness.reference import Row, expected
-from tests.harness.ways import every_way
+from tests.harness.ways import ways
 from tests.spark.conftest import RunPipeline
 
 pytestmark = pytest.mark.spark
@@ -84,7 +84,7 @@ CASES = {
 }  # fmt: skip
 
 
-@every_way
+@ways("fused-unset", "staged-set")
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_rows_are_those_duckdb_gives(
     case: Case,

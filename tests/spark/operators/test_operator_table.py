@@ -21,7 +21,7 @@ from graph_compiler.declaration.operators import Operator, Sink, Source
 from graph_compiler.declaration.transformations import PhysicalTransformation
 from tests.architecture.test_modules import leaves
 from tests.conftest import with_options
-from tests.harness.ways import every_way
+from tests.harness.ways import ways
 from tests.spark import functions
 from tests.spark.conftest import RunPipeline
 
@@ -286,7 +286,7 @@ def inputs(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return folder
 
 
-@every_way
+@ways("staged-set")
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_rows_are_those_of_the_operation_directly_in_spark(
     case: Case,

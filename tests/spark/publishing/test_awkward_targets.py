@@ -34,7 +34,11 @@ def settings(mode: str, **more: object) -> dict[str, Any]:
     return {"mode": mode} | ({"keys": ("id",)} if mode == "merge" else {}) | more
 
 
-@pytest.mark.parametrize("column", ["_day", "empty-seats", "part-x", "a=b", "k%41", "_"])
+@pytest.mark.parametrize(
+    "column",
+    ["_day", "empty-seats", "a=b"]
+    + [pytest.param(name, marks=pytest.mark.long) for name in ("part-x", "k%41", "_")],
+)
 @pytest.mark.parametrize("mode", MODES)
 def test_a_run_counts_once_whatever_its_partition_column_is_called(
     mode: str, column: str, spark: SparkSession, sinks: Sinks, tmp_path: Path
