@@ -73,13 +73,17 @@ def required_columns(spark: SparkSession, files: list[str]) -> frozenset[str]:
 def _parquet_opener(spark: SparkSession) -> Callable[[str], Any]:
     """Return a function that opens a Parquet file at its footer.
 
-    Classes are looked up once: a result may have thousands of files.
+    Classes are looked up and options read once: a result may have thousands of files, and without options parquet-java
+    reads Hadoop's configuration files for each.
     """
     hadoop_path = java_class(spark, "org.apache.hadoop.fs.Path")
     input_file = java_class(spark, "org.apache.parquet.hadoop.util.HadoopInputFile")
     reader = java_class(spark, "org.apache.parquet.hadoop.ParquetFileReader")
     configuration = hadoop_configuration(spark)
-    return lambda name: reader.open(input_file.fromPath(hadoop_path(name), configuration))
+    options = (
+        java_class(spark, "org.apache.parquet.HadoopReadOptions").builder(configuration).build()
+    )
+    return lambda name: reader.open(input_file.fromPath(hadoop_path(name), configuration), options)
 
 
 def _is_required(column: Any) -> bool:
