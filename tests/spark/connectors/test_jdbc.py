@@ -416,6 +416,17 @@ def test_error_if_exists_rerun_keeps_equally_many_rows_of_another_run(
     assert postgres.sql("SELECT id FROM sales ORDER BY id") == [("7",), ("8",)]
 
 
+def test_error_if_exists_rerun_is_possible_after_others_have_added_nothing(
+    sinks: Sinks, postgres: Postgres, spark: SparkSession
+) -> None:
+    sales = jdbc(postgres, "sales")
+    sinks.write(sales, spark.range(1), run="r2", mode="append")
+    sinks.write(sales, spark.range(2), run="r1", mode="overwrite")
+    sinks.write(sales, spark.range(1), run="r2", mode="append")  # a run appends once
+    sinks.write(sales, spark.range(3), run="r1", mode="error-if-exists")
+    assert postgres.sql("SELECT id FROM sales ORDER BY id") == [("0",), ("1",), ("2",)]
+
+
 @pytest.mark.parametrize(
     ("query", "words"),
     [

@@ -482,3 +482,14 @@ def test_what_others_have_given_up_or_published_before_is_not_since(
     others.give_up(decided(others, target, "refused"))
     assert not ledger.others_since(str(target), mine, before=3)
     assert ledger.others_since(str(target), replace(mine, target="/elsewhere"), before=3)
+
+
+def test_what_others_have_confirmed_is_no_change(ledger: Ledger, target: Path) -> None:
+    others = of_another_run(ledger)
+    first = decided(others, target, "first")
+    settle(others, target)
+    mine = decided(ledger, target, "mine")
+    settle(ledger, target)
+    again = Confirmation.of(first, instead_of=intended(others, target, "again"))
+    others.confirm(again, lambda _: None)
+    assert not ledger.others_since(str(target), mine, before=3)

@@ -116,15 +116,18 @@ class Ledger:
         return tuple(found)
 
     def others_since(self, target: str, own: Publication, before: int) -> bool:
-        """Whether other runs have published to the target after this one, or may have: a record may be unreadable."""
+        """Whether other runs have changed the target after this one, or may have: a record may be unreadable."""
         since = own.number + 1 if own.target == target else 0
         for number in range(since, before):
             try:
                 is_own = self._is_of_this_run(self.records.document(target, number))
+                is_change = not is_own and not isinstance(
+                    self.records.publication(target, number), Confirmation
+                )
             except DamagedDocumentError:
-                is_own = False
+                is_change = True
             if (
-                not is_own
+                is_change
                 and ending(self.store, self.layout.done(target, number)) is not Ending.GIVEN_UP
             ):
                 return True
