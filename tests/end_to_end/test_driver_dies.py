@@ -21,7 +21,10 @@ from graph_compiler.staging.store.local_store import LocalStore
 from tests.end_to_end.conftest import ROOT, Home
 from tests.harness.reference import assert_same_rows, expected, published, reports
 
-pytestmark = pytest.mark.e2e
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.long,  # three applications; `make test-faults` kills real drivers at many more points
+]
 Found = TypeVar("Found")
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 FUSED, STAGED = "ALL_EXCHANGES_PIPELINED", "ALL_EXCHANGES_BLOCKING"
-_WAYS = {
+WAYS = {
     "fused-unset": (FUSED, None),
     "staged-set": (STAGED, 3),
     "fused-set": (FUSED, 3),
@@ -17,6 +17,6 @@ def ways(*always: str) -> pytest.MarkDecorator:
         ("mode", "parallelism"),
         [
             pytest.param(*way, id=name, marks=[] if name in always else [pytest.mark.long])
-            for name, way in _WAYS.items()
+            for name, way in WAYS.items()
         ],
     )

@@ -106,6 +106,7 @@ def test_a_sink_that_loses_or_doubles_a_row_is_found(
     assert words is not None, look.line
 
 
+@pytest.mark.long  # it may need hundreds of steps
 def test_a_store_that_lets_two_executions_decide_is_found(
     quiet: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

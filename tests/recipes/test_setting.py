@@ -28,7 +28,9 @@ RECIPE = (
 )
 
 
-@pytest.mark.parametrize("what", ["declaration", pytest.param("spark", marks=pytest.mark.spark)])
+@pytest.mark.parametrize(
+    "what", ["declaration", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.long])]
+)
 def test_a_setting_that_reaches_spark_touches_few_files(what: str) -> None:
     assert len({edit.file for edit in RECIPE}) <= MOST_FILES
     with changed_package(RECIPE) as package:

@@ -118,6 +118,7 @@ def test_an_empty_result_is_readable(
     ] == ["a"]
 
 
+@pytest.mark.long  # a session of its own, which retries tasks
 def test_rows_are_counted_exactly_when_tasks_are_retried(tmp_path: Path) -> None:
     script = f'''
 import sys

@@ -192,6 +192,7 @@ def test_a_driver_whose_function_exits_with_0_exits_with_its_failures_code(tmp_p
     assert failure.operator == "bad"
 
 
+@pytest.mark.long  # a driver of its own
 def test_a_workers_memory_is_limited_by_its_group(
     tmp_path: Path,
 ) -> None:
@@ -208,6 +209,7 @@ def test_a_workers_memory_is_limited_by_its_group(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long  # 100 MB of output
 def test_a_drivers_output_is_bounded_and_it_ends_with_its_work(
     tmp_path: Path,
 ) -> None:

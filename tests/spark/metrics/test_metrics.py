@@ -101,6 +101,7 @@ def shown_by_spark(spark: SparkSession, stage_ids: tuple[int, ...]) -> set[str]:
     return {str(store.lastStageAttempt(id).description().get()) for id in stage_ids}
 
 
+@pytest.mark.long  # a whole pipeline; the cases below are smaller
 def test_staging_each_vertex_leaves_few_counts_unknown(
     run_pipeline: RunPipeline, january: Path, tmp_path: Path
 ) -> None:

@@ -1,10 +1,11 @@
 """Every operator returns the rows of the operation directly in Spark: fused or staged, with parallelism set or not."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
@@ -21,7 +22,7 @@ from graph_compiler.declaration.operators import Operator, Sink, Source
 from graph_compiler.declaration.transformations import PhysicalTransformation
 from tests.architecture.test_modules import leaves
 from tests.conftest import with_options
-from tests.harness.ways import ways
+from tests.harness.ways import WAYS
 from tests.spark import functions
 from tests.spark.conftest import RunPipeline
 
@@ -286,8 +287,34 @@ def inputs(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return folder
 
 
-@ways("staged-set")
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+STAGED_TOO = frozenset(
+    {
+        *(
+            "filter",
+            "rejects",
+            "sort",
+            "apply_in_pandas",
+            "sql of two",
+            "aggregate",
+            "session window",
+        ),
+        *("deduplicate by key and order", "join", "join with a broadcast side", "interval_join"),
+        *("connect", "union", "except all", "iterate"),
+    }
+)
+"""Cases that are always tried in both ways: one for each way to take rows from the tasks before."""
+
+
+def ways() -> Iterator[ParameterSet]:
+    """Yield each case in each way; most that stage between operators are for `make test-long`."""
+    for name, case in CASES.items():
+        for way, settings in WAYS.items():
+            is_quick = way == "fused-unset" or (way == "staged-set" and name in STAGED_TOO)
+            marks = [] if is_quick else [pytest.mark.long]
+            yield pytest.param(case, *settings, id=f"{name}-{way}", marks=marks)
+
+
+@pytest.mark.parametrize(("case", "mode", "parallelism"), list(ways()))
 def test_rows_are_those_of_the_operation_directly_in_spark(
     case: Case,
     mode: str,

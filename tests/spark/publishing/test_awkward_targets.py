@@ -36,8 +36,8 @@ def settings(mode: str, **more: object) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "column",
-    ["_day", "empty-seats", "a=b"]
-    + [pytest.param(name, marks=pytest.mark.long) for name in ("part-x", "k%41", "_")],
+    ["_day", "empty-seats"]
+    + [pytest.param(name, marks=pytest.mark.long) for name in ("part-x", "a=b", "k%41", "_")],
 )
 @pytest.mark.parametrize("mode", MODES)
 def test_a_run_counts_once_whatever_its_partition_column_is_called(

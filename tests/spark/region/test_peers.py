@@ -80,13 +80,8 @@ def test_the_fused_pipeline_equals_the_handwritten_job_in_rows_and_plans(
     assert _by_sink(executed_plans(spark, before)) == by_hand.plans
 
 
-@pytest.mark.parametrize(
-    "env",
-    [
-        pytest.param(env, id=name, marks=[] if name == "declared" else [pytest.mark.long])
-        for name, env in OURS.items()
-    ],
-)
+@pytest.mark.long  # test_cuts_change_nothing has less to do for the same
+@pytest.mark.parametrize("env", OURS.values(), ids=OURS.keys())
 def test_the_fully_staged_pipeline_equals_the_handwritten_job_in_rows(
     env: StreamExecutionEnvironment, by_hand: ByHand, run_pipeline: RunPipeline, tmp_path: Path
 ) -> None:

@@ -124,7 +124,7 @@ SMALL = st.lists(
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(one=SMALL, other=SMALL)
 def test_checksums_are_equal_exactly_where_the_rows_are(
