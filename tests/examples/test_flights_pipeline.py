@@ -7,6 +7,8 @@ import pytest
 from graph_compiler.testing import CompiledPlan, PipelineResult, Rows
 from pipelines.flights import env
 
+pytestmark = pytest.mark.spark
+
 FLIGHTS = (
     "year INT, month INT, day INT, dep_time INT, arr_delay DOUBLE, carrier STRING, tailnum STRING, "
     "origin STRING, dest STRING, hour INT, time_hour TIMESTAMP"
@@ -32,7 +34,6 @@ def sources(*flights: dict[str, object], weather: tuple[dict[str, object], ...] 
     }
 
 
-@pytest.mark.spark
 def test_a_flight_that_did_not_leave_is_cancelled_and_in_no_other_report(pipeline_run: Run) -> None:
     result = pipeline_run(
         env, sources(TO_LAX | {"arr_delay": 20}, TO_LAX | {"dep_time": None, "dest": "SFO"})
@@ -42,7 +43,6 @@ def test_a_flight_that_did_not_leave_is_cancelled_and_in_no_other_report(pipelin
     result.assert_rows("lateness", [{"dest": "LAX", "flights": 1}])
 
 
-@pytest.mark.spark
 def test_a_diverted_flight_counts_as_flown_and_breaks_the_contract_that_warns(
     pipeline_run: Run,
 ) -> None:
@@ -55,7 +55,6 @@ def test_a_diverted_flight_counts_as_flown_and_breaks_the_contract_that_warns(
     )
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize(("late_after", "late"), [(15, 2), (30, 1)])
 def test_the_run_sets_what_counts_as_late(late_after: int, late: int, pipeline_run: Run) -> None:
     flights = (TO_LAX | {"arr_delay": delay} for delay in (10, 20, 40))
@@ -65,7 +64,6 @@ def test_the_run_sets_what_counts_as_late(late_after: int, late: int, pipeline_r
     result.assert_rows("lateness", [{"flights": 3, "late_flights": late}])
 
 
-@pytest.mark.spark
 def test_weather_is_joined_by_airport_and_hour(pipeline_run: Run) -> None:
     elsewhere = TO_LAX | {"origin": "EWR", "arr_delay": 5}
     result = pipeline_run(

@@ -10,6 +10,8 @@ from tests.faults.cases import KILL_POINTS, KILLS, all_cases, every_order
 from tests.faults.plan import Fault, Plan, Point
 from tests.faults.workloads import SINK_MODES, WORKLOADS, Workload
 
+pytestmark = pytest.mark.spark  # the workloads import duckdb
+
 
 @pytest.mark.parametrize("seed", range(20))
 def test_both_pipelines_have_at_least_forty_cases(seed: int) -> None:

@@ -3,11 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from graph_compiler.graphs.execution import ExecutionState
 from tests.faults.cases import Case
 from tests.faults.facts import Attempt, Facts, leftovers, outcome, problems
 from tests.faults.plan import Fault, Point
 from tests.faults.results import Result, Results
+
+pytestmark = pytest.mark.spark  # the workloads import duckdb
 
 RESULT = Result(
     case="a",

@@ -25,6 +25,8 @@ NAMES = [
     *("_common_metadata.x", "_common_metadata=1", "k=_1", "k=.1", "empty-1", "x\n", "*", "{a,b}"),
 ]
 
+pytestmark = pytest.mark.spark
+
 
 @pytest.fixture
 def rows(spark: SparkSession, tmp_path: Path) -> Path:
@@ -66,7 +68,6 @@ def sparks_rule(spark: SparkSession) -> Callable[[str], bool]:
     return lambda name: bool(module.shouldFilterOutPathName(name, hidden))
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("name", NAMES)
 def test_hidden_names_are_those_that_spark_hides(
     name: str, sparks_rule: Callable[[str], bool]
@@ -74,7 +75,6 @@ def test_hidden_names_are_those_that_spark_hides(
     assert is_hidden(name) is sparks_rule(name)
 
 
-@pytest.mark.spark
 def test_files_and_folders_at_every_level_are_those_that_spark_lists_and_reads(
     spark: SparkSession, rows: Path, tmp_path: Path
 ) -> None:
@@ -88,7 +88,6 @@ def test_files_and_folders_at_every_level_are_those_that_spark_lists_and_reads(
     assert data_files(folder) == listed(spark, folder)
 
 
-@pytest.mark.spark
 def test_columns_with_underscores_are_partitions_as_spark_reads_them(
     spark: SparkSession, rows: Path, tmp_path: Path
 ) -> None:
@@ -97,7 +96,6 @@ def test_columns_with_underscores_are_partitions_as_spark_reads_them(
     assert files_with_rows(tmp_path / "out") == {"_day=1/a", "_day=2/b", "_day=2/_d=e"}
 
 
-@pytest.mark.spark
 def test_links_are_followed_as_spark_follows_them(
     spark: SparkSession, rows: Path, tmp_path: Path
 ) -> None:
