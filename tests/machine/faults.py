@@ -13,7 +13,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,7 +89,7 @@ class Fate:
     def _strike(self, kind: str, what: str, do: Callable[[], Any]) -> Any:
         if kind in ("death", "death after"):
             if kind == "death after":
-                do()
+                _lose(do())
             self.is_dead = True
             raise Died
         if kind == "slow":
@@ -97,8 +97,14 @@ class Fate:
                 self.meanwhile()
             return do()
         if kind in ("answer lost", "answered twice"):
-            do()
+            _lose(do())
             if kind == "answered twice":
                 return do()
         error, code = _ERRORS[kind]
         raise error(code, f"{os.strerror(code)} (injected)", what)
+
+
+def _lose(answer: Any) -> None:
+    """Let nobody have an answer; a listing that nobody closes is a warning."""
+    if isinstance(answer, Iterator) and hasattr(answer, "close"):
+        answer.close()

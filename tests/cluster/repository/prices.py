@@ -1,0 +1,3 @@
+"""A module beside the package."""
+
+FACTOR = 2.5

@@ -1,0 +1,3 @@
+"""A module that no import statement names."""
+
+TAX = 1.5

@@ -1,0 +1,147 @@
+"""What executors import: the packages of functions and this one, in the same bytes for the same files."""
+
+import importlib
+import io
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from graph_compiler.declaration import source_digest as source_digest_module
+from graph_compiler.declaration.source_digest import source_digest
+from graph_compiler.errors import CodeArchiveError
+from graph_compiler.projects import code_archive
+from graph_compiler.projects.code_archive import CodeArchive, pack
+
+FILES = {
+    "stock/steps.py": "from rates import RATE\nfrom stock.deep.below import x\n",
+    "stock/deep/__init__.py": "",
+    "stock/deep/below.py": "x = 1\n",
+    "stock/found_at_run_time.py": "y = 2\n",
+    "stock/prices.csv": "1,2\n",
+    "stock/.git/hook.py": "",
+    "rates.py": "RATE = 3\n",
+    "unrelated/__init__.py": "",
+}
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return a folder with a package without `__init__.py`, as pipelines/ is, and a module beside it."""
+    root = tmp_path / "repository"
+    for name, text in FILES.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    monkeypatch.syspath_prepend(root)
+    importlib.import_module("stock.steps")
+    yield root
+    for name in [it for it in sys.modules if it.partition(".")[0] in ("stock", "rates")]:
+        del sys.modules[name]
+    source_digest.cache_clear()
+
+
+def names(archive: CodeArchive) -> set[str]:
+    found = zipfile.ZipFile(io.BytesIO(archive.content)).namelist()
+    assert len(set(found)) == len(found)
+    return {name for name in found if not name.endswith("/")}
+
+
+def of_users(archive: CodeArchive) -> set[str]:
+    return {name for name in names(archive) if not name.startswith("graph_compiler/")}
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_package_is_packed_whole_with_what_it_imports_beside_it() -> None:
+    assert of_users(pack(["stock.steps"])) == {
+        "stock/steps.py",
+        "stock/deep/__init__.py",
+        "stock/deep/below.py",
+        "stock/found_at_run_time.py",
+        "rates.py",
+    }
+
+
+def test_this_package_is_always_packed_and_installed_ones_are_not() -> None:
+    archive = pack(["json", "pytest"])
+    assert of_users(archive) == set()
+    assert "graph_compiler/spark_runtime/main.py" in names(archive)
+
+
+def test_the_same_files_give_the_same_bytes(repository: Path) -> None:
+    before = pack(["stock.steps", "rates"])
+    (repository / "stock/steps.py").chmod(0o700)
+    os.utime(repository / "rates.py", (1, 1))
+    (repository / "stock/deep/__pycache__").mkdir(exist_ok=True)
+    (repository / "stock/deep/__pycache__/below.py").touch()
+    (repository / "unrelated/more.py").touch()
+    assert pack(["rates", "stock.steps", "stock.steps"]) == before
+    (repository / "stock/found_at_run_time.py").write_text("y = 3\n")
+    assert pack(["stock.steps"]).digest != before.digest
+
+
+def test_a_python_without_any_package_imports_the_archive(repository: Path, tmp_path: Path) -> None:
+    path = tmp_path / "code.zip"
+    path.write_bytes(pack(["stock.steps"]).content)
+    (repository / "rates.py").unlink()
+    program = (
+        f"import sys; sys.path.insert(0, {str(path)!r})\n"
+        "import stock.steps, stock.found_at_run_time, graph_compiler\n"
+        "from graph_compiler import Csv, StreamExecutionEnvironment\n"
+        "print(stock.steps.RATE, stock.steps.__file__, graph_compiler.__file__)"
+    )
+    said = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True
+    )
+    assert said.stdout.split() == [
+        "3",
+        f"{path}/stock/steps.py",
+        f"{path}/graph_compiler/__init__.py",
+    ]
+
+
+def test_two_packages_of_one_name_are_refused(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    (other / "stock").mkdir(parents=True)
+    (other / "stock/more.py").touch()
+    monkeypatch.syspath_prepend(other)
+    sys.modules["stock"].__path__ = [str(repository / "stock"), str(other / "stock")]
+    importlib.import_module("stock.more")
+    with pytest.raises(CodeArchiveError, match="two folders have a package or module 'stock'"):
+        pack(["stock.steps", "stock.more"])
+
+
+def test_too_much_is_refused(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(code_archive, "MOST_BYTES", 1000)
+    (repository / "stock/found_at_run_time.py").write_text("#" * 1001)
+    with pytest.raises(CodeArchiveError, match="keep data out of the packages"):
+        pack(["stock.steps"])
+
+
+def test_what_is_no_file_is_left_out(repository: Path) -> None:
+    os.mkfifo(repository / "stock/pipe.py")
+    (repository / "stock/gone.py").symlink_to("nowhere")
+    assert len(of_users(pack(["stock.steps"]))) == 5
+
+
+def test_a_file_that_cannot_be_read_is_named(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Path.read_bytes
+
+    def denied(path: Path) -> bytes:
+        if path == repository / "rates.py":
+            raise PermissionError(13, "Permission denied", str(path))
+        return read(path)
+
+    pack(["stock.steps"])
+    monkeypatch.setattr(Path, "read_bytes", denied)
+    monkeypatch.setattr(source_digest_module, "_imported", lambda *_: ())
+    with pytest.raises(CodeArchiveError, match=r"rates\.py cannot be packed"):
+        pack(["stock.steps", "rates"])
