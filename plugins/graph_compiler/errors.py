@@ -159,6 +159,10 @@ class FunctionNotImportableError(GraphCompilerError):
         self.hint = hint
 
 
+class CodeArchiveError(GraphCompilerError):
+    """The code of a pipeline's functions cannot be packed for Spark's executors."""
+
+
 class DescriptorError(GraphCompilerError):
     """A document that crosses between processes has the wrong form or version."""
 

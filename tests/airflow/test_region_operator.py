@@ -333,5 +333,5 @@ def test_the_jvm_exits_on_out_of_memory_whatever_options_are_set(
             monkeypatch.delenv("SPARK_SUBMIT_OPTS", raising=False)
         else:
             monkeypatch.setenv("SPARK_SUBMIT_OPTS", options)
-        found.append(driver_environment(operator._region)["SPARK_SUBMIT_OPTS"])
+        found.append(driver_environment([operator._region])["SPARK_SUBMIT_OPTS"])
     assert found == [ends, f"-Xss4m {ends}", f"{ends} -Xss4m"]

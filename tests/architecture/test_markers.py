@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text()
-MARKER = re.compile(r"pytest\.mark\.(spark|airflow|e2e|long|browser)\b")
+MARKER = re.compile(r"pytest\.mark\.(spark|airflow|e2e|long|browser|cluster)\b")
 Test = ast.FunctionDef | ast.AsyncFunctionDef
 
 

@@ -144,7 +144,7 @@ class Cluster:
             return ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", *ports]
         return [
             "org.apache.spark.deploy.worker.Worker",
-            *("--host", "127.0.0.1", "--webui-port", "0", "-c", "1", "-m", "1g"),
+            *("--host", host_of(name), "--webui-port", "0", "-c", "1", "-m", "1g"),
             *("-d", str(self.disk(name) / "work"), self.master),
         ]
 
@@ -155,7 +155,7 @@ class Cluster:
             "SPARK_CONF_DIR": str(self.configuration),
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_LOCAL_DIRS": str(self.disk(name) / "local"),
-            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_LOCAL_IP": host_of(name),
             "SPARK_MASTER_OPTS": "-Dspark.deploy.recoveryMode=FILESYSTEM "
             f"-Dspark.deploy.recoveryDirectory={recovery}",
         }
@@ -183,6 +183,11 @@ def standalone_cluster(folder: Path) -> Iterator[Cluster]:
     finally:
         for name in [*cluster.daemons]:
             cluster.kill(name)
+
+
+def host_of(name: str) -> str:
+    """Return a daemon's address; executors of one address would read each other's files instead of asking for them."""
+    return {"worker-1": "127.0.0.2", "worker-2": "127.0.0.3"}.get(name, "127.0.0.1")
 
 
 def _alive(state: Any) -> int:

@@ -12,6 +12,7 @@ import hashlib
 import sys
 import sysconfig
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -19,19 +20,42 @@ _INSTALLED = ("site-packages", "dist-packages")
 _LIBRARIES = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuleCode:
+    """The files that a module's code is in. `root` is the folder from which Python imports it.
+
+    `is_installed`: it belongs to an installed package or to Python itself; then `files` has the module's own file only.
+    """
+
+    root: Path
+    files: frozenset[Path]
+    is_installed: bool
+
+
 @cache
 def source_digest(module: str) -> str:
     """Return the sha256 over the module's source and those it imports, directly or not, below its import root."""
-    file = Path(str(sys.modules[module].__file__)).resolve()
-    parts = module.split(".")
-    is_package = file.name == "__init__.py"
-    root = file.parents[len(parts) - (0 if is_package else 1)]
-    is_of_the_environment = root.name in _INSTALLED or root in _LIBRARIES
-    reachable = {file} if is_of_the_environment else _reachable(file, root)
+    code = module_code(module)
     digest = hashlib.sha256()
-    for path in sorted(reachable):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    for path in sorted(code.files):
+        name = path.relative_to(code.root).as_posix()
+        digest.update(name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
+
+
+def module_code(module: str) -> ModuleCode:
+    """Return the files of a loaded module: its own, and those it imports below its import root, even indirectly."""
+    file = Path(str(sys.modules[module].__file__)).resolve()
+    root = import_root(module, file)
+    is_installed = root.name in _INSTALLED or root in _LIBRARIES
+    files = {file} if is_installed else _reachable(file, root)
+    return ModuleCode(root=root, files=frozenset(files), is_installed=is_installed)
+
+
+def import_root(module: str, file: Path) -> Path:
+    """Return the folder from which Python imports a module that is in a file."""
+    is_package = file.name == "__init__.py"
+    return file.parents[module.count(".") + (1 if is_package else 0)]
 
 
 def _reachable(file: Path, root: Path) -> set[Path]:

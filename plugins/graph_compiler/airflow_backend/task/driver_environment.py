@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import graph_compiler
-from graph_compiler.declaration.functions import FunctionRef
+from graph_compiler.airflow_backend.task.executor_code import function_modules
+from graph_compiler.declaration.source_digest import import_root
 from graph_compiler.deployment.documents.descriptor import RegionDescriptor
-from graph_compiler.deployment.documents.values_within import values_within
 
 _JVM_OPTIONS = (
     "SPARK_SUBMIT_OPTS"  # in addition to spark-defaults.conf; a --conf would replace that
@@ -19,9 +20,12 @@ _END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"
 PACKAGE = Path(graph_compiler.__file__).parent
 
 
-def driver_environment(region: RegionDescriptor) -> dict[str, str]:
-    """Return the environment in which the driver can import this package and the modules of the region's functions."""
-    modules = {function.module for function in values_within(region, FunctionRef)}
+def driver_environment(regions: Iterable[RegionDescriptor]) -> dict[str, str]:
+    """Return the environment in which the driver can import this package and the modules of all functions of regions.
+
+    They are all regions of a pipeline: a task that recomputes a lost result runs the functions of the one that made it.
+    """
+    modules = function_modules(regions)
     roots = [
         str(PACKAGE.parent),
         *sorted({root for module in modules if (root := _import_root(module))}),
@@ -41,4 +45,4 @@ def driver_environment(region: RegionDescriptor) -> dict[str, str]:
 
 def _import_root(module: str) -> str | None:
     file = getattr(sys.modules.get(module), "__file__", None)
-    return None if file is None else str(Path(file).resolve().parents[module.count(".")])
+    return None if file is None else str(import_root(module, Path(file).resolve()))

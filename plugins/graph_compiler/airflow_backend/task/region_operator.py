@@ -30,6 +30,7 @@ from graph_compiler.airflow_backend.task.execution_files import (
     leave_submission,
     read_report,
 )
+from graph_compiler.airflow_backend.task.executor_code import ship_code
 from graph_compiler.airflow_backend.task.log_limit import limit_log
 from graph_compiler.airflow_backend.task.other_places import check_places, check_recorded_places
 from graph_compiler.airflow_backend.task.process_group import end_driver, lead_a_group
@@ -55,6 +56,7 @@ from graph_compiler.deployment.documents.submission import Submission
 from graph_compiler.deployment.plans.plan_record import PlanRecord
 from graph_compiler.deployment.restart_strategy import RestartStrategy
 from graph_compiler.errors import (
+    CodeArchiveError,
     InvalidPipelineError,
     ParameterError,
     SecretError,
@@ -135,7 +137,7 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
         task = self._task(context)
         check_places(task, self.others, self, context)
         # Not in __init__: Airflow would store this host's paths in the Dag, and every host would create a Dag version.
-        self.env_vars = driver_environment(task.region)
+        self.env_vars = driver_environment([task.region, *self.others])
         see_run(task)
         descriptor = deploy(task)
         self.application_args = [descriptor]
@@ -174,9 +176,9 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     def _submit(self, task: TaskDeploymentDescriptor, context: Context) -> RegionSummary:
         try:
             self._secrets = secret_values(task.region)
-            leave_submission(task, self._submission())
+            leave_submission(task, self._submission(task))
             super().execute(context)
-        except SecretError as error:
+        except (CodeArchiveError, SecretError) as error:
             raise AirflowFailException(f"pipeline '{task.region.pipeline}': {error}") from None
         except AirflowException as error:
             raise why_failed(task, error, self._hook) or error from None
@@ -223,9 +225,10 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
             store_of(layout.root), layout, self._region.region_id, but=str(instance.id)
         )
 
-    def _submission(self) -> Submission:
+    def _submission(self, task: TaskDeploymentDescriptor) -> Submission:
         """Return the hook's command; the hook has no public API for it."""
         self._hook = self._get_hook()
+        ship_code(self._hook, task, self.others)
         command = self._hook._build_spark_submit_command(self.application)
         return Submission(
             command=tuple(command),

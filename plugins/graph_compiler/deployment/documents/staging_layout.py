@@ -3,6 +3,7 @@
 <root>/<pipeline>/<run>/                      <run> as `RunIdentity.run_folder` has it
     run.json                                  put by the run's first task: a worker that sees it also sees the run
     plans/<plan id>.json                      what each plan computes of which a task has run
+    code/<sha256>.zip                         what executors on other hosts import, one for each version of the code
     tasks/<region>/<execution id>/descriptor.json, submission.json, driver.json, report.json, outcome.json
     tasks/<region>/<execution id>/progress.json   the only document that is overwritten
     tasks/<region>/<execution id>/prepared/<operator id>.json, <operator id>.removed.json
@@ -84,6 +85,10 @@ class StagingLayout:
     def plan(self, plan_id: str) -> str:
         """Return the key of a plan's record."""
         return f"{self.run}/plans/{plan_id}.json"
+
+    def code(self, digest: str) -> str:
+        """Return the key of an archive of code."""
+        return f"{self.run}/code/{digest}.zip"
 
     def descriptor(self, region_id: RegionId, execution_id: str) -> str:
         """Return the path of the descriptor for Spark."""

@@ -19,7 +19,7 @@ passed = checked.map_partitions(
 routed = passed.partition_custom(functions.route, "key").transform(functions.same).set_parallelism(2)
 odd = routed.name("routed").process(functions.split, outputs=("even",)).name("split")
 halved = (
-    odd.select("key", "taxed AS amount")
+    odd.select("key", amount="taxed")
     .iterate(functions.halved, max_iterations=8, until="max(amount) < 100")
     .name("halved")
 )
