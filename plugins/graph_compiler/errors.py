@@ -163,6 +163,10 @@ class CodeArchiveError(GraphCompilerError):
     """The code of a pipeline's functions cannot be packed for Spark's executors."""
 
 
+class ExecutorNotPreparedError(GraphCompilerError):
+    """An executor of the cluster has no Python for a task's functions, or not what they import."""
+
+
 class DescriptorError(GraphCompilerError):
     """A document that crosses between processes has the wrong form or version."""
 

@@ -47,6 +47,14 @@ class ClusterHome(Home):
         return environment
 
 
+def run(home: ClusterHome, dag: str, *, ends_with: int = 0, **params: str) -> str:
+    """Run a Dag as `airflow dags test` does; return what it prints."""
+    conf = json.dumps(params)
+    done = home.command("-m", "airflow", "dags", "test", dag, "2013-01-01", "--conf", conf)
+    assert done.returncode == ends_with, done.stdout[-8000:] + done.stderr[-8000:]
+    return done.stdout + done.stderr
+
+
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     assert ENVIRONMENT.exists(), "make test-cluster makes the executors' environment"

@@ -96,11 +96,15 @@ class Cluster:
         disk = self.disk(name)
         disk.mkdir(exist_ok=True)
         seen = [self.folder / "environment", self.configuration, self.shared, disk]
-        hidden = ["unshare", "--mount", "--propagation", "private", _NAMESPACE, ROOT, *seen, "--"]
-        spark_class = '"$0"/python*/site-packages/pyspark/bin/spark-class "$@"'
+        spark_class = 'exec "$0"/python*/site-packages/pyspark/bin/spark-class "$@"'
+        command = [
+            *("unshare", "--mount", "--propagation", "private", str(_NAMESPACE), str(ROOT)),
+            *(*map(str, seen), "--", "/bin/sh", "-c", spark_class, str(home)),
+            *self._command(name),
+        ]
         with (self.folder / f"{name}.log").open("ab") as log:
             self.daemons[name] = subprocess.Popen(
-                [*hidden, "/bin/sh", "-c", f"exec {spark_class}", home, *self._command(name)],
+                command,
                 env=self._environment(name),
                 stdout=log,
                 stderr=log,

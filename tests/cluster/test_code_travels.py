@@ -6,23 +6,15 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.cluster.conftest import ClusterHome
+from tests.cluster.conftest import ClusterHome, run
 
 pytestmark = pytest.mark.cluster
 
 
-def run(home: ClusterHome, dag: str, **params: str) -> str:
-    """Run a Dag as `airflow dags test` does; return what it prints."""
-    done = home.command(
-        "-m", "airflow", "dags", "test", dag, "2013-01-01", "--conf", json.dumps(params)
-    )
-    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-8000:]
-    return done.stdout + done.stderr
-
-
-def rows(folder: Path) -> list[tuple[float, ...]]:
-    found = duckdb.sql(f"SELECT * FROM read_parquet('{folder}/*.parquet') ORDER BY ALL").fetchall()
-    return [tuple(row) for row in found]
+def rows(folder: Path) -> list[tuple[object, ...]]:
+    with duckdb.connect() as connection:
+        query = f"SELECT * FROM read_parquet('{folder}/*.parquet') ORDER BY ALL"
+        return connection.execute(query).fetchall()
 
 
 def test_functions_of_every_kind_run_on_the_executors(cluster_home: ClusterHome) -> None:

@@ -30,6 +30,7 @@ from graph_compiler.errors import (
     StagingRootNotSharedError,
 )
 from graph_compiler.spark_runtime.driver_process import bound_output, end_process
+from graph_compiler.spark_runtime.executor_probe import check_executors
 from graph_compiler.spark_runtime.failures.failures import explain_failure, root_cause
 from graph_compiler.spark_runtime.metrics.region_metrics import RegionMetrics
 from graph_compiler.spark_runtime.region.region import run_region
@@ -103,6 +104,7 @@ def execute(
     progress = task.layout.progress(task.region.region_id, task.attempt.execution_id)
     metrics: RegionMetrics | None = None
     try:
+        check_executors(task, spark)
         with told_in(store, progress) as tells:
             metrics = RegionMetrics(spark, task.region, seams.on_begin, tells)
             with metrics.listening():

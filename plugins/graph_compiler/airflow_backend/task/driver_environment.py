@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import graph_compiler
@@ -17,6 +17,7 @@ _JVM_OPTIONS = (
 )
 _END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"
 """Without this, the JVM's thread that answers Python may end alone, and Python waits for it forever."""
+_PYTHON, _DRIVER_PYTHON = "spark.pyspark.python", "spark.pyspark.driver.python"
 PACKAGE = Path(graph_compiler.__file__).parent
 
 
@@ -41,6 +42,13 @@ def driver_environment(regions: Iterable[RegionDescriptor]) -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join([*roots, *inherited]),
         "PYSPARK_DRIVER_PYTHON": os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable),
     }
+
+
+def driver_python(conf: Mapping[str, str]) -> dict[str, str]:
+    """Return the setting that keeps the driver's Python where the settings name one for executors: it would win."""
+    if _PYTHON not in conf or _DRIVER_PYTHON in conf:
+        return {}
+    return {_DRIVER_PYTHON: os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable)}
 
 
 def _import_root(module: str) -> str | None:

@@ -23,7 +23,11 @@ from graph_compiler.airflow_backend.dag.restart_strategy import retry_arguments
 from graph_compiler.airflow_backend.installation.settings import Settings
 from graph_compiler.airflow_backend.run_identities import identity_of_task
 from graph_compiler.airflow_backend.task.driver_end import why_failed
-from graph_compiler.airflow_backend.task.driver_environment import PACKAGE, driver_environment
+from graph_compiler.airflow_backend.task.driver_environment import (
+    PACKAGE,
+    driver_environment,
+    driver_python,
+)
 from graph_compiler.airflow_backend.task.execution_files import (
     deploy,
     leave_outcome,
@@ -228,6 +232,8 @@ class RegionOperator(SparkSubmitOperator):  # type: ignore[misc]  # the provider
     def _submission(self, task: TaskDeploymentDescriptor) -> Submission:
         """Return the hook's command; the hook has no public API for it."""
         self._hook = self._get_hook()
+        if self._hook._connection["deploy_mode"] != "cluster":
+            self._hook._conf |= driver_python(self._hook._conf)
         ship_code(self._hook, task, self.others)
         command = self._hook._build_spark_submit_command(self.application)
         return Submission(

@@ -10,6 +10,7 @@
     a mistake in a function (TypeError, NameError …)  NON_RECOVERABLE          the same code fails the same way
     a function that ends the process (sys.exit)       NON_RECOVERABLE          the same code ends it again
     infinite recursion, a plan that is too deep       NON_RECOVERABLE          the same code or plan fails again
+    an executor without Python, or a module           NON_RECOVERABLE          every executor has the same image
     an input path that does not exist                 NON_RECOVERABLE          see below
     a file that was listed and then deleted           RECOVERABLE              the next attempt lists again
     anything else that a function raises              RECOVERABLE              it may call a service that is down
@@ -32,6 +33,7 @@ from graph_compiler.deployment.documents.report import ThrowableType
 from graph_compiler.errors import (
     ConsumersMustRerunError,
     DescriptorError,
+    ExecutorNotPreparedError,
     ExtensionError,
     FunctionNotImportableError,
     PartitionNotFoundError,
@@ -66,6 +68,7 @@ _OF_ERRORS: tuple[tuple[type[Exception], ThrowableType], ...] = (
     (SchemaChangedError, ThrowableType.NON_RECOVERABLE_ERROR),
     (SecretError, ThrowableType.NON_RECOVERABLE_ERROR),
     (DescriptorError, ThrowableType.NON_RECOVERABLE_ERROR),
+    (ExecutorNotPreparedError, ThrowableType.NON_RECOVERABLE_ERROR),
     (ExtensionError, ThrowableType.NON_RECOVERABLE_ERROR),
     (FunctionNotImportableError, ThrowableType.NON_RECOVERABLE_ERROR),
     (ColumnsError, ThrowableType.NON_RECOVERABLE_ERROR),

@@ -4,9 +4,7 @@ from graph_compiler import Csv, Parquet, StreamExecutionEnvironment
 from stock import functions
 
 env = StreamExecutionEnvironment("stock", params={"input": "/data/sales.csv", "output": "/data"})
-sales = env.from_source(
-    Csv("{{ params.input }}", schema="key INT, quantity DOUBLE"), "sales"
-)
+sales = env.from_source(Csv("{{ params.input }}", schema="key INT, quantity DOUBLE"), "sales")
 whole = sales.filter("quantity >= 0", rejects="negative").name("whole")
 priced = whole.transform(functions.priced).name("priced").stage("its functions are expensive")
 taxed = priced.map_partitions(
@@ -16,7 +14,9 @@ checked = taxed.expect("dear", "taxed > 100", to="cheap").name("checked")
 passed = checked.map_partitions(
     functions.in_arrow, "key INT, quantity DOUBLE, price DOUBLE, taxed DOUBLE", batches="arrow"
 ).name("passed")
-routed = passed.partition_custom(functions.route, "key").transform(functions.same).set_parallelism(2)
+routed = (
+    passed.partition_custom(functions.route, "key").transform(functions.same).set_parallelism(2)
+)
 odd = routed.name("routed").process(functions.split, outputs=("even",)).name("split")
 halved = (
     odd.select("key", amount="taxed")

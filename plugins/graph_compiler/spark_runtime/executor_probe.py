@@ -1,0 +1,116 @@
+"""Whether a cluster's executors have what a region needs, asked in two short jobs before a row moves.
+
+the staging root     they must read this execution's descriptor: a write to a disk of their own looks like success
+its functions        they must import the modules of functions that Spark calls there; without any, no Python
+
+Asked are the executors that are there when the application starts. Those that come later are not: before a commit the
+driver compares the files it sees with what was written (`publishing/written_files.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from graph_compiler.declaration.operators import ApplyInPandas, MapPartitions
+from graph_compiler.declaration.partitioners import FunctionPartitioner
+from graph_compiler.deployment.documents.descriptor import (
+    RegionDescriptor,
+    TaskDeploymentDescriptor,
+)
+from graph_compiler.deployment.documents.values_within import values_within
+from graph_compiler.errors import ExecutorNotPreparedError
+from graph_compiler.staging.executions.run_marker import not_shared
+
+_MOST_TASKS = 512
+_TASKS_PER_CORE = 2
+"""So that no executor is left out because another one was quicker."""
+_MISSING = re.compile(r"FileNotFoundException|NoSuchFileException|does not exist|Permission denied")
+_EXECUTOR = re.compile(r"\(TID \d+\) \((?P<host>\S+) executor \w+\)")
+_NO_PYTHON = re.compile(r'Cannot run program "(?P<program>[^"]+)"')
+_OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH\] (?P<words>.+)")
+
+
+def check_executors(task: TaskDeploymentDescriptor, spark: SparkSession) -> None:
+    """Raise StagingRootNotSharedError or ExecutorNotPreparedError if an executor cannot do its part of the region."""
+    context = spark.sparkContext
+    if str(context.master).startswith("local"):  # executors are threads of the driver
+        return
+    tasks = min(_MOST_TASKS, _TASKS_PER_CORE * context.defaultParallelism)
+    _check_root(task, context, tasks)
+    if modules := modules_on_executors(task.region):
+        _check_imports(modules, context, tasks)
+
+
+def modules_on_executors(region: RegionDescriptor) -> tuple[str, ...]:
+    """Return the modules of functions that Spark calls on executors in any case.
+
+    A function on DataFrames runs on the driver; whether it also sends functions to executors only its rows show.
+    """
+    functions = [
+        *(each.function for each in values_within(region, MapPartitions)),
+        *(each.function for each in values_within(region, ApplyInPandas)),
+        *(each.function for each in values_within(region, FunctionPartitioner)),
+    ]
+    return tuple(sorted({function.module for function in functions}))
+
+
+def _check_root(task: TaskDeploymentDescriptor, context: Any, tasks: int) -> None:
+    """Let executors read the descriptor, without Python: each task reads a part of it."""
+    path = task.layout.descriptor(task.region.region_id, task.attempt.execution_id)
+    try:
+        context._jsc.textFile(f"file://{path}", tasks).count()
+    except Py4JError as error:
+        said = str(error)
+        if not _MISSING.search(said):
+            raise
+        found = _EXECUTOR.search(said)
+        host = found["host"] if found else "a host of the cluster"
+        raise not_shared(task.staging_root, f"executor on {host}", f"no {path}") from None
+
+
+def _check_imports(modules: Iterable[str], context: Any, tasks: int) -> None:
+    names = list(modules)
+
+    # A nested function is passed by value: an executor that cannot import this module can still say so.
+    def ask(_: Iterator[int]) -> Iterator[tuple[str, str, str]]:
+        import importlib
+        import platform
+        import socket
+        import sys
+
+        for name in names:
+            try:
+                importlib.import_module(name)
+            except BaseException as error:  # whatever importing the user's module raises
+                place = f"Python {platform.python_version()} ({sys.executable}) on {socket.gethostname()}"
+                yield name, f"{type(error).__name__}: {error}", place
+
+    try:
+        problems = set(context.parallelize(range(tasks), tasks).mapPartitions(ask).collect())
+    except (Py4JError, PySparkException) as error:
+        raise _without_python(str(error)) or error from None
+    for module, reason, place in sorted(problems)[:1]:
+        raise ExecutorNotPreparedError(
+            f"Spark's executors cannot import {module}, which has a function of this task: {reason}\n"
+            f"  found: {place}\n"
+            "  hint: what functions import must be installed where executors run, with the driver's versions; "
+            "the code of the project is shipped"
+        )
+
+
+def _without_python(said: str) -> ExecutorNotPreparedError | None:
+    """Return the error of executors whose Python is missing or another one; None for any other failure."""
+    hint = "set spark.pyspark.python to a Python that is on every host of the cluster, with the driver's minor version"
+    if found := _NO_PYTHON.search(said):
+        return ExecutorNotPreparedError(
+            f"this task has Python functions, and Spark's executors have no {found['program']}\n  hint: {hint}"
+        )
+    if found := _OTHER_PYTHON.search(said):
+        return ExecutorNotPreparedError(f"{found['words'].strip()}\n  hint: {hint}")
+    return None
