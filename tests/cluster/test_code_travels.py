@@ -1,20 +1,12 @@
 """Functions of every kind run on executors that have Spark, pandas and nothing of the project or of the user."""
 
 import json
-from pathlib import Path
 
-import duckdb
 import pytest
 
-from tests.cluster.conftest import ClusterHome, run
+from tests.cluster.conftest import ClusterHome, rows, run
 
 pytestmark = pytest.mark.cluster
-
-
-def rows(folder: Path) -> list[tuple[object, ...]]:
-    with duckdb.connect() as connection:
-        query = f"SELECT * FROM read_parquet('{folder}/*.parquet') ORDER BY ALL"
-        return connection.execute(query).fetchall()
 
 
 def test_functions_of_every_kind_run_on_the_executors(cluster_home: ClusterHome) -> None:
@@ -22,7 +14,7 @@ def test_functions_of_every_kind_run_on_the_executors(cluster_home: ClusterHome)
     sales = home.cluster.shared / "sales.csv"
     quantities = [*range(-2, 40)]
     sales.write_text("key,quantity\n" + "".join(f"{n % 5},{n}.0\n" for n in quantities))
-    run(home, "stock", input=str(sales), output=str(home.output))
+    run(home, "stock", {"input": str(sales), "output": str(home.output)})
 
     priced = {n: (n * 2.5, n * 2.5 * 1.5) for n in quantities if n >= 0}
     dear = {n: taxed for n, (_, taxed) in priced.items() if taxed > 100}

@@ -19,7 +19,7 @@ def sales(cluster_home: ClusterHome) -> dict[str, str]:
 def test_a_module_that_executors_do_not_have_is_named(
     cluster_home: ClusterHome, sales: dict[str, str]
 ) -> None:
-    said = run(cluster_home, "unprepared", ends_with=1, **sales)
+    said = run(cluster_home, "unprepared", sales, ends_with=1)
     assert "task 'asked_rows': Spark's executors cannot import stock.unprepared" in said
     assert "ModuleNotFoundError: No module named 'duckdb'" in said
     assert f"({cluster_home.cluster.python}) on " in said
@@ -31,7 +31,7 @@ def test_executors_without_the_named_python_are_told_how_to_get_one(
 ) -> None:
     conf = cluster_home.cluster.conf() | {"spark.pyspark.python": "/opt/nowhere/python"}
     monkeypatch.setattr(type(cluster_home.cluster), "conf", lambda _: conf)
-    said = run(cluster_home, "unprepared", ends_with=1, **sales)
+    said = run(cluster_home, "unprepared", sales, ends_with=1)
     assert (
         "this task has Python functions, and Spark's executors have no /opt/nowhere/python" in said
     )
@@ -43,7 +43,7 @@ def test_a_staging_root_that_executors_do_not_see_is_refused(
 ) -> None:
     own = cluster_home.folder / "staging"
     monkeypatch.setattr(type(cluster_home), "staging", property(lambda _: own))
-    said = run(cluster_home, "unprepared", ends_with=1, **sales)
+    said = run(cluster_home, "unprepared", sales, ends_with=1)
     assert f"staging root {own} is not shared with this worker (executor on 127.0.0." in said
     assert not any(cluster_home.output.iterdir())
     (report,) = own.glob("unprepared/*/tasks/asked_rows/*/report.json")

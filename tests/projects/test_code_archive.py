@@ -19,6 +19,12 @@ from graph_compiler.projects.code_archive import CodeArchive, pack
 
 FILES = {
     "stock/steps.py": "from rates import RATE\nfrom stock.deep.below import x\n",
+    "stock/declares.py": (
+        "from graph_compiler import Csv, StreamExecutionEnvironment\n"
+        "def same(rows): return rows\n"
+        "stream = StreamExecutionEnvironment('a').from_source(Csv('/data/a'), 'a').transform(same)\n"
+        "print(stream.environment.pipeline().operators[-1].declared_at)\n"
+    ),
     "stock/deep/__init__.py": "",
     "stock/deep/below.py": "x = 1\n",
     "stock/found_at_run_time.py": "y = 2\n",
@@ -61,6 +67,7 @@ def test_a_package_is_packed_whole_with_what_it_imports_beside_it() -> None:
         "stock/steps.py",
         "stock/deep/__init__.py",
         "stock/deep/below.py",
+        "stock/declares.py",
         "stock/found_at_run_time.py",
         "rates.py",
     }
@@ -94,14 +101,41 @@ def test_a_python_without_any_package_imports_the_archive(repository: Path, tmp_
         "from graph_compiler import Csv, StreamExecutionEnvironment\n"
         "print(stock.steps.RATE, stock.steps.__file__, graph_compiler.__file__)"
     )
-    said = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True
-    )
-    assert said.stdout.split() == [
+    assert said_by(program).split() == [
         "3",
         f"{path}/stock/steps.py",
         f"{path}/graph_compiler/__init__.py",
     ]
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize("entry", ["code.zip", "./code.zip", "{folder}/code.zip"])
+def test_a_module_that_declares_a_pipeline_is_imported_from_the_archive(
+    entry: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On executors: a function of the pipeline's own module makes them import the declaration."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "code.zip").write_bytes(pack(["stock.steps"]).content)
+    entry = entry.format(folder=tmp_path)
+    said = said_by(f"import sys; sys.path.insert(0, {entry!r}); import stock.declares")
+    assert said.strip().endswith("code.zip/stock/declares.py:3")
+
+
+def test_a_module_in_an_archive_is_not_packed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(tmp_path / "egg.zip", "w") as archive:
+        archive.writestr("zipped.py", "x = 1")
+    monkeypatch.syspath_prepend(tmp_path / "egg.zip")
+    importlib.import_module("zipped")
+    with pytest.raises(CodeArchiveError, match="'zipped' is in an archive: .*egg.zip"):
+        pack(["zipped"])
+
+
+def said_by(program: str) -> str:
+    """Return what a Python without any package prints."""
+    command = [sys.executable, "-I", "-S", "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def test_two_packages_of_one_name_are_refused(
@@ -127,7 +161,7 @@ def test_too_much_is_refused(repository: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_what_is_no_file_is_left_out(repository: Path) -> None:
     os.mkfifo(repository / "stock/pipe.py")
     (repository / "stock/gone.py").symlink_to("nowhere")
-    assert len(of_users(pack(["stock.steps"]))) == 5
+    assert len(of_users(pack(["stock.steps"]))) == 6
 
 
 def test_a_file_that_cannot_be_read_is_named(

@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from graph_compiler.declaration.source_digest import source_digest
+from graph_compiler.declaration.source_digest import is_in_archive, source_digest
 from graph_compiler.errors import FunctionNotImportableError
 from graph_compiler.identifiers import counted, listing
 
@@ -142,6 +142,6 @@ def _why_not_found(function: Callable[..., object]) -> str | None:
     if getattr(module, function.__name__, None) is not function:
         return f"'{function.__module__}:{function.__name__}' is a different object"
     file = getattr(module, "__file__", None)
-    if file is None or not Path(file).is_file():
+    if file is None or not (Path(file).is_file() or is_in_archive(function.__module__)):
         return f"'{function.__module__}' has no file"
     return None

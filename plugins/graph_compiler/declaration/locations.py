@@ -7,12 +7,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
 
 from graph_compiler.errors import SourceLocation
 
-# As Python loaded it: if it was loaded through a symbolic link, frames have the link's path.
-_PACKAGE = str(Path(__file__).parents[1]) + os.sep
+# As Python loaded it, and as frames have it: through a symbolic link, or from an archive as ./code.zip/graph_compiler.
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _DECLARING: ContextVar[SourceLocation | None] = ContextVar("declaring", default=None)
 
 

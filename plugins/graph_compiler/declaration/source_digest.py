@@ -2,7 +2,8 @@
 
 Installed packages and Python's own library are not included: their versions belong to the environment, not the
 pipeline. For their modules, only the module's own source counts. Imports are read from the source, so that no module is
-loaded, and it does not matter which ones are already imported.
+loaded, and it does not matter which ones are already imported. Executors import the pipeline's modules from an archive,
+and nobody compares what they compute there: it is of the module alone.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from zipimport import zipimporter
 
 _INSTALLED = ("site-packages", "dist-packages")
 _LIBRARIES = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
@@ -35,6 +37,9 @@ class ModuleCode:
 @cache
 def source_digest(module: str) -> str:
     """Return the sha256 over the module's source and those it imports, directly or not, below its import root."""
+    loader = sys.modules[module].__loader__
+    if isinstance(loader, zipimporter):
+        return hashlib.sha256((loader.get_source(module) or "").encode()).hexdigest()
     code = module_code(module)
     digest = hashlib.sha256()
     for path in sorted(code.files):
@@ -50,6 +55,11 @@ def module_code(module: str) -> ModuleCode:
     is_installed = root.name in _INSTALLED or root in _LIBRARIES
     files = {file} if is_installed else _reachable(file, root)
     return ModuleCode(root=root, files=frozenset(files), is_installed=is_installed)
+
+
+def is_in_archive(module: str) -> bool:
+    """Whether a loaded module is in a zip archive: executors import the pipeline's code so, and compile nothing."""
+    return isinstance(getattr(sys.modules.get(module), "__loader__", None), zipimporter)
 
 
 def import_root(module: str, file: Path) -> Path:

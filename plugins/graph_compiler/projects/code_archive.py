@@ -11,13 +11,14 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import sys
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 import graph_compiler
-from graph_compiler.declaration.source_digest import module_code
+from graph_compiler.declaration.source_digest import is_in_archive, module_code
 from graph_compiler.errors import CodeArchiveError
 from graph_compiler.identifiers import counted
 
@@ -62,6 +63,11 @@ def _packages(modules: Iterable[str]) -> Iterator[tuple[Path, str]]:
     own = Path(graph_compiler.__file__).resolve().parent
     yield own.parent, own.name
     for module in sorted(set(modules)):
+        if is_in_archive(module):
+            raise CodeArchiveError(
+                f"module '{module}' is in an archive: {sys.modules[module].__file__}\n"
+                "  hint: unpack it, or install it as a package; only code in folders is packed for executors"
+            )
         code = module_code(module)
         if not code.is_installed:
             for file in code.files:

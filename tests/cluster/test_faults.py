@@ -1,0 +1,84 @@
+"""Hosts of the cluster fail while a pipeline runs: its rows are right, and each is there once."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.conftest import ClusterHome, rows
+from tests.cluster.standalone_cluster import ROOT, Cluster
+
+pytestmark = pytest.mark.cluster
+DAGS_TEST = [sys.executable, "-m", "airflow", "dags", "test"]
+BLOCKING = json.dumps({"execution.batch-shuffle-mode": "ALL_EXCHANGES_BLOCKING"})
+PRICES = [(n % 5, float(n), n * 2.5) for n in range(400)]
+
+
+def kill_a_worker(cluster: Cluster) -> None:
+    cluster.kill("worker-1")
+
+
+def kill_the_master_and_start_it_again(cluster: Cluster) -> None:
+    cluster.kill("master")
+    cluster.start("master")
+
+
+def lose_a_disk(cluster: Cluster) -> None:
+    for folder in (cluster.disk("worker-1") / "local").iterdir():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def whole_cluster(cluster: Cluster) -> Cluster:
+    """Return the cluster with all its hosts, which an earlier test may have killed."""
+    for name in ("master", "worker-1", "worker-2"):
+        if name not in cluster.daemons:
+            cluster.start(name)
+    cluster.wait_for_workers(2)
+    return cluster
+
+
+@pytest.mark.parametrize("fault", [kill_a_worker, kill_the_master_and_start_it_again, lose_a_disk])
+def test_a_host_that_fails_costs_no_row(
+    fault: Callable[[Cluster], None],
+    whole_cluster: Cluster,
+    cluster_home: ClusterHome,
+    tmp_path: Path,
+) -> None:
+    cluster, home = whole_cluster, cluster_home
+    sales = cluster.shared / "many_sales.csv"
+    sales.write_text("key,quantity\n" + "".join(f"{n % 5},{n}.0\n" for n in range(400)))
+    # each partition waits for a file, so that the fault meets a job that runs
+    may_go = cluster.shared / f"{tmp_path.name}.may_go"
+    params = {"input": str(sales), "output": str(home.output), "may_go": str(may_go)}
+    log = tmp_path / "log"
+    with log.open("w") as output:
+        airflow = subprocess.Popen(
+            [*DAGS_TEST, "waiting", "2013-01-01", "--conf", json.dumps(params)],
+            cwd=ROOT,
+            env=home.environment(AIRFLOW__GRAPH_COMPILER__OPTIONS=BLOCKING),
+            stdout=output,
+            stderr=output,
+        )
+        try:
+            cluster.wait(lambda: waiting(may_go) >= 1 or airflow.poll() is not None, "a partition")
+            assert airflow.poll() is None, log.read_text()[-5000:]
+            fault(cluster)
+            may_go.touch()
+            assert airflow.wait(timeout=400) == 0, log.read_text()[-5000:]
+        finally:
+            airflow.kill()
+    assert rows(home.output / "waited") == sorted(PRICES)
+    assert rows(home.output / "totals") == sorted(
+        (key, sum(price for other, _, price in PRICES if other == key)) for key in range(5)
+    )
+
+
+def waiting(may_go: Path) -> int:
+    """Return how many partitions have begun to wait."""
+    return sum(name.startswith(f"{may_go.name}.waits") for name in os.listdir(may_go.parent))
